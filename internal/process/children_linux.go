@@ -14,12 +14,12 @@ import (
 	"fika/internal/sleep"
 )
 
-// Adopt makes this process the one that orphans below it are given to
-// (PR_SET_CHILD_SUBREAPER), so that nothing leaves its tree by a double fork
-// or a session of its own. What whoever started this process left open is not
-// handed on to any of them.
+// Adopt makes this process the one that inherits orphans below it
+// (PR_SET_CHILD_SUBREAPER), so that nothing leaves its tree by a double fork or a session
+// of its own. Descriptors that this process inherited are marked close-on-exec, so that
+// its children do not get them.
 func (c *Children) Adopt() error {
-	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) // before Linux 5.11 they are
+	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) // fails before Linux 5.11, which hands them on
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fika.Wrap(fika.Failed, "adopt orphans", err)
 	}
@@ -29,11 +29,11 @@ func (c *Children) Adopt() error {
 	return nil
 }
 
-// EndLeft ends what the child self, which has ended and is not forgotten yet,
-// has left behind: orphans that carry its mark, and, when no other child works
-// here, those that carry none (they may have cleared their environment). It
-// waits, for 2 s at most, until they are gone, and gives their number. In a
-// process that does not adopt, only marks tell ([EndMarked]).
+// EndLeft ends what the child self, which has ended and is not forgotten yet, has left
+// behind: orphans that carry its mark and, when no other child is working, those that
+// carry none (they may have cleared their environment). It waits at most 2 s until they
+// are gone, and returns how many it ended. If this process does not adopt orphans, only
+// marks identify them ([EndMarked]).
 func (c *Children) EndLeft(self int) int {
 	c.mu.Lock()
 	mark, adopts := c.started[self].mark, c.adopts
@@ -44,8 +44,8 @@ func (c *Children) EndLeft(self int) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	ended := map[int]bool{}
-	// Until two looks in a row find nothing: what a killed one had started is
-	// given to us only when it has died.
+	// Until two looks in a row find nothing: the children of a killed process become ours
+	// only after it has died.
 	for quiet, pause := 0, time.Millisecond; quiet < 2; quiet++ {
 		if !c.endOrphans(self, mark, ended) {
 			continue
@@ -59,7 +59,7 @@ func (c *Children) EndLeft(self int) int {
 	return len(ended)
 }
 
-// endOrphans looks once at the orphans; found reports that one was still there.
+// endOrphans looks at the orphans once; found reports that it killed at least one.
 func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found bool) {
 	c.forks.Lock()
 	defer c.forks.Unlock()
@@ -83,8 +83,8 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 			}
 			continue
 		}
-		// Children are started in sessions of their own (Group), and so is all
-		// below them: one of ours was started by other means.
+		// Children are started in sessions of their own (Group), and so is everything
+		// below them; a process in our session was started by other means.
 		if s, ok := readStat(pid); !ok || s.session == ours.session || reapChild(pid) {
 			continue
 		}
@@ -93,9 +93,9 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 			continue
 		}
 		if !alone && (theirs == "" || theirs != mark || running[theirs]) {
-			continue // of a child that still works, as far as anybody can tell
+			continue // of a child that still works, as far as we can tell
 		}
-		if unix.Kill(pid, unix.SIGKILL) != nil { // a child of ours: its pid is its own until it is reaped
+		if unix.Kill(pid, unix.SIGKILL) != nil { // a child of ours: its pid is not reused until it is reaped
 			continue
 		}
 		found, ended[pid] = true, true
@@ -103,7 +103,8 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 	return found
 }
 
-// reapChild takes the status of a child that has ended; false while it runs.
+// reapChild takes the status of a child that has ended; it returns false while the child
+// runs.
 func reapChild(pid int) bool {
 	for {
 		got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
@@ -113,7 +114,8 @@ func reapChild(pid int) bool {
 	}
 }
 
-// markOf is the mark in the environment that pid was started with; "": none.
+// markOf returns the mark in the environment that pid was started with; "" if there is
+// none.
 func markOf(pid int) string {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -127,8 +129,8 @@ func markOf(pid int) string {
 	return ""
 }
 
-// ownChildren lists the children of this process, by whichever of its threads
-// they were started or adopted.
+// ownChildren lists the children of this process, whichever of its threads started or
+// adopted them.
 func ownChildren() []int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -154,8 +156,9 @@ func ownChildren() []int {
 	return list
 }
 
-// readProc appends what a file of /proc holds to buf. There is one for each thread,
-// after each call of a tool, and [os.ReadFile] would first try to wait for each.
+// readProc appends the content of a file of /proc to buf. It is called for each thread
+// after each tool call, and [os.ReadFile] would first try to register each file with the
+// poller.
 func readProc(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// DyingGroup is [OwnGroup]: there is no parent-death signal here, and recovery ends
+// DyingGroup is [OwnGroup]: this platform has no parent-death signal, and recovery ends
 // the group after a crash.
 func DyingGroup() *syscall.SysProcAttr { return OwnGroup() }
 
-// AwaitExit has no portable form that leaves a zombie: the process is reaped
-// first and its group signalled after it.
+// AwaitExit always returns false: there is no portable way to leave a zombie, so the
+// process is reaped first and its group signalled afterwards.
 func AwaitExit(int) bool { return false }
 
-// StartWithin changes nothing: there are no control groups here.
+// StartWithin returns attr unchanged: this platform has no control groups.
 func StartWithin(attr *syscall.SysProcAttr, _ *os.File) *syscall.SysProcAttr { return attr }

@@ -10,13 +10,13 @@ import (
 	"fika/internal/sleep"
 )
 
-// OwnGroup is what a process needs to lead a group of its own that [EndGroup] can
-// end, without dying with the thread that starts it: for processes that
-// outlive fika's own. The group has a session of its own too, and so no
-// terminal: what asks for a password fails at once and does not stop for ever.
+// OwnGroup returns the attributes of a process that leads a group of its own, which
+// [EndGroup] can end, and that does not die with the thread that starts it: for processes
+// that outlive fika's own. The group also has a session of its own, and so no terminal: a
+// program that asks for a password fails at once instead of stopping for ever.
 func OwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// SignalGroup signals every process of a group; none left is no error.
+// SignalGroup signals every process of a group. It is no error if the group is empty.
 func SignalGroup(pgid int, sig syscall.Signal) error {
 	if pgid <= 1 {
 		return errors.New("no process group") // -1 would mean everybody
@@ -27,11 +27,11 @@ func SignalGroup(pgid int, sig syscall.Signal) error {
 	return nil
 }
 
-// EndGroup ends the process group led by p: TERM, and KILL when something of
-// it still runs after grace, or at once when ctx ends. It returns when the
-// group is gone. If p does not run any more (or its pid is somebody else's
-// now) nothing is signalled and nil is returned: [EndMarked] finds what it
-// left. Kind Failed: the group is still there.
+// EndGroup ends the process group led by p: with TERM, and with KILL if part of it still
+// runs after grace, or at once when ctx ends. It returns when the group is gone. If p no
+// longer runs, or its pid now belongs to another process, nothing is signalled and nil is
+// returned: [EndMarked] finds what it left. Error kind: Failed when the group is still
+// there.
 func EndGroup(ctx context.Context, p fika.Process, grace time.Duration) error {
 	if p.PID <= 1 || !Alive(p) {
 		return nil
@@ -56,8 +56,8 @@ func EndGroup(ctx context.Context, p fika.Process, grace time.Duration) error {
 	return nil
 }
 
-// awaitGone looks until the group is gone; false when ctx ended first. The
-// kernel tells nobody but a parent of a process's end, so others look again.
+// awaitGone polls until the group is gone; it returns false if ctx ends first. It polls
+// because the kernel reports the end of a process only to its parent.
 func awaitGone(ctx context.Context, pgid int) bool {
 	pause := time.Millisecond
 	for groupLives(pgid) {

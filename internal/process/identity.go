@@ -12,25 +12,25 @@ import (
 	"fika/internal/sleep"
 )
 
-// Mark is the environment variable that says which step a process works for.
+// Mark is the environment variable that names the step a process works for.
 const Mark = "FIKA_STEP"
 
-// State is what the system says a process does.
+// State is what the system says a process is doing.
 type State string
 
-// The states. Stopped is a process that was sent SIGSTOP (or is held by a
-// debugger): it holds its locks and answers nothing until SIGCONT. Unknown is
-// one that runs on a platform that tells no more.
+// The states. Stopped is a process that was sent SIGSTOP (or is held by a debugger): it
+// keeps its locks and answers nothing until SIGCONT. Unknown is a process that exists, on
+// a platform that tells no more.
 const (
-	Gone    State = "gone" // no such process, or its pid is somebody else's now
+	Gone    State = "gone" // no such process, or its pid now belongs to another
 	Zombie  State = "zombie"
 	Running State = "running"
 	Stopped State = "stopped"
 	Unknown State = "unknown"
 )
 
-// Alive reports whether exactly p still runs, stopped or not. A zombie does
-// not run: it holds nothing any more.
+// Alive reports whether exactly p still runs, stopped or not. A zombie does not run: it
+// no longer holds anything.
 func Alive(p fika.Process) bool {
 	s := StateOf(p)
 	return s != Gone && s != Zombie
@@ -42,8 +42,8 @@ func IdentifySelf() fika.Process {
 	return p
 }
 
-// Signal sends sig to exactly p. A process that does not run any more is not
-// signalled, and that is no error; nor is a signal that came too late.
+// Signal sends sig to exactly p. It is no error if p has ended, before the signal or
+// while it is sent.
 func Signal(p fika.Process, sig syscall.Signal) error {
 	if p.PID <= 1 || !Alive(p) {
 		return nil
@@ -54,8 +54,8 @@ func Signal(p fika.Process, sig syscall.Signal) error {
 	return nil
 }
 
-// SignalAwake sends sig to exactly p, and lets it go on if it is stopped: a stopped
-// process hears nothing but SIGKILL.
+// SignalAwake sends sig to exactly p, and continues p if it is stopped: a stopped process
+// receives nothing but SIGKILL.
 func SignalAwake(p fika.Process, sig syscall.Signal) error {
 	if err := Signal(p, sig); err != nil {
 		return err
@@ -63,8 +63,8 @@ func SignalAwake(p fika.Process, sig syscall.Signal) error {
 	return Signal(p, syscall.SIGCONT)
 }
 
-// WhyStuck says in words that p is stopped and how a person lets it go on; empty
-// when it is not, or when nobody can tell.
+// WhyStuck says that p is stopped and how a person can continue it. It returns "" if p is
+// not stopped, or if that is not known.
 func WhyStuck(p fika.Process) string {
 	if StateOf(p) != Stopped {
 		return ""
@@ -72,8 +72,8 @@ func WhyStuck(p fika.Process) string {
 	return fmt.Sprintf("its process (pid %d) is stopped (SIGSTOP); kill -CONT %d lets it go on", p.PID, p.PID)
 }
 
-// Kill ends exactly p at once and waits, for 2 s at most, until it has gone.
-// What it had started goes on: see [EndTree].
+// Kill ends exactly p at once and waits at most 2 s until it is gone. The processes that
+// p started go on: see [EndTree].
 func Kill(p fika.Process) error {
 	if err := Signal(p, syscall.SIGKILL); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"fika"
 )
 
-// Identify names a process so that it can be told from a later one with the
-// same pid: Start is in microseconds here. false: there is no such process.
+// Identify identifies a process so that it can be told from a later one with the same
+// pid: Start is in microseconds here. It returns false if there is no such process.
 func Identify(pid int) (fika.Process, bool) {
 	boot, _ := unix.Sysctl("kern.bootsessionuuid")
 	p := fika.Process{PID: pid, BootID: boot}
@@ -21,7 +21,7 @@ func Identify(pid int) (fika.Process, bool) {
 	return p, true
 }
 
-// StateOf says what exactly p does now.
+// StateOf says what exactly p is doing now.
 func StateOf(p fika.Process) State {
 	if now, ok := Identify(p.PID); !ok || now != p {
 		return Gone

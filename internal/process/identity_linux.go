@@ -22,8 +22,8 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(raw))
 })
 
-// Identify names a process so that it can be told from a later one with the
-// same pid. false: there is no such process.
+// Identify identifies a process so that it can be told from a later one with the same
+// pid. It returns false if there is no such process.
 func Identify(pid int) (fika.Process, bool) {
 	s, ok := readStat(pid)
 	if !ok {
@@ -32,7 +32,7 @@ func Identify(pid int) (fika.Process, bool) {
 	return fika.Process{PID: pid, Start: s.start, BootID: bootID()}, true
 }
 
-// StateOf says what exactly p does now.
+// StateOf says what exactly p is doing now.
 func StateOf(p fika.Process) State {
 	if p.PID <= 0 || p.BootID != bootID() {
 		return Gone
@@ -49,8 +49,8 @@ func StateOf(p fika.Process) State {
 	return Running
 }
 
-// sendSignal holds the process by a descriptor while it looks once more, so that a
-// pid used again is not hit.
+// sendSignal holds the process by a descriptor while it checks once more, so that a
+// reused pid is not hit.
 func sendSignal(p fika.Process, sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil { // an old kernel, or it has just gone
@@ -63,7 +63,7 @@ func sendSignal(p fika.Process, sig syscall.Signal) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// stat is what is used of /proc/PID/stat.
+// stat holds the fields of /proc/PID/stat that are used here.
 type stat struct {
 	state   byte
 	parent  int
@@ -73,7 +73,7 @@ type stat struct {
 	start   int64
 }
 
-// isKernelThread reports whether it is a thread of the kernel (PF_KTHREAD).
+// isKernelThread reports whether the process is a thread of the kernel (PF_KTHREAD).
 func (s stat) isKernelThread() bool { return s.flags&0x0020_0000 != 0 }
 
 func (s stat) isDead() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
@@ -95,8 +95,8 @@ func readStat(pid int) (stat, bool) {
 	return parseStat(buf[:n])
 }
 
-// parseStat reads the fields after the command's name, which may itself hold
-// spaces and parentheses: the last one ends it.
+// parseStat reads the fields after the command's name. The name may itself contain spaces
+// and parentheses, so the last closing one ends it.
 func parseStat(raw []byte) (stat, bool) {
 	end := bytes.LastIndexByte(raw, ')')
 	if end < 0 {
@@ -117,7 +117,7 @@ func parseStat(raw []byte) (stat, bool) {
 	return s, err0 == nil && err1 == nil && err2 == nil && err3 == nil && err4 == nil
 }
 
-// groupLives reports whether a process of group pgid runs; zombies do not.
+// groupLives reports whether a process of group pgid runs; zombies do not count.
 func groupLives(pgid int) bool {
 	for _, pid := range listPIDs() {
 		if s, ok := readStat(pid); ok && s.pgrp == pgid && !s.isDead() {

@@ -13,10 +13,11 @@ func sendSignal(p fika.Process, sig syscall.Signal) error { return syscall.Kill(
 
 func groupLives(pgid int) bool { return !errors.Is(syscall.Kill(-pgid, 0), syscall.ESRCH) }
 
-// EndMarked finds nothing here: other processes' environments cannot be read.
+// EndMarked finds nothing: on this platform the environment of other processes cannot be
+// read.
 func EndMarked(string) int { return 0 }
 
-// Ancestors knows nothing here.
+// Ancestors always returns false: this platform does not tell.
 func Ancestors(int) (list []fika.Process, known bool) { return nil, false }
 
 func exists(pid int) bool {
@@ -24,11 +25,11 @@ func exists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Descendants knows nothing here.
+// Descendants always returns false: this platform does not tell.
 func Descendants(int) (list []fika.Process, known bool) { return nil, false }
 
-// EndTree kills exactly p and its process group; what left the group is not
-// found here.
+// EndTree kills exactly p and the process group it leads; processes that left the group
+// are not found on this platform.
 func EndTree(p fika.Process) error {
 	if p.PID <= 1 || !Alive(p) {
 		return nil
@@ -39,8 +40,8 @@ func EndTree(p fika.Process) error {
 	return Signal(p, syscall.SIGKILL)
 }
 
-// Adopt does nothing here: orphans go to the first process of the system.
+// Adopt does nothing: on this platform orphans go to the first process of the system.
 func (c *Children) Adopt() error { return nil }
 
-// EndLeft ends nothing here: what has left its group is not found.
+// EndLeft ends nothing: on this platform processes that left their group are not found.
 func (c *Children) EndLeft(int) int { return 0 }

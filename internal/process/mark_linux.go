@@ -12,11 +12,11 @@ import (
 	"fika/internal/sleep"
 )
 
-// EndMarked kills every process of this user that carries the mark of step in
-// the environment it was started with, wherever it has gone, and waits (up to
-// 2 s) until they are gone. It gives the number of processes it killed. A
-// process that has cleared its environment is not found. It reads all of
-// /proc: for cancellation and recovery, not for every call.
+// EndMarked kills every process of this user, except this one, that carries the mark of
+// step in the environment it was started with, in whatever group or session it is, and
+// waits up to 2 s until they are gone. It returns how many processes it killed. A process
+// that has cleared its environment is not found. It reads all of /proc, so it is for
+// cancellation and recovery, not for every call.
 func EndMarked(step string) int {
 	if step == "" {
 		return 0
@@ -25,8 +25,8 @@ func EndMarked(step string) int {
 	defer cancel()
 	h := hunt{mark: []byte(Mark + "=" + step), killed: map[int]bool{}}
 	began, pause, quiet := time.Now(), time.Millisecond, 0
-	// Until two looks in a row find nothing: one look can miss a process whose
-	// parent ended while /proc was read, and one that is just being replaced.
+	// Until two looks in a row find nothing: one look can miss a process whose parent
+	// ended while /proc was read, and a process in the middle of an execve.
 	for quiet < 2 {
 		switch found, unsure := h.lookOnce(); {
 		case found, unsure && time.Since(began) < 100*time.Millisecond:
@@ -48,8 +48,8 @@ type hunt struct {
 	killed map[int]bool
 }
 
-// lookOnce goes through all processes once. unsure: some process had no
-// environment to read, as is so for a moment in the middle of an execve.
+// lookOnce looks at all processes once. unsure reports that some process had no readable
+// environment, as happens for a moment in the middle of an execve.
 func (h *hunt) lookOnce() (found, unsure bool) {
 	for _, pid := range listPIDs() {
 		if pid == os.Getpid() {
@@ -63,7 +63,7 @@ func (h *hunt) lookOnce() (found, unsure bool) {
 }
 
 // visitProcess kills a process that carries the mark. It holds the process by a
-// descriptor from before looking, so that a pid used again is not hit.
+// descriptor from before it looks, so that a reused pid is not hit.
 func (h *hunt) visitProcess(pid int) (marked, known bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var owner unix.Stat_t
@@ -87,7 +87,7 @@ func (h *hunt) visitProcess(pid int) (marked, known bool) {
 	return true, true
 }
 
-// hasEntry looks for a whole entry of a zero-separated environment.
+// hasEntry reports whether a zero-separated environment has exactly this entry.
 func hasEntry(env, entry []byte) bool {
 	for one := range bytes.SplitSeq(env, []byte{0}) {
 		if bytes.Equal(one, entry) {

@@ -4,8 +4,8 @@ package process
 
 import "golang.org/x/sys/unix"
 
-// MakePrivate keeps others of this account from reading this process: its memory,
-// its environment with the keys in it, its open files; and it leaves no core.
-// root still can. What it starts is not private, because it is another program.
-// Who it is, and whether it runs, can be seen as before.
+// MakePrivate keeps other processes of this account from reading this one: its memory,
+// its environment with the keys in it, its open files; it also leaves no core dump. root
+// can still read it. The programs it starts are not private. Its identity and state can
+// be seen as before.
 func MakePrivate() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

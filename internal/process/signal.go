@@ -9,8 +9,8 @@ import (
 	"fika/internal/sleep"
 )
 
-// StopSignal is the signal that ends a hub or an agent in one of the ways there
-// are. It needs no bus.
+// StopSignal returns the signal that ends a hub or an agent in the given way. It needs no
+// bus.
 func StopSignal(how fika.Desired) syscall.Signal {
 	switch how {
 	case fika.DesiredFinish:
@@ -21,7 +21,7 @@ func StopSignal(how fika.Desired) syscall.Signal {
 	return syscall.SIGTERM
 }
 
-// EndAll asks processes to end, and kills those that are still there after grace.
+// EndAll asks processes to end, and kills those that are still running after grace.
 func EndAll(list []fika.Process, grace time.Duration) {
 	for _, p := range list {
 		_ = SignalAwake(p, syscall.SIGTERM)

@@ -9,30 +9,29 @@ import (
 // Thread is a thread of this process; zero is none.
 type Thread int
 
-// OwnThread gives the calling goroutine a thread for itself, which ends when the
-// goroutine does.
+// OwnThread gives the calling goroutine a thread of its own, which ends with the
+// goroutine.
 func OwnThread() Thread {
 	runtime.LockOSThread()
 	return Thread(unix.Gettid())
 }
 
-// Yield lets others go before t from now on, unless they do already.
+// Yield lowers the priority of t from now on, unless it is already as low.
 func (t Thread) Yield() {
 	if t != 0 && niceness(t) < behind {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, int(t), behind)
 	}
 }
 
-// niceness is a thread's; that of one that has ended is zero.
+// niceness returns the niceness of a thread; zero if the thread has ended.
 func niceness(t Thread) int {
 	n, err := unix.Getpriority(unix.PRIO_PROCESS, int(t))
 	if err != nil {
 		return 0
 	}
-	return 20 - n // the system call gives no negative numbers
+	return 20 - n // the system call returns no negative numbers
 }
 
-// behind is a priority that gets a tenth of a busy processor: what is looked
-// through in one transaction must come to its end, for the log of changes grows
-// until then.
+// behind is a niceness that gets a tenth of a busy processor: a scan in one transaction
+// must still finish, because the write-ahead log grows until then.
 const behind = 10

@@ -2,8 +2,8 @@
 
 package process
 
-// Thread is a thread of this process. Here priorities are those of processes, and
-// a thread has none of its own.
+// Thread is a thread of this process. On this platform priorities belong to processes,
+// and a thread has none of its own.
 type Thread struct{}
 
 // OwnThread does nothing.

@@ -10,14 +10,14 @@ import (
 	"fika/internal/sleep"
 )
 
-// Ancestors lists the processes that pid descends from, its parent first and
-// the oldest one that can be seen last (init, or the first process of this pid
-// namespace). The list does not hold pid itself. known is false when the walk
-// did not come to an end: pid does not run, a process in between may not be
-// looked at, or the platform tells nobody; the list then holds what was found.
+// Ancestors lists the processes that pid descends from, from its parent to the oldest
+// that can be seen (init, or the first process of this pid namespace). The list does not
+// contain pid itself. known is false when the walk was incomplete: pid does not run, a
+// process in between may not be inspected, or the platform does not tell; the list then
+// holds what was found.
 //
-// A process whose parent ended has been given to the next subreaper, or to
-// init: its list begins there.
+// A process whose parent has ended belongs to the next subreaper, or to init: its list
+// begins there.
 func Ancestors(pid int) (list []fika.Process, known bool) {
 	at, ok := readStat(pid)
 	for tries := 0; ok; {
@@ -30,7 +30,7 @@ func Ancestors(pid int) (list []fika.Process, known bool) {
 			pid, at, tries = at.parent, up, 0
 			continue
 		}
-		// The parent ended while we looked: there is another one by now.
+		// The parent ended while we looked: by now there is another one.
 		if tries++; tries > 3 {
 			return list, false
 		}
@@ -42,8 +42,8 @@ func Ancestors(pid int) (list []fika.Process, known bool) {
 	return list, false
 }
 
-// Descendants lists the processes below pid that run, parents first. known is
-// false when the platform tells nobody.
+// Descendants lists the running processes below pid, parents first. known is false when
+// the platform does not tell.
 func Descendants(pid int) (list []fika.Process, known bool) {
 	type child struct {
 		fika.Process
@@ -66,11 +66,11 @@ func Descendants(pid int) (list []fika.Process, known bool) {
 	return slices.DeleteFunc(list, func(p fika.Process) bool { return !Alive(p) }), true
 }
 
-// EndTree kills exactly p with everything below it, wherever in the system
-// that has put itself (other groups and sessions, cleared environments). All
-// are stopped before any is killed, so that nobody gets away while the others
-// die. What had left the tree before, because p is no subreaper, is not found.
-// It waits, for 2 s at most, until all are gone.
+// EndTree kills exactly p with everything below it, whatever groups and sessions these
+// processes are in, and whether or not they cleared their environment. All are stopped
+// before any is killed, so that none escapes while the others die. Processes that left
+// the tree earlier, because p is no subreaper, are not found. EndTree waits at most 2 s
+// until all are gone.
 func EndTree(p fika.Process) error {
 	if p.PID <= 1 || !Alive(p) {
 		return nil
@@ -85,7 +85,7 @@ func EndTree(p fika.Process) error {
 		for _, d := range below {
 			if !slices.Contains(tree, d) {
 				tree, fresh = append(tree, d), true
-				_ = Signal(d, syscall.SIGSTOP) // not ours to stop: not ours to kill
+				_ = Signal(d, syscall.SIGSTOP) // what we may not stop we may not kill
 			}
 		}
 	}

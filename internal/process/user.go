@@ -9,7 +9,7 @@ import (
 	"fika"
 )
 
-// User is another user of this machine, as whom processes are started.
+// User is a user of this machine as whom processes are started.
 type User struct {
 	Name   string
 	Home   string
@@ -18,8 +18,8 @@ type User struct {
 	Groups []uint32
 }
 
-// FindUser finds a user by name. Error kinds: NotFound when there is none, Denied
-// when this process cannot start anything as another user.
+// FindUser finds a user by name. Error kinds: NotFound when there is none, Denied when
+// this process may not start anything as that user.
 func FindUser(name string) (*User, error) {
 	const op = "user"
 	u, err := user.Lookup(name)
@@ -51,14 +51,14 @@ func FindUser(name string) (*User, error) {
 	return out, nil
 }
 
-// StartAs makes a process begin as a user; nil: as who starts it.
+// StartAs makes a process begin as a user, or as the caller if c is nil.
 func StartAs(attr *syscall.SysProcAttr, c *syscall.Credential) *syscall.SysProcAttr {
 	attr.Credential = c
 	return attr
 }
 
-// Credential is what a process of this user is started with; nil: it is the user
-// that this process belongs to.
+// Credential returns what a process of this user is started with. It is nil if u is nil
+// or this process is not root's: then processes start as its own user.
 func (u *User) Credential() *syscall.Credential {
 	if u == nil || os.Geteuid() != 0 {
 		return nil
