@@ -11,7 +11,7 @@ import (
 	"fika"
 )
 
-// Offsets into struct seccomp_data (linux/seccomp.h): the call's number, the
+// Offsets into struct seccomp_data (linux/seccomp.h): the number of the call, the
 // architecture, and the low halves of its arguments.
 const (
 	offNumber = 0
@@ -20,7 +20,8 @@ const (
 	offArg1   = 24
 )
 
-// What the program answers (linux/seccomp.h), with the error in the low bits.
+// The return values of the program (linux/seccomp.h), with the error number in the low
+// bits.
 const (
 	allow     = 0x7fff0000
 	errno     = 0x00050000
@@ -34,8 +35,8 @@ const (
 	tioclinux = unix.TIOCLINUX
 )
 
-// refused are system calls that no tool needs and that lead out of a sandbox or
-// into the kernel's less trodden parts.
+// refused lists system calls that no tool needs and that lead out of a sandbox or into
+// less tested parts of the kernel.
 var refused = []uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_SETNS, unix.SYS_UNSHARE,
 	unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSCONFIG, unix.SYS_MOUNT_SETATTR,
@@ -48,12 +49,12 @@ var refused = []uint32{
 
 // sockets says which kinds of socket a call may open.
 type sockets struct {
-	unix bool // path-based and abstract; socketpair is always there
+	unix bool // path-based and abstract; socketpair is always allowed
 	inet bool
 }
 
-// filter is the seccomp program of calls that may open some sockets. It is
-// compiled once.
+// filter returns the seccomp program for calls that may open the allowed sockets. Each
+// program is compiled once.
 func (s *Sandbox) filter(allowed sockets) ([]byte, error) {
 	if known, ok := s.filters.Load(allowed); ok {
 		return known.([]byte), nil
@@ -70,7 +71,7 @@ func (s *Sandbox) filter(allowed sockets) ([]byte, error) {
 	return program, nil
 }
 
-// compile writes a seccomp program as the kernel reads it.
+// compile returns a seccomp program in the kernel's format.
 func compile(arch uint32, s sockets) ([]byte, error) {
 	var p program
 	p.load(offArch)
@@ -80,7 +81,7 @@ func compile(arch uint32, s sockets) ([]byte, error) {
 	for _, n := range refused {
 		p.when(n, errno|uint32(unix.EPERM))
 	}
-	p.when(unix.SYS_CLONE3, errno|uint32(unix.ENOSYS)) // its flags cannot be seen; callers fall back to clone
+	p.when(unix.SYS_CLONE3, errno|uint32(unix.ENOSYS)) // its flags cannot be inspected; callers fall back to clone
 	p.argument(unix.SYS_CLONE, offArg0, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: cloneNS, SkipFalse: 1})
 	for _, request := range []uint32{tiocsti, tioclinux} {
 		p.argument(unix.SYS_IOCTL, offArg1, bpf.JumpIf{Cond: bpf.JumpEqual, Val: request, SkipFalse: 1})
@@ -99,20 +100,20 @@ func compile(arch uint32, s sockets) ([]byte, error) {
 	return p.bytes()
 }
 
-// program collects instructions. The number of the call is in the accumulator
-// between any two of its methods.
+// program collects instructions. Between any two of its methods the accumulator holds the
+// number of the call.
 type program []bpf.Instruction
 
 func (p *program) add(i ...bpf.Instruction) { *p = append(*p, i...) }
 
 func (p *program) load(off uint32) { p.add(bpf.LoadAbsolute{Off: off, Size: 4}) }
 
-// unless answers with ret if the accumulator is not val.
+// unless returns ret if the accumulator is not val.
 func (p *program) unless(val, ret uint32) {
 	p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: val, SkipTrue: 1}, bpf.RetConstant{Val: ret})
 }
 
-// when answers with ret if the accumulator is val.
+// when returns ret if the accumulator is val.
 func (p *program) when(val, ret uint32) {
 	p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: val, SkipFalse: 1}, bpf.RetConstant{Val: ret})
 }
@@ -125,8 +126,8 @@ func (p *program) argument(number, off uint32, test bpf.JumpIf) {
 	p.load(offNumber)
 }
 
-// bytes is the program as an array of struct sock_filter in the machine's own
-// byte order, which is little-endian on the architectures fika is built for.
+// bytes encodes the program as an array of struct sock_filter in the machine's byte
+// order, which is little-endian on the architectures fika is built for.
 func (p program) bytes() ([]byte, error) {
 	raw, err := bpf.Assemble(p)
 	if err != nil {
@@ -139,7 +140,7 @@ func (p program) bytes() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// memory puts data into a file without a name, positioned at its start.
+// memory writes data into an anonymous file, positioned at its start.
 func memory(data []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("filter", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// step is one change to what a process of tier full sees of the file system. They
-// are made in order, so that a later one lies upon an earlier one.
+// step is one change to what a process of tier full sees of the file system. Steps are
+// made in order, so that a later one covers an earlier one.
 type step struct {
 	kind      stepKind
 	from, to  string // from is a real path of the machine
-	mayBeGone bool   // from may have ended meanwhile
+	mayBeGone bool   // from may have disappeared meanwhile
 }
 
 type stepKind int
@@ -25,17 +25,17 @@ const (
 	bindWrite stepKind = iota
 	bindRead
 	newFolder // empty and in memory
-	seal      // a newFolder, whose content is complete
+	seal      // makes a newFolder read-only once its content is complete
 )
 
 // tempFolders are shared by everybody on the machine.
 var tempFolders = [...]string{"/tmp", "/var/tmp"}
 
-// steps are those of a profile, upon a file system that cannot be changed, with
+// steps returns the steps for a profile. They apply to a read-only file system with
 // devices and processes of its own.
 func steps(p Profile) []step {
 	out := []step{
-		// The terminal of the person is still the session's: /dev/tty would open it.
+		// The person's terminal still belongs to the session, and /dev/tty would open it.
 		{kind: bindRead, from: "/dev/null", to: "/dev/tty"},
 		{kind: newFolder, to: "/run"},
 	}
@@ -46,7 +46,7 @@ func steps(p Profile) []step {
 	for i, name := range tempFolders {
 		temp, err := resolve.Real(name)
 		if err != nil || slices.Contains(tempFolders[:i], temp) {
-			continue // there is none, or it is a link to the other
+			continue // it does not exist, or is a link to the other
 		}
 		if p.Temp != "" {
 			out = append(out, step{kind: bindWrite, from: p.Temp, to: temp})
@@ -56,7 +56,8 @@ func steps(p Profile) []step {
 	}
 	folders := newSearcher(p.User)
 	mounts := slices.DeleteFunc(p.mounts(resolve), func(m mount) bool {
-		// Nothing can be mounted where that user cannot look, and nothing there is in reach.
+		// Nothing can be mounted where that user cannot look, and nothing there can be
+		// reached.
 		return p.User != nil && !folders.searchable(filepath.Dir(m.path))
 	})
 	var sealed []step // read-only once everything below them is mounted
@@ -81,13 +82,12 @@ func steps(p Profile) []step {
 	return append(out, sealed...)
 }
 
-// machineWide is what says something about the whole machine in /proc, and which
-// root could change there without any capability.
+// machineWide lists what /proc says about the whole machine and what root could change
+// there without any capability.
 var machineWide = [...]string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}
 
-// bubblewrap gives the arguments with which bwrap confines a command to p. The
-// command's own words follow after "--". Descriptor filter holds the seccomp
-// program.
+// bubblewrap returns the arguments with which bwrap confines a command to p. The caller
+// appends "--" and the command. The descriptor named by filter holds the seccomp program.
 func bubblewrap(p Profile, filter string) []string {
 	args := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
@@ -117,8 +117,8 @@ func bubblewrap(p Profile, filter string) []string {
 	return args
 }
 
-// nameService keeps what finds hosts by name when the configuration of it is a
-// link into /run, which is empty otherwise.
+// nameService returns the step that keeps host names resolvable when /etc/resolv.conf is
+// a link into /run, which is otherwise empty.
 func nameService() []step {
 	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
 	if err != nil || !within("/run", real) {
@@ -127,8 +127,8 @@ func nameService() []step {
 	return []step{{kind: bindRead, from: real, to: real}}
 }
 
-// reachable reports whether a socket is the call's own business, or not there
-// for it in any case.
+// reachable reports whether a socket needs no cover: because the call may use it, or
+// because it does not exist for the call in any case.
 func reachable(mounts []mount, path string) bool {
 	if within("/run", path) || within("/tmp", path) || within("/var/tmp", path) || within("/dev", path) || within("/proc", path) {
 		return true
@@ -141,15 +141,15 @@ func reachable(mounts []mount, path string) bool {
 	return false
 }
 
-// searcher tells where processes of a user without capabilities can look. It is
-// for one moment: it looks at each folder once.
+// searcher tells which folders processes of a user without capabilities can search. It
+// looks at each folder once, so it must be short-lived.
 type searcher struct {
 	uid    uint32
 	groups []uint32
 	known  map[string]bool
 }
 
-// newSearcher is of a user; nil: of who asks.
+// newSearcher returns a searcher for a user, or for this process's own user if u is nil.
 func newSearcher(u *syscall.Credential) searcher {
 	if u != nil {
 		return searcher{u.Uid, append([]uint32{u.Gid}, u.Groups...), map[string]bool{"/": true}}
@@ -157,8 +157,9 @@ func newSearcher(u *syscall.Credential) searcher {
 	return searcher{uint32(os.Getuid()), []uint32{uint32(os.Getgid())}, map[string]bool{"/": true}}
 }
 
-// searchable reports whether one can look into a folder. What lies in one that
-// it cannot is out of reach by itself, and nothing can be mounted there.
+// searchable reports whether the user can search dir and all folders above it. Whatever
+// lies in a folder that the user cannot search is out of reach anyway, and nothing can be
+// mounted there.
 func (s searcher) searchable(dir string) bool {
 	ok, looked := s.known[dir]
 	if !looked {
@@ -183,9 +184,9 @@ func (s searcher) maySearch(dir string) bool {
 	return st.Mode&needed != 0
 }
 
-// listeningSockets are the paths of the Unix sockets of this machine that are
-// bound to one, as /proc/net/unix lists them (proc(5)): the path is the eighth
-// column. A read-only mount does not keep anybody from connecting.
+// listeningSockets returns the paths to which Unix sockets of this machine are bound, as
+// /proc/net/unix lists them (proc(5)): the path is the eighth column. A read-only mount
+// does not keep anybody from connecting to them.
 func listeningSockets(resolve Resolver, folders searcher) []string {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {

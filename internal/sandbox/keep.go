@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	keptFile  = 1 << 20 // bytes of a protected file that can be put back
+	keptFile  = 1 << 20 // bytes of a protected file that can be restored
 	keptFiles = 1000    // files below one protected path
 )
 
-// Keeper remembers what protected paths were before a call, so that what the
-// call changed in spite of the tier can be taken back after it. A Keeper
-// belongs to one call; Close it.
+// Keeper remembers what protected paths were before a call, so that what the call changed
+// in spite of the tier can be undone after it. A Keeper belongs to one call; the caller
+// must Close it.
 type Keeper struct {
 	remembered
-	record string // file that says the same, for [UndoKilled]; empty: there is none
+	record string // file with the same content, for [UndoKilled]; empty if there is none
 }
 
-// remembered is what a Keeper knows, as its record has it.
+// remembered is what a Keeper knows, as its record stores it.
 type remembered struct {
-	Aside string // folder for what is taken away
-	Root  string // folder below which a repository that was moved is looked for
+	Aside string // folder for what is moved out of the way
+	Root  string // folder below which a moved repository is looked for
 	Kept  []kept
 	Repos []repository
 }
 
-// kept is one protected path: what was there, by name below it. A file alone
-// has the name "".
+// kept is one protected path: its content, by name below the path. A single file has the
+// name "".
 type kept struct {
 	Path   string
 	Files  map[string]content
-	Opened bool `json:",omitempty"` // the call may change it, and its caller looks at it
+	Opened bool `json:",omitempty"` // the call may change it, and its caller checks it afterwards
 }
 
 type content struct {
@@ -48,32 +48,32 @@ type content struct {
 	Data []byte `json:",omitempty"`
 	Link string `json:",omitempty"`
 
-	stamp   stamp // of the moment before it was read
-	settled bool  // its last change was so long before that another one has another time
+	stamp   stamp // taken just before the file was read
+	settled bool  // its last change is old enough that another one would have another time
 }
 
 // repository is a .git that has to stay where and what it is.
 type repository struct {
 	Path string
 	ID   identity
-	open *os.File // the folder or file itself, wherever it is moved; nil in one that was read from a record
+	open *os.File // the folder or file itself, wherever it is moved; nil when read from a record
 }
 
-// identity tells a file from all others while it exists.
+// identity distinguishes a file from all others while it exists.
 type identity struct{ Device, Inode uint64 }
 
 // KeepProtected remembers the protected paths of p, and the .git of its workspace, as far
-// as the tier does not keep a call from changing them. What is taken away later
-// goes into the folder aside. A record of it lies in the folder calls until
-// Close: should this process be killed, [UndoKilled] takes back what the call changed.
-// An empty calls keeps none.
+// as the tier does not prevent a call from changing them. What is moved out of the way
+// later goes into the folder aside. A record lies in the folder calls until Close: if
+// this process is killed, [UndoKilled] uses it to undo what the call changed. If calls is
+// empty, there is no record.
 func (s *Sandbox) KeepProtected(p Profile, aside, calls string) (*Keeper, error) {
 	k := &Keeper{remembered: remembered{Aside: aside, Root: p.Workspace}}
 	for i, path := range slices.Concat(p.Protected, p.Opened) {
 		opened := i >= len(p.Protected)
 		info, err := os.Lstat(path)
 		if s.Tier() == Full && !opened && err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			continue // it is mounted so that it cannot be changed
+			continue // it is mounted read-only
 		}
 		files := map[string]content{}
 		if err == nil {
@@ -101,7 +101,7 @@ func (s *Sandbox) KeepProtected(p Profile, aside, calls string) (*Keeper, error)
 	return k, nil
 }
 
-// Close gives up what Keep holds, the record too. It may be called twice.
+// Close releases what the Keeper holds, including its record. It may be called twice.
 func (k *Keeper) Close() {
 	for _, r := range k.Repos {
 		if r.open != nil {
@@ -115,11 +115,11 @@ func (k *Keeper) Close() {
 	}
 }
 
-// Restore puts back what has changed and says so, a line each. What was new
-// lies in the folder that Keep was given. An error is added to the lines' own:
-// something could not be put back.
+// Restore puts back what has changed and returns a line about each change. What it
+// replaces is moved into the folder aside. The error, in addition to the lines, says what
+// could not be put back.
 func (k *Keeper) Restore() (changes []string, err error) {
-	for _, r := range k.Repos { // first, as protected paths lie below
+	for _, r := range k.Repos { // first, because protected paths lie below
 		line, failed := k.restoreRepository(r)
 		if line != "" {
 			changes = append(changes, line)
@@ -145,7 +145,8 @@ func (k *Keeper) Restore() (changes []string, err error) {
 	return changes, err
 }
 
-// Before is what a file was that is open for the call; false: it was none.
+// Before returns what a file that is open for the call was before it; false if there was
+// no such file.
 func (k *Keeper) Before(path string) (data []byte, mode fs.FileMode, ok bool) {
 	for _, was := range k.Kept {
 		if c, found := was.Files[""]; found && was.Path == path && c.Mode.IsRegular() {
@@ -155,7 +156,7 @@ func (k *Keeper) Before(path string) (data []byte, mode fs.FileMode, ok bool) {
 	return nil, 0, false
 }
 
-// PutBack makes a file that is open for the call what it was.
+// PutBack restores a file that is open for the call to what it was.
 func (k *Keeper) PutBack(path string) (aside string, err error) {
 	for _, was := range k.Kept {
 		if was.Path == path {
@@ -170,8 +171,8 @@ func missing(path string) bool {
 	return err != nil
 }
 
-// restoreRepository sets a .git aside that is not the recorded one, and moves
-// that back from wherever it was moved to.
+// restoreRepository sets aside a .git that is not the recorded one, and moves the
+// recorded one back from wherever it is.
 func (k *Keeper) restoreRepository(r repository) (string, error) {
 	now, err := os.Lstat(r.Path)
 	if err == nil && identify(now) == r.ID {
@@ -192,7 +193,8 @@ func (k *Keeper) restoreRepository(r repository) (string, error) {
 	return line + " and the old one moved back from " + moved, os.Rename(moved, r.Path)
 }
 
-// takeAway moves what is at path into a new folder, whose name it returns.
+// takeAway moves what is at path into a new folder, or beside it if that is on another
+// disk, and returns the folder.
 func (k *Keeper) takeAway(path string) (string, error) {
 	if err := os.MkdirAll(k.Aside, 0o700); err != nil {
 		return "", err
@@ -202,14 +204,15 @@ func (k *Keeper) takeAway(path string) (string, error) {
 		return "", err
 	}
 	to := filepath.Join(dir, filepath.Base(path))
-	if err = os.Rename(path, to); errors.Is(err, syscall.EXDEV) { // another disk: beside it, under a name that nobody obeys
+	if err = os.Rename(path, to); errors.Is(err, syscall.EXDEV) { // another disk: beside it, under a name that nothing reads
 		to = path + ".set-aside-" + filepath.Base(dir)
 		err = os.Rename(path, to)
 	}
 	return filepath.Dir(to), err
 }
 
-// replace makes a protected path what it was, and says where what was there is.
+// replace restores a protected path to what it was, and returns the folder to which what
+// was there has been moved.
 func (k *Keeper) replace(was kept) (aside string, err error) {
 	if !missing(was.Path) {
 		if aside, err = k.takeAway(was.Path); err != nil {
@@ -217,7 +220,7 @@ func (k *Keeper) replace(was kept) (aside string, err error) {
 		}
 	}
 	var errs []error
-	for name, c := range was.Files { // folders are made on the way
+	for name, c := range was.Files { // folders are created on the way
 		path := filepath.Join(was.Path, name)
 		switch {
 		case c.Mode.IsDir():
@@ -231,15 +234,15 @@ func (k *Keeper) replace(was kept) (aside string, err error) {
 	return aside, errors.Join(errs...)
 }
 
-// lastSeen is what an earlier call has read of a protected path.
+// lastSeen returns what an earlier call has read of a protected path.
 func (s *Sandbox) lastSeen(path string) map[string]content {
 	files, _ := s.seen.Load(path)
 	known, _ := files.(map[string]content)
 	return known
 }
 
-// readKept reads a protected path; nothing at all is an empty map. Files that
-// nobody has touched since they were read into known are not read again.
+// readKept reads a protected path; the map is empty if there is nothing. Files that have
+// not been touched since they were read into known are not read again.
 func readKept(root string, known map[string]content) (map[string]content, error) {
 	out := map[string]content{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

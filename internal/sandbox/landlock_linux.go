@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What rights there are, by the version of Landlock that brought them
-// (landlock(7), linux/landlock.h).
+// The rights, by the version of Landlock that introduced them (landlock(7),
+// linux/landlock.h).
 const (
 	readRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	// since version 1
@@ -20,7 +20,7 @@ const (
 	referSince, truncateSince, networkSince, ioctlSince, scopeSince = 2, 3, 4, 5, 6
 )
 
-// landlockVersion is the version of Landlock in this kernel; 0: it has none.
+// landlockVersion returns the version of Landlock in this kernel, or 0 if it has none.
 func landlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -29,7 +29,7 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// grants are the paths that a process may use, with all below them.
+// grants are the paths that a process may use, with everything below them.
 type grants struct {
 	read    []string // can be read and executed
 	list    []string // names can be listed
@@ -38,7 +38,7 @@ type grants struct {
 	network bool     // TCP may be used
 }
 
-// ruleset makes a ruleset of Landlock that a process can restrict itself with.
+// ruleset creates a Landlock ruleset with which a process can restrict itself.
 func (g grants) ruleset() (*os.File, error) {
 	version := landlockVersion()
 	if version == 0 {
@@ -83,8 +83,9 @@ func (g grants) ruleset() (*os.File, error) {
 	return out, nil
 }
 
-// permit gives rights to what lies at path and below. A link is not followed: it
-// may have been put there to point elsewhere. What is gone needs no right.
+// permit grants rights to path and everything below it. A link is not followed, because
+// it may have been planted to point elsewhere. A path that does not exist or cannot be
+// looked at needs no rights.
 func permit(ruleset int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOTDIR) {
@@ -102,7 +103,7 @@ func permit(ruleset int, path string, rights uint64) error {
 	case unix.S_IFLNK:
 		return nil
 	case unix.S_IFDIR:
-	default: // rights of folders are refused for a file
+	default: // the kernel refuses folder rights for a file
 		rights &= unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 			unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}

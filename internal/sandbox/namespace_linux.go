@@ -14,10 +14,10 @@ import (
 	"fika/internal/sandbox/child"
 )
 
-// namespaceCommand confines path with args to p without bubblewrap: the process
-// makes its own namespaces, becomes their first process, and starts the command.
-// What it sees is what bubblewrap would show it; made by the calls themselves it
-// takes half the time, because nobody has to read the table of mounts after each.
+// namespaceCommand confines path with args to p without bubblewrap: the process makes its
+// own namespaces, becomes their first process, and starts the command. The command sees
+// what bubblewrap would show it; making the calls directly takes half the time, because
+// nobody has to read the mount table after each one.
 func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args []string) (Command, error) {
 	n := &namespaces{uid: os.Geteuid(), gid: os.Getegid(), covers: []string{"/dev"}}
 	n.enter(p.Network)
@@ -33,20 +33,20 @@ func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args [
 	return Command{Path: imagePath, Files: []*os.File{image}}, nil
 }
 
-// namespaces is a program that makes them.
+// namespaces is a program that makes namespaces.
 type namespaces struct {
 	child.Program
 	uid, gid int
 	umask    child.Word
-	folder   child.Word // the path of the folder that the process was started in
-	covers   []string   // where something else lies upon the machine's own files
-	own      []string   // and where those lie upon it again
+	folder   child.Word // path of the folder in which the process was started
+	covers   []string   // where something else covers the machine's own files
+	own      []string   // where the machine's own files cover that again
 }
 
-// here makes a path one of the process.
+// here makes a path relative to the process's folder.
 func here() child.Word { return child.Number(unix.AT_FDCWD) }
 
-// enter makes the namespaces and the first process of them.
+// enter makes the namespaces and their first process.
 func (n *namespaces) enter(network bool) {
 	n.folder = n.Bytes(make([]byte, unix.PathMax))
 	n.Call("folder", unix.SYS_GETCWD, n.folder, child.Number(unix.PathMax))
@@ -56,17 +56,17 @@ func (n *namespaces) enter(network bool) {
 		kinds |= unix.CLONE_NEWNET
 	}
 	n.Call("namespaces", unix.SYS_UNSHARE, child.Number(kinds))
-	// Root there may mount a file system of terminals; see leaveRights.
+	// Root in the namespace may mount a file system of terminals; see leaveRights.
 	n.identify(0, n.uid, 0, n.gid)
 	n.Fork("a first process", unix.SYS_CLONE, child.Number(unix.SIGCHLD))
 	n.endWithParent()
 }
 
-// closed is what holds of everything that is mounted.
+// closed holds the attributes of every mount.
 const closed = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 
-// identify says who the process is in a new namespace of users: inner there is outer
-// where it was made.
+// identify sets the user and group of the process in a new user namespace: the inner ids
+// there map to the outer ids in the namespace where it was made.
 func (n *namespaces) identify(innerUser, outerUser, innerGroup, outerGroup int) {
 	for _, file := range []struct{ path, text string }{
 		{"/proc/self/setgroups", "deny"},
@@ -83,15 +83,15 @@ func (n *namespaces) endWithParent() {
 	n.Call("end with fika", unix.SYS_PRCTL, child.Number(unix.PR_SET_PDEATHSIG), child.Number(unix.SIGKILL))
 }
 
-// attributes is a struct mount_attr that adds some, and keeps what the machine
-// mounts later out of the call.
+// attributes returns a struct mount_attr that adds attributes, and keeps later mounts of
+// the machine out of the call.
 func (n *namespaces) attributes(set uint64) child.Word {
 	return n.Words(child.Number(set), child.Number(0), child.Number(unix.MS_PRIVATE), child.Number(0))
 }
 
-// mountAll makes the file system of the call, in which nothing can be changed but
-// what a step says. Whatever is mounted somewhere else is opened first: it is as the
-// machine has it then, and nothing lies upon it yet.
+// mountAll makes the file system of the call, in which nothing can be changed except what
+// a step allows. Everything that is to be mounted elsewhere is opened first: at that
+// moment it is as the machine has it, and nothing covers it yet.
 func (n *namespaces) mountAll(all []step) {
 	trees := make([]child.Word, len(all))
 	for i, s := range all {
@@ -120,25 +120,26 @@ func (n *namespaces) mountAll(all []step) {
 	}
 }
 
-// tree is a copy of what is mounted at path and below, which lies nowhere yet. A link
-// is not followed: it may have been put there to point elsewhere.
+// tree returns a copy of what is mounted at path and below, not yet attached anywhere. A
+// link is not followed, because it may have been planted to point elsewhere.
 func (n *namespaces) tree(path string) child.Word {
 	return n.Call("open "+path, unix.SYS_OPEN_TREE, here(), n.Text(path), child.Number(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW))
 }
 
-// attach mounts a tree with more attributes than it has.
+// attach mounts a tree and adds attributes to it.
 func (n *namespaces) attach(tree child.Word, set uint64, to string, mayBeGone bool) {
 	nothing := n.Text("")
 	n.Call("attributes of "+to, unix.SYS_MOUNT_SETATTR, tree, nothing, child.Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), n.attributes(set), child.Number(unix.MOUNT_ATTR_SIZE_VER0))
 	words := []child.Word{tree, nothing, here(), n.Text(to), child.Number(unix.MOVE_MOUNT_F_EMPTY_PATH)}
-	if mayBeGone { // then nothing is to be covered
+	if mayBeGone { // then there is nothing to cover
 		n.Try(unix.SYS_MOVE_MOUNT, words...)
 	} else {
 		n.Call("mount "+to, unix.SYS_MOVE_MOUNT, words...)
 	}
 }
 
-// mount mounts a new file system with attributes that are the same in both calls.
+// mount mounts a new file system. Only flags whose value is the same for mount(2) and
+// mount_setattr(2) may be used.
 func (n *namespaces) mount(kind, to string, flags uintptr, options string) {
 	name := n.Text(kind)
 	n.Call("mount "+to, unix.SYS_MOUNT, name, n.Text(to), name, child.Number(flags), n.Text(options))
@@ -148,8 +149,8 @@ func (n *namespaces) setAttributes(path string, set uint64, flags int) {
 	n.Call("attributes of "+path, unix.SYS_MOUNT_SETATTR, here(), n.Text(path), child.Number(flags), n.attributes(set), child.Number(unix.MOUNT_ATTR_SIZE_VER0))
 }
 
-// makePlace makes what a step is mounted upon, where that lies in a folder that is
-// not the machine's own. It is there already if an earlier call has made it.
+// makePlace makes the mount point of a step, if it lies in a folder that is not the
+// machine's own. An earlier step may have made it already.
 func (n *namespaces) makePlace(s step) {
 	cover, own := longest(n.covers, s.to), longest(n.own, s.to)
 	if s.from == s.to {
@@ -173,7 +174,7 @@ func (n *namespaces) makePlace(s step) {
 	}
 }
 
-// longest is the innermost of some folders that holds a path.
+// longest returns the innermost of the folders that contain path.
 func longest(folders []string, path string) string {
 	at := ""
 	for _, f := range folders {
@@ -194,7 +195,7 @@ func (n *namespaces) openDevices() (trees []child.Word) {
 	return trees
 }
 
-// makeDevices makes a /dev with devices and terminals of its own, and the place of
+// makeDevices makes a /dev with devices and terminals of its own, and a file for
 // /dev/tty, which a step covers.
 func (n *namespaces) makeDevices(trees []child.Word) {
 	n.mount("tmpfs", "/dev", closed, "mode=755")
@@ -216,7 +217,7 @@ func (n *namespaces) makeDevices(trees []child.Word) {
 	}
 }
 
-// processes shows those of the namespace alone.
+// processes mounts a /proc that shows only the processes of the namespace.
 func (n *namespaces) processes() {
 	n.mount("proc", "/proc", closed|unix.MS_NOEXEC, "")
 	for _, path := range machineWide {
@@ -226,8 +227,8 @@ func (n *namespaces) processes() {
 	}
 }
 
-// leaveRights turns the process into one of the user's without any capability, in
-// the folder where it began as it is now.
+// leaveRights turns the process into one of the user without any capability, in the
+// folder where it began as that folder is visible now.
 func (n *namespaces) leaveRights(network bool) {
 	if !network {
 		n.loopback()
@@ -238,7 +239,7 @@ func (n *namespaces) leaveRights(network bool) {
 		n.endWithParent() // forgotten when rights change
 	}
 	n.Call("folder /", unix.SYS_CHDIR, n.Text("/"))
-	n.Try(unix.SYS_CHDIR, n.folder) // one that is hidden now cannot be entered
+	n.Try(unix.SYS_CHDIR, n.folder) // fails for a folder that is hidden now
 	n.Call("umask", unix.SYS_UMASK, n.umask)
 	n.Call("close descriptors", unix.SYS_CLOSE_RANGE, child.Number(imageDescriptor), child.Number(^uint32(0)), child.Number(0))
 	giveUp(&n.Program)
@@ -247,7 +248,7 @@ func (n *namespaces) leaveRights(network bool) {
 	n.Call("drop capabilities", unix.SYS_PRCTL, child.Number(unix.PR_CAP_AMBIENT), child.Number(unix.PR_CAP_AMBIENT_CLEAR_ALL), child.Number(0), child.Number(0), child.Number(0))
 }
 
-// loopback switches the one interface of the namespace on; the kernel gives it its
+// loopback switches on the one interface of the namespace; the kernel assigns its
 // addresses.
 func (n *namespaces) loopback() {
 	var request bytes.Buffer // struct ifreq: a name in sixteen bytes, flags

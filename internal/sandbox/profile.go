@@ -9,40 +9,39 @@ import (
 	"syscall"
 )
 
-// Profile says what one call may touch. Paths are absolute; those that do not
-// exist are left out. Whatever is not named can be read and not written in tier
-// full; in tier landlock it cannot be read either, unless it is the system's.
+// Profile says what one call may touch. Paths are absolute; those that do not exist are
+// ignored. In tier full everything that is not named can be read but not written; in tier
+// landlock it cannot be read either, unless it belongs to the system.
 type Profile struct {
-	Workspace string              // the root of the work
+	Workspace string              // root of the work
 	ReadOnly  bool                // the workspace cannot be written either
 	Writable  []string            // folders besides the workspace that can be written
-	Protected []string            // inside what is writable, and yet not to be changed
-	Opened    []string            // of what is otherwise protected: may be changed, and [Sandbox.KeepProtected] remembers it for the caller
-	Hidden    []string            // files and folders that seem to be empty
-	Shown     []string            // inside what is hidden, and yet readable
-	Readable  []string            // programs and caches in a person's folder, which tier landlock has to be told
-	Listed    []string            // folders of which tier landlock shows the names, with all below
-	Temp      string              // a folder of the caller's that stands for /tmp
-	Network   bool                // false: no interface but a loopback of its own
-	User      *syscall.Credential // whom the process runs as; nil: who starts it
+	Protected []string            // inside writable folders, but not to be changed
+	Opened    []string            // otherwise protected, but may be changed; [Sandbox.KeepProtected] remembers these for the caller
+	Hidden    []string            // files and folders that appear empty
+	Shown     []string            // inside hidden folders, but readable
+	Readable  []string            // programs and caches in a person's folder; tier landlock has to be told
+	Listed    []string            // folders whose names, and all below, tier landlock lists
+	Temp      string              // the caller's folder that stands for /tmp
+	Network   bool                // if false, only a loopback interface of its own
+	User      *syscall.Credential // user of the process; nil: that of this process
 	Sockets   []string            // Unix sockets that may be reached
-	// Repository is the .git that has to stay what it is; empty: there is none.
+	// Repository is the .git that has to stay what it is; empty if there is none.
 	Repository string
 }
 
-// access is what a mount gives.
+// access is what a mount allows.
 type access int
 
-// From the widest to the tightest: where two meet at one path, the tighter
-// holds.
+// From the widest to the tightest: if two meet at one path, the tighter applies.
 const (
 	write access = iota
-	pin          // as the folder around it, but a mount point: it cannot be renamed
+	pin          // as the folder around it, but a mount point, so that it cannot be renamed
 	read
 	hide
 )
 
-// mount is one path with its access. The deepest that contains a path holds.
+// mount is one path with its access. The deepest mount that contains a path applies.
 type mount struct {
 	path   string
 	access access
@@ -84,8 +83,8 @@ func (p Profile) mounts(resolve Resolver) []mount {
 	return slices.CompactFunc(all, func(a, b mount) bool { return a.path == b.path })
 }
 
-// between lists the folders that lie below one of the roots and above path: as
-// mount points of their own they cannot be renamed, and path with them.
+// between lists the folders below one of the roots and above path: as mount points of
+// their own they cannot be renamed, and so path cannot be moved with them.
 func between(roots []string, path string) []string {
 	var out []string
 	for _, root := range roots {

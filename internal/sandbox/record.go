@@ -8,16 +8,15 @@ import (
 	"path/filepath"
 )
 
-// records are the files of a folder of calls.
+// records matches the records in a folder of calls.
 const records = "call-*.json"
 
-// maxSearched bounds how many files are looked at for a repository that was
-// moved by a call of a killed process.
+// maxSearched bounds how many files are looked at when searching for a repository that a
+// call of a killed process has moved.
 const maxSearched = 100_000
 
-// write leaves the record of what is remembered in the folder calls. It is not
-// synced: a machine that loses its power has killed the call as well, and what
-// the call wrote a moment before is as likely to be lost.
+// write stores the record in the folder calls. It is not synced: a power failure kills
+// the call as well, and what the call wrote a moment before is just as likely to be lost.
 func (k *Keeper) write(calls string) error {
 	if calls == "" || len(k.Kept)+len(k.Repos) == 0 {
 		return nil
@@ -40,9 +39,9 @@ func (k *Keeper) write(calls string) error {
 	return errors.Join(err, f.Close())
 }
 
-// UndoKilled puts back what calls changed whose process was killed before it could
-// look, as [Keeper.Restore] does, and says so. No call that has its record in the
-// folder may be running.
+// UndoKilled undoes what calls changed whose process was killed before it could check, as
+// [Keeper.Restore] does, and returns a line about each change. No call with a record in
+// the folder may be running.
 func UndoKilled(calls string) (changes []string, err error) {
 	found, _ := filepath.Glob(filepath.Join(calls, records))
 	for _, path := range found {
@@ -56,7 +55,7 @@ func UndoKilled(calls string) (changes []string, err error) {
 			k.Close() // killed while it was written: the call had not begun
 			continue
 		}
-		for i := range k.Kept { // nobody can look any more at what the call was let change
+		for i := range k.Kept { // nobody can check any more what the call was allowed to change
 			k.Kept[i].Opened = false
 		}
 		lines, failed := k.Restore()
@@ -66,7 +65,7 @@ func UndoKilled(calls string) (changes []string, err error) {
 	return changes, err
 }
 
-// moved is where a repository lies now.
+// moved returns where a repository lies now.
 func (k *Keeper) moved(r repository) (string, error) {
 	if r.open != nil {
 		return whereIs(r.open)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Resolver follows links in many paths that have most of their folders in
-// common, each of which it looks at once. It is for one moment and one goroutine.
+// Resolver follows links in many paths that share most of their folders, and looks at
+// each folder once. It must be short-lived, and is not safe for concurrent use.
 type Resolver struct{ known map[string]resolved }
 
 type resolved struct {
@@ -15,10 +15,10 @@ type resolved struct {
 	err  error
 }
 
-// NewResolver makes one that knows nothing yet.
+// NewResolver returns an empty Resolver.
 func NewResolver() Resolver { return Resolver{map[string]resolved{}} }
 
-// Real is [filepath.EvalSymlinks] of an absolute path.
+// Real returns what [filepath.EvalSymlinks] returns for path.
 func (r Resolver) Real(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return filepath.EvalSymlinks(path)

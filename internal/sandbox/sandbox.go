@@ -14,12 +14,12 @@ type Tier string
 
 // The tiers, from the strongest.
 const (
-	Full     Tier = "full"     // bubblewrap
-	Landlock Tier = "landlock" // built in
+	Full     Tier = "full"     // namespaces, on a machine with bubblewrap
+	Landlock Tier = "landlock" // needs nothing installed
 	None     Tier = "none"     // nothing works here
 )
 
-// Mode is what a person wants.
+// Mode is what a person asks for.
 type Mode string
 
 // The modes.
@@ -29,22 +29,23 @@ const (
 	Off      Mode = "off"
 )
 
-// Sandbox confines calls in one tier. The zero Sandbox confines nothing.
+// Sandbox confines calls in one tier. The zero Sandbox confines nothing. It is safe for
+// concurrent use.
 type Sandbox struct {
 	tier  Tier
-	bwrap string // path of the program
-	// namespaces says that fika makes them itself where it can, which is quicker:
-	// for processes that run as whoever starts them.
+	bwrap string // path of bwrap
+	// namespaces says that processes make their namespaces themselves where they can,
+	// which is quicker: those that run as the user who starts them.
 	namespaces bool
-	why        string // why no stronger tier works; empty: there is none
+	why        string // why no stronger tier works; empty if there is no stronger one
 
-	filters sync.Map // programs of system calls, by the sockets they allow
-	seen    sync.Map // map[string]content of protected paths, as [Sandbox.KeepProtected] read them last
+	filters sync.Map // seccomp programs, by the sockets they allow
+	seen    sync.Map // map[string]content of protected paths, as [Sandbox.KeepProtected] last read them
 }
 
-// Open finds the strongest tier that works here by confining one process in
-// each, strongest first. With mode Required anything but [Full] is an error of
-// kind Denied that says which step failed.
+// Open finds the strongest tier that works here by confining one process in each,
+// strongest first. With mode Required any tier but [Full] is an error of kind Denied that
+// says which step failed.
 func Open(ctx context.Context, mode Mode) (*Sandbox, error) {
 	if mode == Off {
 		return &Sandbox{tier: None, why: "switched off"}, nil
@@ -59,7 +60,7 @@ func Open(ctx context.Context, mode Mode) (*Sandbox, error) {
 	return openLandlock(ctx, err.Error()), nil
 }
 
-// Tier says how calls are confined.
+// Tier returns the tier in which calls are confined.
 func (s *Sandbox) Tier() Tier {
 	if s == nil || s.tier == "" {
 		return None
@@ -67,7 +68,7 @@ func (s *Sandbox) Tier() Tier {
 	return s.tier
 }
 
-// Lacks lists, in words, what this tier does not keep a process from.
+// Lacks lists, in words, what this tier does not protect against.
 func (s *Sandbox) Lacks() []string {
 	switch s.Tier() {
 	case Full:
@@ -86,15 +87,16 @@ func (s *Sandbox) Lacks() []string {
 	}
 }
 
-// WhyWeaker says what keeps a stronger tier from working; empty: nothing does.
+// WhyWeaker says why no stronger tier works; empty if there is no stronger one.
 func (s *Sandbox) WhyWeaker() string { return s.why }
 
-// Command is a confined process that can be started: what to execute, and open
-// files that it needs on descriptors 3 and up. Close them when it has started.
+// Command describes how to start a confined process: what to execute, and the open files
+// that it needs on descriptors 3 and up. The caller must Close it once the process has
+// started.
 type Command struct {
 	Path  string
 	Args  []string // without the program's own name
-	Env   []string // to be added
+	Env   []string // additional variables
 	Files []*os.File
 }
 
@@ -106,7 +108,8 @@ func (c *Command) Close() {
 	c.Files = nil
 }
 
-// Command confines path with args to p.
+// Command returns how to start path with args, confined to p. Error kinds: Denied,
+// Failed.
 func (s *Sandbox) Command(p Profile, path string, args ...string) (Command, error) {
 	switch s.Tier() {
 	case Full:

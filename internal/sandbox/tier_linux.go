@@ -14,7 +14,7 @@ import (
 	"fika/internal/sandbox/child"
 )
 
-// machine is the architecture as seccomp tells it (linux/audit.h).
+// machine returns the architecture as seccomp names it (linux/audit.h).
 func machine() (uint32, error) {
 	switch runtime.GOARCH {
 	case "amd64":
@@ -38,7 +38,8 @@ func openFull(ctx context.Context) (*Sandbox, error) {
 	return s, s.try(ctx)
 }
 
-// openLandlock gives the built-in tier, or none; fuller is why there is no full.
+// openLandlock returns the built-in tier, or none; fuller is the reason why there is no
+// full tier.
 func openLandlock(ctx context.Context, fuller string) *Sandbox {
 	s := &Sandbox{tier: Landlock, why: fuller}
 	if err := s.try(ctx); err != nil {
@@ -48,8 +49,8 @@ func openLandlock(ctx context.Context, fuller string) *Sandbox {
 }
 
 func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, error) {
-	// Without the network the interfaces are the call's own, and so are abstract
-	// sockets; with it those of the whole machine would be in reach.
+	// Without the network the call has interfaces and abstract sockets of its own; with
+	// it, the abstract sockets of the whole machine would be reachable.
 	program, err := s.filter(sockets{unix: !p.Network || len(p.Sockets) > 0, inet: true})
 	if err != nil {
 		return Command{}, err
@@ -65,12 +66,12 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 	return Command{Path: s.bwrap, Args: append(line, args...), Files: []*os.File{f}}, nil
 }
 
-// systemFolders can be read in tier landlock: programs, libraries, settings of
-// the machine, and what the kernel says of itself.
+// systemFolders can be read in tier landlock: programs, libraries, settings of the
+// machine, and what the kernel reports about itself.
 var systemFolders = [...]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/snap"}
 
-// systemFolders are those that hold nothing that is to be hidden: nothing can be
-// taken out of one.
+// systemFolders returns the system folders that contain nothing hidden, because tier
+// landlock cannot exclude part of a folder.
 func (p Profile) systemFolders() []string {
 	return slices.DeleteFunc(slices.Clone(systemFolders[:]), func(dir string) bool {
 		return slices.ContainsFunc(p.Hidden, func(hidden string) bool { return within(dir, hidden) })
@@ -78,7 +79,8 @@ func (p Profile) systemFolders() []string {
 }
 
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
-	// UDP and raw sockets are not Landlock's to close, so none is opened.
+	// Landlock cannot restrict UDP and raw sockets, so the filter lets no such socket be
+	// opened.
 	program, err := s.filter(sockets{unix: len(p.Sockets) > 0, inet: p.Network})
 	if err != nil {
 		return Command{}, err
@@ -111,15 +113,15 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 	return Command{Path: imagePath, Env: env, Files: []*os.File{image, rules}}, nil
 }
 
-// The descriptors that a process has which confines itself, besides the usual ones.
+// The descriptors, besides the usual ones, of a process that confines itself.
 const (
 	imageDescriptor   = 3
 	rulesetDescriptor = 4
 	imagePath         = "/proc/self/fd/3"
 )
 
-// restricted is a program that takes rights away from itself by the ruleset of
-// Landlock on its descriptor and executes a command.
+// restricted returns a program that restricts itself by the Landlock ruleset on its
+// descriptor and executes a command.
 func restricted(filter []byte, path string, args []string) (*os.File, error) {
 	var p child.Program
 	giveUp(&p)
@@ -132,17 +134,17 @@ func restricted(filter []byte, path string, args []string) (*os.File, error) {
 // maxCapability is beyond the last capability of any kernel.
 const maxCapability = 64
 
-// giveUp closes what is open but the usual three when the command is executed, and
-// takes away what a program of another owner, or root, would give back.
+// giveUp closes all descriptors except the usual three when the command is executed, and
+// drops privileges that a program with another owner, or root, would regain.
 func giveUp(p *child.Program) {
 	p.Call("close descriptors", unix.SYS_CLOSE_RANGE, child.Number(imageDescriptor), child.Number(^uint32(0)), child.Number(unix.CLOSE_RANGE_CLOEXEC))
-	for c := range maxCapability { // refused beyond the last one, and to who has none
+	for c := range maxCapability { // refused beyond the last one, and for a process without capabilities
 		p.Try(unix.SYS_PRCTL, child.Number(unix.PR_CAPBSET_DROP), child.Number(c))
 	}
 	p.Call("no new privileges", unix.SYS_PRCTL, child.Number(unix.PR_SET_NO_NEW_PRIVS), child.Number(1))
 }
 
-// filterCalls lets a filter decide about all calls that follow.
+// filterCalls makes the filter decide about all calls that follow.
 func filterCalls(p *child.Program, filter []byte) {
 	const bytesOfOneInstruction = 8
 	count := child.Number(len(filter) / bytesOfOneInstruction) // struct sock_fprog: a short and a pointer

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// stamp tells whether a file may have been touched. A process can set all of it
-// but the time of its last change of state, which is the kernel's.
+// stamp tells whether a file may have been touched. A process can forge all of it except
+// the time of the last status change, which the kernel sets.
 type stamp struct {
 	identity
 	mode, size       int64
 	written, changed syscall.Timespec
 }
 
-// clockGrain is longer than any file system's clock takes to go on.
+// clockGrain is longer than the clock tick of any file system.
 const clockGrain = 3 * time.Second
 
-// stampOf is the stamp of a file; settled when it was last changed longer ago than
-// any clock takes to go on, so that one more change cannot have the same stamp.
+// stampOf returns the stamp of a file. settled reports that the last change is older than
+// clockGrain, so that another change cannot leave the same stamp.
 func stampOf(info fs.FileInfo) (s stamp, settled bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -30,7 +30,7 @@ func stampOf(info fs.FileInfo) (s stamp, settled bool) {
 	return stamp{identify(info), int64(st.Mode), st.Size, st.Mtim, st.Ctim}, time.Since(time.Unix(st.Ctim.Unix())) > clockGrain
 }
 
-// identify gives the identity of a file.
+// identify returns the identity of a file.
 func identify(info fs.FileInfo) identity {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return identity{st.Dev, st.Ino}
@@ -38,7 +38,7 @@ func identify(info fs.FileInfo) identity {
 	return identity{}
 }
 
-// whereIs is the present path of an open file.
+// whereIs returns the present path of an open file.
 func whereIs(f *os.File) (string, error) {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err == nil && strings.HasSuffix(path, " (deleted)") {

@@ -13,22 +13,22 @@ import (
 	"fika"
 )
 
-// Where things are in an image, and at which addresses. launch_*.s knows
-// headerAt and the layouts of the header and of a call.
+// The layout of an image, and the addresses of its parts. launch_*.s knows headerAt and
+// the layouts of the header and of a call.
 const (
 	codeAt   = 0x400000
 	headerAt = 0x800000 + dataOffset
-	// dataOffset is where in the file the header begins.
+	// dataOffset is where the header begins in the file.
 	dataOffset = 0x1000
 	codeOffset = 0x100
-	// dataStart is the address of what arguments point to.
+	// dataStart is the address of the data that arguments point to.
 	dataStart = headerAt + 8*headerWords
-	// headerWords: where the address of the environment goes, the status of a
-	// child, the address of the first call.
+	// headerWords: where the address of the environment goes, the status of a child, the
+	// address of the first call.
 	headerWords = 3
 	argsPerCall = 6
-	// wordsPerCall: number, two places where the result goes, failure and its length,
-	// status, whether it forks, arguments.
+	// wordsPerCall: number, two places for the result, failure and its length, status,
+	// whether it forks, arguments.
 	wordsPerCall = 7 + argsPerCall
 	maxUses      = 2       // of a result
 	pageSize     = 0x10000 // the largest of any kernel for these machines
@@ -36,7 +36,7 @@ const (
 
 const execNumber = unix.SYS_EXECVE
 
-// Image gives the executable that makes the calls.
+// Image returns the executable that makes the calls. Error kind: Failed.
 func (p *Program) Image() ([]byte, error) {
 	code := code()
 	if p.exec == 0 || p.exec != len(p.calls) || len(code) > dataOffset-codeOffset || len(code) == 0 {
@@ -79,8 +79,8 @@ func (p *Program) Image() ([]byte, error) {
 	return executable(code, data), nil
 }
 
-// executable is an ELF file of two segments: instructions, which cannot be written,
-// and data, which cannot be executed.
+// executable returns an ELF file with two segments: instructions, which cannot be
+// written, and data, which cannot be executed.
 func executable(code, data []byte) []byte {
 	var out bytes.Buffer
 	header := elf.Header64{
@@ -93,7 +93,7 @@ func executable(code, data []byte) []byte {
 		{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W), Off: dataOffset, Vaddr: headerAt, Filesz: uint64(len(data)), Memsz: uint64(len(data)), Align: pageSize},
 		{Type: uint32(elf.PT_GNU_STACK), Flags: uint32(elf.PF_R | elf.PF_W)},
 	}
-	// Writing to memory does not fail, and these types have sizes.
+	// Writing to memory does not fail, and these types have fixed sizes.
 	_ = binary.Write(&out, binary.LittleEndian, header)
 	_ = binary.Write(&out, binary.LittleEndian, segments)
 	out.Write(make([]byte, codeOffset-out.Len()))
@@ -103,15 +103,15 @@ func executable(code, data []byte) []byte {
 	return out.Bytes()
 }
 
-// Open writes the image into a file without a name. It can be executed as
-// /proc/self/fd/N by the process that has it as descriptor N.
+// Open writes the image into an anonymous file. The process that has it as descriptor N
+// can execute it as /proc/self/fd/N.
 func (p *Program) Open() (*os.File, error) {
 	image, err := p.Image()
 	if err != nil {
 		return nil, err
 	}
 	f, err := memory()
-	if err != nil { // a system may have nothing executed from memory
+	if err != nil { // a system may forbid executing files in memory
 		return onDisk(image)
 	}
 	if _, err := f.Write(image); err != nil {
@@ -121,10 +121,10 @@ func (p *Program) Open() (*os.File, error) {
 	return f, nil
 }
 
-// memory makes a file in memory that can be executed.
+// memory creates an executable file in memory.
 func memory() (*os.File, error) {
 	fd, err := unix.MemfdCreate("confine", unix.MFD_CLOEXEC|unix.MFD_EXEC)
-	if errors.Is(err, unix.EINVAL) { // older than Linux 6.3, where all can be executed
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3, where all such files are executable
 		fd, err = unix.MemfdCreate("confine", unix.MFD_CLOEXEC)
 	}
 	if err != nil {
@@ -133,10 +133,10 @@ func memory() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "confine"), nil
 }
 
-// onDisk writes an image into a file whose name is gone when it returns.
+// onDisk writes an image into a file whose name is removed before it returns.
 func onDisk(image []byte) (*os.File, error) {
-	// What is open for writing cannot be executed, and a process that is being
-	// started in between would have it open for a moment.
+	// A file that is open for writing cannot be executed, and a process that is being
+	// started at this moment would inherit the descriptor for a while.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	w, err := os.CreateTemp("", "fika-confine-")

@@ -12,13 +12,13 @@ import (
 //lint:ignore U1000 launchAddress, in assembly, gives its address.
 func launch()
 
-// launchAddress is where launch begins.
+// launchAddress returns the address at which launch begins.
 func launchAddress() unsafe.Pointer
 
-// codeEnd stands behind the last instruction of launch.
+// codeEnd follows the last instruction of launch.
 const codeEnd = "fika end"
 
-// code are the instructions of launch.
+// code returns the instructions of launch.
 func code() []byte {
 	all := unsafe.Slice((*byte)(launchAddress()), dataOffset-codeOffset)
 	n := bytes.Index(all, []byte(codeEnd))

@@ -6,5 +6,5 @@ import "debug/elf"
 
 const machine = elf.EM_NONE
 
-// code is nothing: no instructions are written for this machine.
+// code returns nil: there are no instructions for this machine.
 func code() []byte { return nil }
