@@ -9,9 +9,9 @@ import (
 	"fika/internal/sandbox"
 )
 
-// caches gives the call the build caches of its project, which all agents that
-// work in it share and no other project reads. What a person has downloaded can
-// be read.
+// caches gives the call the build caches of its project, which are shared by all agents
+// that work in the project and read by no other project. The modules that the person has
+// downloaded are readable.
 func (c *call) caches(p *sandbox.Profile) (env []string) {
 	if c.agent.opts.Caches == "" {
 		return nil
@@ -46,7 +46,7 @@ func (c *call) caches(p *sandbox.Profile) (env []string) {
 	}
 }
 
-// modules is where a person's Go keeps the modules that it has downloaded.
+// modules returns the folder where the person's Go keeps downloaded modules.
 func (c *call) modules() string {
 	if dir := c.getenv("GOMODCACHE"); filepath.IsAbs(dir) {
 		return dir

@@ -14,7 +14,7 @@ import (
 	"fika/internal/tool"
 )
 
-// Options say what the processes of one agent may touch. Paths are absolute.
+// Options says what the processes of one agent may touch. Paths are absolute.
 type Options struct {
 	Probe *Probe // shared by all agents of this process
 	Mode  sandbox.Mode
@@ -22,33 +22,34 @@ type Options struct {
 
 	Network  bool
 	ReadOnly bool     // the workspace cannot be written
-	Write    []string // can be written besides the workspace
-	Hide     []string // seems to be empty
-	Lend     []string // of what is hidden, yet readable; "ssh-agent" is its socket
+	Write    []string // can be written, besides the workspace
+	Hide     []string // appear empty
+	Lend     []string // hidden, but readable; "ssh-agent" is its socket
 	Sockets  []string // Unix sockets that can be reached
 
 	Temp       string // folder that stands for /tmp
 	Caches     string // folder of build caches, with one folder per project
-	PluginData string // folder with one for the files of each plugin
+	PluginData string // folder with one folder of files for each plugin
 	Prompts    string // folder of texts that plugins can read
-	Aside      string // where what had to be taken out of the way is kept
-	Calls      string // where records of running calls lie, see [sandbox.UndoKilled]
+	Aside      string // folder for what had to be moved out of the way
+	Calls      string // folder of the records of running calls, see [sandbox.UndoKilled]
 
-	User   *process.User // whom processes run as; nil: who starts them
+	User   *process.User // user of the processes; nil: that of this process
 	Limits Limits        // of memory, processors and processes
 
 	Getenv func(string) string
 }
 
-// Probe finds out once how processes can be confined on this machine.
+// Probe finds out once how processes can be confined on this machine. It is safe for
+// concurrent use.
 type Probe struct {
 	once   sync.Once
 	found  *sandbox.Sandbox
 	groups groupProbe
 }
 
-// Open gives the sandbox for a mode. Denied when the mode demands more than
-// there is.
+// Open returns the sandbox for a mode. Error kind: Denied when the mode demands more than
+// this machine offers.
 func (p *Probe) Open(mode sandbox.Mode) (*sandbox.Sandbox, error) {
 	if mode == sandbox.Off {
 		return sandbox.Open(context.Background(), mode)
@@ -65,19 +66,19 @@ type Agent struct {
 	opts Options
 }
 
-// New makes the confinement of an agent.
+// New returns the confinement of an agent.
 func New(o Options) *Agent { return &Agent{opts: o} }
 
-// Tools confines the commands of a call that works in a folder. It may change the
-// protected files that are opened for it; what it sets in the config of a
-// repository that makes git run something is put back.
+// Tools confines the commands of a call that works in the folder workspace. The call may
+// change the protected files in opened; in the config of a repository, settings that make
+// git run something are put back.
 func (a *Agent) Tools(workspace string, opened ...string) tool.Confinement {
 	return &call{agent: a, workspace: workspace, opened: opened}
 }
 
-// Plugin confines a plugin: it can read its own files, and write a folder of its
-// own besides what commands can write. One that may use fika itself is not
-// confined: what it starts is fika, which confines the tools it runs.
+// Plugin confines a plugin: it can read its own files, and write a folder of its own
+// besides what commands can write. A plugin that may use fika itself (home) is not
+// confined, because it starts fika, which confines the tools that it runs.
 func (a *Agent) Plugin(name, path, workspace string, home bool) tool.Confinement {
 	if home {
 		return nil
@@ -85,8 +86,7 @@ func (a *Agent) Plugin(name, path, workspace string, home bool) tool.Confinement
 	return &call{agent: a, workspace: workspace, plugin: name, program: path}
 }
 
-// Unconfined says in words what commands of this agent may do in spite of the
-// sandbox; nothing when there is no sandbox to speak of.
+// Unconfined says in words what commands of this agent may do in spite of the sandbox.
 func (a *Agent) Unconfined() []string {
 	var out []string
 	if len(a.opts.Sockets) > 0 {
@@ -102,8 +102,8 @@ func (a *Agent) Unconfined() []string {
 type call struct {
 	agent     *Agent
 	workspace string
-	opened    []string // protected files that it may change
-	plugin    string   // empty: a command
+	opened    []string // protected files that the call may change
+	plugin    string   // name of the plugin; empty for a command
 	program   string
 }
 
@@ -153,7 +153,7 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 	restore := out.Done
 	out.Group = dir
 	out.Done = func() []string {
-		lines := group.End() // before files are looked at: nothing writes any more
+		lines := group.End() // before files are checked, so that nothing writes any more
 		if restore != nil {
 			lines = append(lines, restore()...)
 		}
@@ -178,7 +178,7 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	}
 	if c.plugin != "" && path == c.program {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real // a link beside it is not there for the plugin
+			path = real // a link beside it is not visible to the plugin
 		}
 	}
 	if s.Tier() == sandbox.Landlock {
@@ -198,7 +198,7 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened) }}, nil
 }
 
-// identity are the variables that say who a process of another user is.
+// identity returns the variables that tell a process of another user who it is.
 func (o *Options) identity() []string {
 	if o.User == nil {
 		return nil
@@ -206,7 +206,7 @@ func (o *Options) identity() []string {
 	return []string{"USER=" + o.User.Name, "LOGNAME=" + o.User.Name, "HOME=" + o.User.Home}
 }
 
-// withheld is what a profile keeps from a process.
+// withheld returns what a profile denies a process.
 func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
 	if tier == sandbox.None {
 		return tool.Withheld{}
@@ -214,8 +214,8 @@ func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
 	return tool.Withheld{Network: !p.Network, Loopback: !p.Network && tier == sandbox.Landlock, Protected: p.Protected}
 }
 
-// reachesHidden refuses a folder that holds what nobody can take out of it in
-// tier landlock.
+// reachesHidden refuses a folder that contains something hidden, because tier landlock
+// cannot exclude part of a folder.
 func (c *call) reachesHidden(p sandbox.Profile) error {
 	resolve := sandbox.NewResolver()
 	for _, hidden := range p.Hidden {

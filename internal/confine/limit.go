@@ -11,12 +11,12 @@ import (
 	"fika/internal/cgroup"
 )
 
-// Limits bound what all processes of an agent's tools use of the machine.
+// Limits bound how much of the machine all processes of an agent's tools use together.
 type Limits struct {
 	cgroup.Limits
-	Required bool // nothing is run where they cannot be kept
+	Required bool // nothing is run where the limits cannot be kept
 	Agent    fika.AgentName
-	Home     string // tells the agents of homes apart
+	Home     string // distinguishes the agents of different homes
 }
 
 // groupProbe finds out once whether control groups can be made.
@@ -33,8 +33,8 @@ func (p *groupProbe) find() (*cgroup.Root, error) {
 	return p.root, p.err
 }
 
-// Groups makes control groups for the agents of a home. The error says in words
-// why there are none.
+// Groups returns the control groups for the agents of a home. The error says in words why
+// there are none.
 func (p *Probe) Groups(home string) (*cgroup.Groups, error) {
 	root, err := p.groups.find()
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *Probe) Groups(home string) (*cgroup.Groups, error) {
 	return p.groups.homes[id], nil
 }
 
-// NoLimits says why limits cannot be kept here; empty: they can.
+// NoLimits says why limits cannot be kept here; empty if they can.
 func (p *Probe) NoLimits(l Limits) string {
 	if !l.AnySet() {
 		return ""
@@ -68,8 +68,8 @@ func (p *Probe) NoLimits(l Limits) string {
 	return ""
 }
 
-// begin makes the control group of a process; nil: it needs none, or there is none
-// and nobody insists.
+// begin makes the control group of a process. The group is nil if there are no limits, or
+// if it cannot be made and the limits are not required. Error kind: Denied.
 func (l Limits) begin(p *Probe) (*cgroup.Call, *os.File, error) {
 	if !l.AnySet() {
 		return nil, nil, nil
@@ -98,7 +98,7 @@ func (l Limits) make(p *Probe) (*cgroup.Call, *os.File, error) {
 	return c, dir, nil
 }
 
-// words are those of an error without its operation.
+// words returns the message of an error without its operation.
 func words(err error) string {
 	var e *fika.Error
 	if errors.As(err, &e) && e.Msg != "" {

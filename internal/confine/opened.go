@@ -13,9 +13,8 @@ import (
 	"fika/internal/sandbox"
 )
 
-// splitOpened takes out of what is protected the files that are open for the
-// call. .git/config of the workspace is the config of its repository, wherever
-// that lies.
+// splitOpened separates the protected files that are open for the call from the others.
+// .git/config of the workspace means the config of its repository, wherever that lies.
 func (c *call) splitOpened(protected []string, repo repository) (closed, opened []string) {
 	wanted := slices.Clone(c.opened)
 	if repo.common != "" && slices.Contains(wanted, filepath.Join(c.workspace, ".git", "config")) {
@@ -31,11 +30,11 @@ func (c *call) splitOpened(protected []string, repo repository) (closed, opened 
 	return closed, opened
 }
 
-// maxConfig bounds the config of a repository that is looked at.
+// maxConfig bounds the size, in bytes, of a repository config that is examined.
 const maxConfig = 1 << 20
 
-// settle looks at a file that a call was let change. Of the config of a
-// repository only what makes git run nothing stays; line says what was put back.
+// settle checks a file that a call was allowed to change. In the config of a repository
+// only changes that make git run nothing are kept; line says what was put back.
 func settle(k *sandbox.Keeper, path string) (line string, err error) {
 	if filepath.Base(path) != "config" || !isRepository(filepath.Dir(path)) {
 		return "", nil
@@ -81,9 +80,9 @@ func replaceFile(path string, data []byte, mode os.FileMode) error {
 	return err
 }
 
-// mergeConfig gives the config of a repository as it was before, with those of the
-// later settings that make git run nothing. Reverted are the keys of the others.
-// Git reads and writes it, a copy of it in a folder that is nobody else's.
+// mergeConfig returns the config of a repository as it was before, plus those later
+// changes that make git run nothing. reverted lists the keys of the other changes. Git
+// reads and writes copies in a private folder.
 func mergeConfig(before, after []byte) (merged []byte, reverted []string, err error) {
 	dir, err := os.MkdirTemp("", "fika-config-")
 	if err != nil {
@@ -115,7 +114,7 @@ func mergeConfig(before, after []byte) (merged []byte, reverted []string, err er
 	return merged, reverted, err
 }
 
-// readConfig gives the values of each key of a config file, in their order.
+// readConfig returns the values of each key of a config file, in order.
 func readConfig(dir, file string) (map[string][]string, error) {
 	out, err := git.Run(context.Background(), dir, "config", "--file", file, "--no-includes", "-z", "--list")
 	if err != nil {
@@ -125,7 +124,7 @@ func readConfig(dir, file string) (map[string][]string, error) {
 	for one := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		key, value, set := strings.Cut(one, "\n")
 		if !set {
-			value = "true" // a key alone
+			value = "true" // a key without a value
 		}
 		if key != "" {
 			values[key] = append(values[key], value)
@@ -150,7 +149,7 @@ func changedKeys(was, is map[string][]string) []string {
 	return out
 }
 
-// setConfig makes the values of a key in a config file others.
+// setConfig replaces the values of a key in a config file.
 func setConfig(dir, file, key string, was, is []string) error {
 	if len(was) > 0 {
 		if _, err := git.Run(context.Background(), dir, "config", "--file", file, "--unset-all", key); err != nil {
@@ -165,8 +164,8 @@ func setConfig(dir, file, key string, was, is []string) error {
 	return nil
 }
 
-// harmless reports whether a setting of a repository neither names a program nor a
-// file that git would read. What is not known to be harmless is not.
+// harmless reports whether a setting of a repository names neither a program nor a file
+// that git would read. Settings that are not known are not harmless.
 func harmless(key string, values []string) bool {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	if first < 0 || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, "::") || strings.HasPrefix(v, "-") }) {

@@ -14,10 +14,11 @@ import (
 // sshAgent is the name under which the socket of an ssh-agent is lent.
 const sshAgent = "ssh-agent"
 
-// AgentSocketOf reports whether what is lent holds the socket of an ssh-agent.
+// AgentSocketOf reports whether lend includes the socket of an ssh-agent.
 func AgentSocketOf(lend []string) bool { return slices.Contains(lend, sshAgent) }
 
-// profile is what one call may touch, with the variables that tell it so.
+// profile returns what the call may touch, and the variables that tell the process about
+// it.
 func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	o := &c.agent.opts
 	p = sandbox.Profile{
@@ -52,7 +53,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	return p, env, nil
 }
 
-// checkWorkspace refuses roots that no mount can set apart.
+// checkWorkspace refuses workspaces that cannot be a mount of their own.
 func (c *call) checkWorkspace() error {
 	switch real, err := filepath.EvalSymlinks(c.workspace); {
 	case err != nil:
@@ -63,7 +64,7 @@ func (c *call) checkWorkspace() error {
 	return nil
 }
 
-// lend gives back what a person lends of what is hidden.
+// lend makes available what a person lends of what is hidden.
 func (c *call) lend(p *sandbox.Profile) (env []string) {
 	for _, what := range c.agent.opts.Lend {
 		if what == sshAgent {
@@ -79,14 +80,14 @@ func (c *call) lend(p *sandbox.Profile) (env []string) {
 	return env
 }
 
-// own shows a plugin its files, and the folder that it can write.
+// own lets a plugin read its files and write its data folder.
 func (c *call) own(p *sandbox.Profile) {
 	file := c.program
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
 	if dir := filepath.Dir(file); filepath.Base(dir) == c.plugin {
-		file = dir // plugins/NAME/NAME, with what lies beside it
+		file = dir // plugins/NAME/NAME, with the files beside it
 	}
 	p.Shown = append(p.Shown, file, c.agent.opts.Prompts)
 	if data := c.agent.opts.PluginData; data != "" {
@@ -94,8 +95,8 @@ func (c *call) own(p *sandbox.Profile) {
 	}
 }
 
-// protected are the files and folders that others obey: those of the workspace,
-// and start-up files of the person that lie in it.
+// protected returns the files and folders that other programs obey: those of the
+// workspace, and the person's start-up files if they lie in a writable folder.
 func (c *call) protected() []string {
 	var out []string
 	for _, name := range guard.ProtectedNames() {
@@ -113,8 +114,8 @@ func (c *call) protected() []string {
 	return out
 }
 
-// programs are the folders of a person that hold programs and what those need:
-// for each folder in PATH the largest one around it without secrets.
+// programs returns the folders of a person that hold programs and what these need: for
+// each folder in PATH the largest folder around it that contains nothing hidden.
 func (c *call) programs(hidden []string) []string {
 	var out []string
 	for _, person := range c.agent.opts.Paths.Persons {
@@ -138,7 +139,7 @@ func (c *call) programs(hidden []string) []string {
 	return out
 }
 
-// holdsAny reports whether a folder holds one of some paths, or is inside one.
+// holdsAny reports whether dir contains one of the paths, or lies inside one.
 func holdsAny(dir string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { return within(dir, p) || within(p, dir) })
 }
@@ -162,8 +163,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// makeFolder makes a folder that only its owner can see. One that has become a
-// link is refused.
+// makeFolder creates a folder that only its owner can see. It refuses a path that is a
+// link or a file.
 func makeFolder(path string) error {
 	if path == "" {
 		return nil

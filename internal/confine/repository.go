@@ -9,14 +9,14 @@ import (
 	"fika/internal/guard"
 )
 
-// repository is where git keeps what belongs to a folder (gitrepository-layout(5)):
-// dot is the .git that git finds from there, dir its folder, common the folder
-// that worktrees of one repository share. All are empty outside of one.
+// repository is where git keeps what belongs to a folder (gitrepository-layout(5)): dot
+// is the .git that git finds from there, dir the folder of the repository, common the
+// folder that worktrees of one repository share. All are empty outside a repository.
 type repository struct {
 	dot, dir, common string
 }
 
-// maxSubmodules bounds the look at the repositories of submodules.
+// maxSubmodules bounds the number of submodules and worktrees that are looked at.
 const maxSubmodules = 200
 
 // findRepository looks upwards from a folder, as git does.
@@ -36,9 +36,9 @@ func findRepository(folder string) repository {
 	}
 }
 
-// linked reads a .git that is a file: that of a worktree or of a submodule. One
-// that names a folder which does not name it in return may have been written to
-// make another folder writable: nothing is opened for it.
+// linked reads a .git that is a file: that of a worktree or of a submodule. If it names a
+// folder that does not name it in return, it may have been written to make another folder
+// writable, so nothing is opened for it.
 func linked(dot string) repository {
 	r := repository{dot: dot}
 	dir := pathIn(dot, "gitdir: ", filepath.Dir(dot))
@@ -56,7 +56,7 @@ func linked(dot string) repository {
 	return r
 }
 
-// pathIn reads a path from the first line of a small file.
+// pathIn reads a path from the first line of a file of at most 4096 bytes.
 func pathIn(file, prefix, base string) string {
 	data, err := os.ReadFile(file)
 	if err != nil || len(data) > 4096 {
@@ -79,7 +79,7 @@ func same(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// isRepository reports whether a folder looks like one to git.
+// isRepository reports whether git would take dir for a repository.
 func isRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
@@ -89,8 +89,8 @@ func isRepository(dir string) bool {
 	return true
 }
 
-// outside are the folders of the repository that a commit writes and that do not
-// lie in the workspace.
+// outside returns the folders of the repository that a commit writes and that do not lie
+// in the workspace.
 func (r repository) outside(workspace string) []string {
 	if r.common == "" || within(workspace, r.common) {
 		return nil
@@ -98,8 +98,8 @@ func (r repository) outside(workspace string) []string {
 	return []string{r.common}
 }
 
-// protected are the files of the repository that decide what git runs, whether
-// they exist or not.
+// protected returns the files of the repository that decide what git runs, whether or not
+// they exist.
 func (r repository) protected() []string {
 	var out []string
 	if r.dot != "" && r.dot != r.dir {
@@ -118,7 +118,7 @@ func (r repository) protected() []string {
 	return out
 }
 
-// nested are the folders of submodules and worktrees in the repository.
+// nested returns the folders of submodules and worktrees in the repository.
 func (r repository) nested() []string {
 	var out []string
 	for _, sub := range []string{"modules", "worktrees"} {

@@ -11,34 +11,35 @@ import (
 	"fika/internal/tool"
 )
 
-// Server confines a process that lives for many calls: what it is kept from is
-// settled when it starts, and protected files are looked at around each call
-// ([Server.Watch]), because between calls they are the person's to change.
+// Server confines a process that lives for many calls: its confinement is fixed when it
+// starts, and protected files are checked around each call ([Server.Watch]), because
+// between calls the person may change them.
 type Server struct {
 	call *call
 }
 
-// Server makes the confinement of a server that works in a folder. With network
-// it reaches the network even where commands of this agent do not.
+// Server returns the confinement of a server that works in a folder. With network it
+// reaches the network even if commands of this agent do not.
 func (a *Agent) Server(workspace string, network bool) *Server {
 	o := a.opts
 	o.Network = o.Network || network
 	return &Server{&call{agent: &Agent{opts: o}, workspace: workspace}}
 }
 
-// Workspace is the folder that it works in.
+// Workspace returns the folder in which the server works.
 func (s *Server) Workspace() string { return s.call.workspace }
 
-// Tier names how strongly it is confined.
+// Tier returns the name of the tier in which the server is confined.
 func (s *Server) Tier() string { return s.call.Tier() }
 
-// Temp is the folder for its temporary files, and the name that it knows it by.
+// Temp returns the folder for the server's temporary files, and the path by which the
+// server knows it.
 func (s *Server) Temp() (dir, seen string) { return s.call.Temp() }
 
-// Network reports whether it reaches the network.
+// Network reports whether the server reaches the network.
 func (s *Server) Network() bool { return s.call.Network() }
 
-// Confine says how it is started.
+// Confine returns how to start the server.
 func (s *Server) Confine(path string, args []string) (tool.Confined, error) {
 	group, dir, err := s.call.agent.opts.Limits.begin(s.call.agent.opts.Probe)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Server) Confine(path string, args []string) (tool.Confined, error) {
 	}
 	c, err := s.call.confine(path, args)
 	if err == nil && c.Done != nil {
-		c.Done() // nothing has run yet: this only gives up what was remembered
+		c.Done() // nothing has run yet: this only releases the keeper
 		c.Done = nil
 	}
 	switch {
@@ -60,19 +61,19 @@ func (s *Server) Confine(path string, args []string) (tool.Confined, error) {
 	return c, err
 }
 
-// Key is the same for two servers that are confined alike, so that one process
-// can do for both.
+// Key returns the same text for two servers that are confined alike, so that one process
+// can serve both.
 func (s *Server) Key() string {
 	o := s.call.agent.opts
 	text, _ := json.Marshal([]any{
 		s.call.workspace, o.Mode, o.Paths, o.Network, o.ReadOnly, o.Write, o.Hide, o.Lend, o.Sockets, o.Temp, o.Caches, o.Limits,
-	}) // of texts and truth values, which cannot fail
+	}) // texts, numbers and booleans, which cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Watch remembers protected files before a call. The returned function puts back
-// what the call has changed of them, and says so, a line each.
+// Watch remembers protected files before a call. The returned function puts back those
+// that the call has changed, and returns a line about each change.
 func (s *Server) Watch() (end func() []string, err error) {
 	o := s.call.agent.opts
 	found, err := o.Probe.Open(o.Mode)
@@ -90,8 +91,8 @@ func (s *Server) Watch() (end func() []string, err error) {
 	return func() []string { return restore(keeper, nil) }, nil
 }
 
-// restore puts back what a keeper remembers, looks at what the call was let change,
-// and closes it.
+// restore puts back what a keeper remembers, checks the files that the call was allowed
+// to change, and closes the keeper.
 func restore(keeper *sandbox.Keeper, opened []string) []string {
 	defer keeper.Close()
 	changes, err := keeper.Restore()
