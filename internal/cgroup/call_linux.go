@@ -22,20 +22,20 @@ import (
 type Call struct {
 	dir    string
 	limits Limits
-	before int64 // refused forks of the agent's group when the call began
+	before int64 // refused forks in the agent's group when the call began
 }
 
 // Groups makes groups for the calls of this process.
 type Groups struct {
 	root *Root
-	home string       // what the agents of one home have in common
-	made atomic.Int64 // so that the names of this process's groups differ
+	home string       // shared by the agents of one home
+	made atomic.Int64 // makes the names of this process's groups unique
 }
 
-// GroupsFor makes groups for the agents of one home; id tells homes apart.
+// GroupsFor returns the Groups for the agents of one home; id distinguishes homes.
 func (r *Root) GroupsFor(id string) *Groups { return &Groups{root: r, home: "fika-" + id} }
 
-// CanLimit says why limits cannot be kept; nil: they can.
+// CanLimit returns an error that says why limits cannot be kept, or nil if they can.
 func (g *Groups) CanLimit(l Limits) error {
 	if missing := without(l.controllers(), g.root.controllers); len(missing) > 0 {
 		return fika.Errorf(fika.Denied, "", "the control group %s has no controller %s", g.root.dir, strings.Join(missing, ", "))
@@ -43,7 +43,7 @@ func (g *Groups) CanLimit(l Limits) error {
 	return nil
 }
 
-// Begin makes the group of a call. The error is of kind Denied, and in words.
+// Begin makes the group of a call. Error kind: Denied, with a message for a person.
 func (g *Groups) Begin(agent fika.AgentName, l Limits) (*Call, error) {
 	if err := g.CanLimit(l); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (g *Groups) Begin(agent fika.AgentName, l Limits) (*Call, error) {
 	self := process.IdentifySelf()
 	leaf := filepath.Join(of, fmt.Sprintf("call-%d-%d-%d", self.PID, self.Start, g.made.Add(1)))
 	var err error
-	for range 5 { // the end of another call may take the folders above away
+	for range 5 { // the end of another call may remove the parent folders
 		if err = g.make(home, of, leaf, l); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -81,7 +81,7 @@ func (g *Groups) make(home, of, leaf string, l Limits) error {
 	return os.Mkdir(leaf, 0o755)
 }
 
-// write sets the limits of a group, and lifts those that are none any more.
+// write sets the limits of a group, and lifts those that no longer apply.
 func (l Limits) write(dir string) error {
 	memory, swap, cpu, pids := "max", "max", "max", "max"
 	if l.Memory > 0 {
@@ -98,7 +98,7 @@ func (l Limits) write(dir string) error {
 	} {
 		err := set(dir, one.file, one.value)
 		if errors.Is(err, fs.ErrNotExist) && (one.value == "max" || one.file == "memory.swap.max") {
-			continue // of a controller, or of swap, that is not there
+			continue // the controller, or swap, is not there
 		}
 		if err != nil {
 			return err
@@ -107,11 +107,11 @@ func (l Limits) write(dir string) error {
 	return nil
 }
 
-// Open opens the folder for a process that is to begin in it.
+// Open opens the group's folder for a process that is to begin in it.
 func (c *Call) Open() (*os.File, error) { return os.Open(c.dir) }
 
-// End kills what still runs in the group, removes it, and says which limits the
-// call came to, a line each.
+// End kills what still runs in the group, removes the group, and returns a line about
+// each limit that the call reached.
 func (c *Call) End() []string {
 	_ = set(c.dir, "cgroup.kill", "1")
 	of := filepath.Dir(c.dir)
@@ -123,13 +123,13 @@ func (c *Call) End() []string {
 		lines = append(lines, fmt.Sprintf("it came to the limit of its agent of %d processes and threads: no more could be started (limits, pids)", c.limits.PIDs))
 	}
 	remove(c.dir)
-	_ = os.Remove(of) // unless another call is in it
+	_ = os.Remove(of) // fails while another call is in it
 	_ = os.Remove(filepath.Dir(of))
 	return lines
 }
 
-// remove removes a group in which nothing runs any more, as soon as its processes
-// have gone.
+// remove removes a group as soon as its processes are gone; it kills those that are left,
+// and gives up after about 2 s.
 func remove(dir string) {
 	for wait := time.Millisecond; wait < 2*time.Second; wait *= 2 {
 		if err := os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
@@ -140,7 +140,7 @@ func remove(dir string) {
 	}
 }
 
-// event reads a counter of a group; 0 where there is none.
+// event reads a counter of a group; 0 if it does not exist.
 func event(dir, file, name string) int64 {
 	data, _ := os.ReadFile(filepath.Join(dir, file))
 	for line := range strings.Lines(string(data)) {
@@ -152,8 +152,8 @@ func event(dir, file, name string) int64 {
 	return 0
 }
 
-// Sweep ends and removes the groups of calls whose process of fika is gone, of all
-// agents of the home.
+// Sweep ends and removes the groups of calls, of all agents of the home, whose fika
+// process is gone.
 func (g *Groups) Sweep() {
 	home := filepath.Join(g.root.dir, g.home)
 	agents, _ := os.ReadDir(home)

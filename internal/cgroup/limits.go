@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// Limits bound all processes of one agent's tools together. 0 is no limit.
+// Limits bound all processes of one agent's tools together. 0 means no limit.
 type Limits struct {
 	Memory int64   // bytes
 	CPU    float64 // processors, as in 1.5
 	PIDs   int64   // processes and threads
 }
 
-// AnySet reports whether something is limited.
+// AnySet reports whether any limit is set.
 func (l Limits) AnySet() bool { return l != Limits{} }
 
-// String says the limits as they stand in a file of settings.
+// String returns the limits as they appear in a settings file.
 func (l Limits) String() string {
 	out := ""
 	add := func(key, value string) {
@@ -36,7 +36,7 @@ func (l Limits) String() string {
 	return out
 }
 
-// SizeText says a number of bytes in the largest unit that it is a whole number of.
+// SizeText returns a number of bytes in the largest unit of which it is a whole number.
 func SizeText(n int64) string {
 	for _, u := range []struct {
 		bytes int64
@@ -49,7 +49,7 @@ func SizeText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// controllers are those that the limits need.
+// controllers returns the controllers that the limits need.
 func (l Limits) controllers() (out []string) {
 	if l.Memory > 0 {
 		out = append(out, "memory")

@@ -8,8 +8,7 @@ import (
 	"fika"
 )
 
-// Root is a folder of control groups that this user may divide. There is none
-// outside of Linux.
+// Root is a folder of control groups that this user may divide. It exists on Linux only.
 type Root struct{}
 
 // Groups makes groups for the calls of this process.
@@ -18,15 +17,15 @@ type Groups struct{}
 // Call is the group of one call's processes.
 type Call struct{}
 
-// HowToGet is what a person does to have limits.
+// HowToGet says what a person can do to have limits.
 const HowToGet = "use a machine with Linux"
 
-// FindRoot says that there are no control groups.
+// FindRoot returns an error: there are no control groups. Error kind: NotFound.
 func FindRoot(string) (*Root, error) {
 	return nil, fika.Errorf(fika.NotFound, "", "only Linux has control groups")
 }
 
-// Dir is nothing.
+// Dir returns "".
 func (r *Root) Dir() string { return "" }
 
 // GroupsFor is never called: there is no root.
@@ -37,7 +36,7 @@ func (g *Groups) Begin(fika.AgentName, Limits) (*Call, error) {
 	return nil, fika.Errorf(fika.Denied, "", "only Linux has control groups")
 }
 
-// CanLimit says that nothing can be limited.
+// CanLimit returns an error: nothing can be limited.
 func (g *Groups) CanLimit(Limits) error {
 	return fika.Errorf(fika.Denied, "", "only Linux has control groups")
 }

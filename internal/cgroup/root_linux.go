@@ -15,11 +15,11 @@ import (
 	"fika"
 )
 
-// restName is the folder for processes that stood in the way: a group that is
-// divided may hold none itself.
+// restName is the folder for processes that are in the way: a group that is divided may
+// hold none itself.
 const restName = "fika.rest"
 
-// HowToGet is what a person does to have limits.
+// HowToGet says what a person can do to have limits.
 const HowToGet = "start the hub with systemd-run --user --scope -p Delegate=yes fika up, or by a unit with Delegate=yes"
 
 // Root is a folder of control groups that this user may divide.
@@ -28,12 +28,12 @@ type Root struct {
 	controllers []string
 }
 
-// Dir is the folder.
+// Dir returns the path of the folder.
 func (r *Root) Dir() string { return r.dir }
 
-// FindRoot finds a folder that this user may divide: dir, if it is given, else the
-// group of this process if it was given away by systemd, else, for root, the top
-// of the hierarchy. The error, of kind NotFound, says in words why there is none.
+// FindRoot finds a folder that this user may divide: dir if it is given, otherwise the
+// group of this process if systemd delegated it, otherwise, for root, the top of the
+// hierarchy. Error kind: NotFound, with a message that says why there is none.
 func FindRoot(dir string) (*Root, error) {
 	mount, err := mountPoint("/proc/self/mountinfo")
 	if err != nil {
@@ -58,7 +58,7 @@ func FindRoot(dir string) (*Root, error) {
 	return r, err
 }
 
-// mountPoint is where the version 2 hierarchy is mounted, as mountinfo says
+// mountPoint returns where the version 2 hierarchy is mounted, according to mountinfo
 // (proc(5)): fields, a dash, and the type of the file system.
 func mountPoint(mountinfo string) (string, error) {
 	f, err := os.Open(mountinfo)
@@ -76,8 +76,8 @@ func mountPoint(mountinfo string) (string, error) {
 	return "", fika.Errorf(fika.NotFound, "", "no control groups of version 2 are mounted on this machine")
 }
 
-// ownGroup is the folder of this process, or the one around it if an earlier
-// process of fika has made room there.
+// ownGroup returns the folder of this process's group, or its parent if an earlier fika
+// process moved this one aside.
 func ownGroup(file, mount string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -98,7 +98,7 @@ func ownGroup(file, mount string) (string, error) {
 	return "", fika.Errorf(fika.NotFound, "", "this process is in no control group of version 2")
 }
 
-// isDelegated reports whether systemd has given a folder away.
+// isDelegated reports whether systemd has delegated a folder.
 func isDelegated(dir string) bool {
 	var b [1]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
@@ -109,8 +109,8 @@ func isDelegated(dir string) bool {
 	return false
 }
 
-// divide makes a folder one that groups with limits can be made in. Processes in
-// it are moved aside if it is ours.
+// divide prepares a folder so that groups with limits can be made in it. If the folder is
+// ours, processes in it are moved aside.
 func divide(dir string, ours bool) (*Root, error) {
 	r := &Root{dir: dir, controllers: intersection([]string{"memory", "cpu", "pids"}, controllersOf(dir))}
 	if len(r.controllers) == 0 {
@@ -137,7 +137,7 @@ func divide(dir string, ours bool) (*Root, error) {
 	return nil, fika.Errorf(fika.NotFound, "", "the control group %s cannot be divided: %v", dir, err)
 }
 
-// enable gives the groups below a folder its controllers.
+// enable enables the controllers for the groups below dir.
 func enable(dir string, controllers []string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 	if err != nil {
@@ -151,8 +151,8 @@ func enable(dir string, controllers []string) error {
 	return nil
 }
 
-// moveAside moves all processes of a group into one below it, in which they are
-// limited by nothing. What they start meanwhile is met in the next round.
+// moveAside moves all processes of a group into a subgroup without limits. Processes that
+// are started meanwhile are moved in the next round, of which there are at most 20.
 func moveAside(dir string) error {
 	rest := filepath.Join(dir, restName)
 	if err := os.Mkdir(rest, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -185,8 +185,8 @@ func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// set writes one of the files of a group. It is never made: one that is not there
-// belongs to a controller that is not.
+// set writes one of the files of a group. It never creates the file: a file that is
+// missing belongs to a controller that is missing.
 func set(dir, file, value string) error {
 	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
 	if err != nil {
