@@ -4,13 +4,13 @@ import (
 	"unicode/utf8"
 )
 
-// isControl reports a control character other than newline and tab.
+// isControl reports whether r is a control character other than newline and tab.
 func isControl(r rune) bool {
 	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r <= 0x9f)
 }
 
-// isBinary reports whether p, the beginning of an output, is no text: it has a
-// zero byte, or more than a quarter of it is neither UTF-8 nor printable.
+// isBinary reports whether p, the beginning of an output, is not text: it contains a
+// zero byte, or more than a quarter of it is invalid UTF-8 or unprintable.
 func isBinary(p []byte) bool {
 	p = trimEnd(p[:min(len(p), 8<<10)])
 	bad, all := 0, 0

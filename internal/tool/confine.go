@@ -5,14 +5,14 @@ import (
 	"syscall"
 )
 
-// Confinement limits what the processes of one call can touch. It may be used
-// for several processes of the call, one after the other or side by side.
+// Confinement limits what the processes of one call can touch. It may be used for
+// several processes of the call, in sequence or in parallel.
 type Confinement interface {
-	// Confine says how a process is started so that it is confined. An error is
-	// of kind Denied: the process must not be started at all.
+	// Confine returns how to start a process so that it is confined. An error is of kind
+	// Denied: the process must not be started at all.
 	Confine(path string, args []string) (Confined, error)
-	// Temp is the folder for temporary files of the call, and the name that the
-	// process knows it by. Both are empty where it shares the system's.
+	// Temp returns the folder for the call's temporary files, and the name by which the
+	// process knows it. Both are empty if the process shares the system's.
 	Temp() (dir, seen string)
 	// Tier names how strongly the call is confined, for the record.
 	Tier() string
@@ -20,35 +20,35 @@ type Confinement interface {
 	Network() bool
 }
 
-// Confined is a process that can be started: a program, its arguments without
-// its own name, and open files that it needs on descriptors 3 and up.
+// Confined is a process ready to be started: a program, its arguments without its own
+// name, and open files that it needs on descriptors 3 and up.
 type Confined struct {
 	Path  string
 	Args  []string
-	Env   []string // overrides what the process would get
+	Env   []string // overrides what the process would otherwise get
 	Files []*os.File
-	// Group is the folder of the control group that the process begins in; nil: that
-	// of who starts it.
+	// Group is the folder of the control group that the process starts in; nil: that of
+	// its parent.
 	Group *os.File
-	// User is whom the process runs as; nil: who starts it.
+	// User is the user the process runs as; nil: the user of its parent.
 	User *syscall.Credential
-	// Withheld is what the process does not get, for who explains why it failed.
+	// Withheld is what the process does not get, for explaining why it failed.
 	Withheld Withheld
-	// Done is called once, when the process and all that it started have ended,
-	// or when it could not be started. It says what had to be undone, a line
-	// each. Nil: there is nothing to look at.
+	// Done is called once, when the process and everything it started have ended, or
+	// when it could not be started. It returns what had to be undone, one line each.
+	// nil: there is nothing to check.
 	Done func() []string
 }
 
 // Withheld is what a confined process does not get.
 type Withheld struct {
 	Network   bool
-	Loopback  bool     // not even one of its own
+	Loopback  bool     // not even a loopback of its own
 	Protected []string // files and folders that it cannot change
 }
 
-// Started closes the files and the group, which a started process has of its own. It may be
-// called twice.
+// Started closes the files and the group, of which a started process has copies of its
+// own. Further calls do nothing.
 func (c *Confined) Started() {
 	for _, f := range c.Files {
 		f.Close()
@@ -60,7 +60,7 @@ func (c *Confined) Started() {
 	}
 }
 
-// Ended calls Done, once.
+// Ended calls Started and, the first time, Done, and returns what Done returned.
 func (c *Confined) Ended() []string {
 	c.Started()
 	done := c.Done

@@ -7,16 +7,16 @@ import (
 	"fika"
 )
 
-// Delegator is a tool whose work another agent does. A turn does not call it:
-// it makes one task for each of consecutive calls, in one transaction, waits
-// for them without holding anything, and reports what came of them. Where a
-// turn cannot wait, it is called like any other tool and says so.
+// Delegator is a tool whose work another agent does. A turn does not call it: it makes
+// one task for each of several consecutive calls, in one transaction, waits for them
+// without holding anything, and reports their outcomes. Where a turn cannot wait, the
+// tool is called like any other and says so.
 type Delegator interface {
 	Tool
-	// Delegate reads a call. An error is the refusal that the model reads.
+	// Delegate parses a call. An error is the refusal that the model reads.
 	Delegate(context.Context, Call) (Delegation, error)
-	// Report is the result for the model of what came of a task. Its state is
-	// terminal, unless it did not stop in time; one without an id was deleted.
+	// Report returns the result that the model reads about a task. The task's state is
+	// terminal unless it did not stop in time; a task without an id was deleted.
 	Report(c Call, agent fika.AgentName, task fika.Request) Result
 }
 
@@ -27,7 +27,7 @@ type Delegation struct {
 	Deadline time.Duration // from now; positive
 }
 
-// DelegatorOf finds the [Delegator] of a tool through its decorators.
+// DelegatorOf returns the [Delegator] of a tool, looking through its decorators.
 func DelegatorOf(t Tool) (Delegator, bool) { return unwrappedAs[Delegator](t) }
 
 func unwrappedAs[T any](t Tool) (T, bool) {

@@ -6,8 +6,8 @@ import (
 	"fika/internal/safetext"
 )
 
-// WithLimit keeps the Text of every Result of t within l: valid UTF-8, no
-// terminal escapes, head and tail of what is too long, the whole in a file.
+// WithLimit returns t with the Text of every Result kept within l: valid UTF-8, no
+// terminal escapes, only head and tail of a long text, the whole of which is in a file.
 func WithLimit(t Tool, l Limits) Tool { return &limited{Tool: t, limits: l} }
 
 type limited struct {
@@ -22,10 +22,10 @@ func (t *limited) Call(ctx context.Context, c Call) (Result, error) {
 	return Shorten(r, c.Step, t.limits), err
 }
 
-// Shorten is what [WithLimit] does to one result. name begins the name of the
-// spool file; the request/n of a step is right.
+// Shorten does to one result what [WithLimit] does. The name of the spool file begins
+// with name; the request/n of a step is suitable.
 func Shorten(r Result, name string, l Limits) Result {
-	// What a tool shortened itself has a few words around the cut: leave those.
+	// A tool that shortened its own text added a few words around the cut: leave those.
 	l = l.orDefault()
 	if len(r.Text) <= l.Head+l.Tail+slack {
 		r.Text = safetext.Plain(r.Text)
@@ -41,5 +41,5 @@ func Shorten(r Result, name string, l Limits) Result {
 	return r
 }
 
-// VerifierOf finds the [Verifier] of a tool through its decorators.
+// VerifierOf returns the [Verifier] of a tool, looking through its decorators.
 func VerifierOf(t Tool) (Verifier, bool) { return unwrappedAs[Verifier](t) }

@@ -10,14 +10,14 @@ import (
 	"fika/internal/safetext"
 )
 
-// Limits bound what a model is shown of an output, in bytes. Zero fields take
+// Limits bounds the part of an output that a model is shown, in bytes. Zero fields take
 // the defaults.
 type Limits struct {
 	Head     int          // kept from the beginning: 16 KiB
 	Tail     int          // kept from the end: 16 KiB
-	SpoolDir string       // where the whole is kept when it is longer; "": nowhere
+	SpoolDir string       // where the whole of a longer output is kept; "": nowhere
 	SpoolMax int64        // of one spool file: 64 MiB
-	Keys     *redact.Keys // taken out before anything is kept; nil: none
+	Keys     *redact.Keys // removed before anything is kept; nil: none
 }
 
 const (
@@ -39,16 +39,15 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Output takes an output of any size in constant memory: its head, its tail,
-// and on overflow a file with the whole. It is not safe for use by several
-// goroutines at once.
+// Output takes an output of any size in constant memory: its head, its tail and, on
+// overflow, a file with the whole. It is not safe for concurrent use.
 type Output struct {
 	name   string
 	limits Limits
 	keys   *redact.Stream
 	head   []byte
 	tail   []byte // a ring once it has grown to limits.Tail
-	next   int    // where the ring goes on
+	next   int    // where the ring is written next
 	total  int64
 
 	spool     *os.File
@@ -56,27 +55,27 @@ type Output struct {
 	spoolErr  error
 }
 
-// Captured is what an [Output] kept.
+// Captured is what an [Output] has kept.
 type Captured struct {
 	Text  string // valid UTF-8 without terminal escapes, shortened in the middle
 	Total int64  // bytes written
 	Spool string // file with the whole (up to SpoolMax); "" when Text has it all
-	Cut   bool   // Text does not have it all
+	Cut   bool   // Text is not the whole output
 }
 
-// NewOutput makes an empty output. name begins the name of its spool file.
+// NewOutput returns an empty Output. The name of its spool file begins with name.
 func NewOutput(name string, l Limits) *Output {
 	return &Output{name: name, limits: l.orDefault(), keys: l.Keys.Stream()}
 }
 
-// Write never fails and never blocks for longer than a disk does: a spool that
-// cannot be written is given up, and Text says so.
+// Write never fails and blocks no longer than the disk does. A spool file that cannot be
+// written is given up, and Text says so.
 func (o *Output) Write(p []byte) (int, error) {
 	o.keepClean(o.keys.Next(p))
 	return len(p), nil
 }
 
-// keepClean takes bytes that hold no key.
+// keepClean keeps bytes from which keys have been removed.
 func (o *Output) keepClean(p []byte) {
 	n := len(p)
 	if o.total+int64(n) > int64(o.limits.Head+o.limits.Tail) {
@@ -110,7 +109,8 @@ func (o *Output) keepTail(p []byte) {
 	}
 }
 
-// spillToFile writes p to the spool file; the first time, what came before it too.
+// spillToFile writes p to the spool file, the first time preceded by everything before
+// it.
 func (o *Output) spillToFile(p []byte) {
 	if o.limits.SpoolDir == "" || o.spoolErr != nil {
 		return
@@ -119,7 +119,7 @@ func (o *Output) spillToFile(p []byte) {
 		if o.spoolErr = os.MkdirAll(o.limits.SpoolDir, 0o700); o.spoolErr != nil {
 			return
 		}
-		// 0600 and a name nobody can foresee: outputs hold secrets.
+		// 0600 and an unpredictable name, because outputs can contain secrets.
 		if o.spool, o.spoolErr = os.CreateTemp(o.limits.SpoolDir, safeName(o.name)+"-*.out"); o.spoolErr != nil {
 			return
 		}
@@ -139,7 +139,7 @@ func (o *Output) appendBytes(p []byte) {
 	o.spoolErr = err
 }
 
-// Finish closes the spool file and gives what was kept. Call it once.
+// Finish closes the spool file and returns what was kept. Call it once.
 func (o *Output) Finish() Captured {
 	o.keepClean(o.keys.End())
 	c := Captured{Total: o.total}
@@ -171,7 +171,8 @@ func (o *Output) Finish() Captured {
 	return c
 }
 
-// keepBinary spools a short binary output, which no text can show.
+// keepBinary writes a short binary output, which cannot be shown as text, to the spool
+// file and returns its path.
 func (o *Output) keepBinary(tail []byte) string {
 	o.head, o.tail = append(o.head, tail...), nil
 	o.spillToFile(nil)
@@ -212,7 +213,7 @@ func safeName(s string) string {
 	return s
 }
 
-// trimEnd drops a rune that was cut in two at the end of p.
+// trimEnd drops a rune that is cut off at the end of p.
 func trimEnd(p []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
 		if b := p[len(p)-i]; utf8.RuneStart(b) {
@@ -225,7 +226,7 @@ func trimEnd(p []byte) []byte {
 	return p
 }
 
-// trimStart drops the rest of a rune that was cut in two at the start of p.
+// trimStart drops the rest of a rune that is cut off at the start of p.
 func trimStart(p []byte) []byte {
 	for i := 0; i < utf8.UTFMax-1 && i < len(p); i++ {
 		if utf8.RuneStart(p[i]) {

@@ -6,7 +6,7 @@ import (
 	"fika/internal/redact"
 )
 
-// redacted takes keys out of what a tool gives, at the end and on the way.
+// redacted removes keys from a tool's result and from its progress.
 type redacted struct {
 	Tool
 	keys *redact.Keys

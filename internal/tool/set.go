@@ -10,27 +10,27 @@ import (
 	"fika/internal/redact"
 )
 
-// Permissions say which tools an agent may use.
+// Permissions says which tools an agent may use.
 type Permissions struct {
-	// Allow names the tools the agent may use (tool_permissions). nil is the
-	// default: everything but what is had ByName, which leaves read, list and every
-	// plugin. Empty and not nil: nothing.
+	// Allow names the tools the agent may use (tool_permissions). nil is the default:
+	// every tool that is not ByName, which leaves read, list and every plugin. Empty but
+	// not nil: none.
 	Allow []string
-	// Off takes tools away, those that are always offered too (tools_off).
+	// Off names tools to take away, including those that are always offered (tools_off).
 	Off []string
 }
 
-// Set is the tools of one agent. It never changes and may be used from many
-// goroutines. Permissions hold twice: in what is offered and in what runs.
+// Set is the tools of one agent. It does not change once it is in use and is safe for
+// concurrent use. Permissions apply twice: to what is offered and to what runs.
 type Set struct {
 	tools map[string]Tool
-	order []string // as given, which keeps prompts stable and cacheable
+	order []string // in the order given, which keeps prompts stable and cacheable
 	perms Permissions
-	allow map[string]bool // perms.Allow, looked up for each of many tools
+	allow map[string]bool // perms.Allow as a set, for fast lookup
 	keys  *redact.Keys
 }
 
-// validName reports whether all providers take a name.
+// validName reports whether all providers accept a name.
 func validName(name string) bool {
 	for _, c := range []byte(name) {
 		switch {
@@ -42,9 +42,9 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// NewSet puts tools under permissions. The order is kept. Errors of kind
-// Invalid: two tools of one name, a name no provider accepts, or a schema that
-// is not a JSON object.
+// NewSet returns a set of tools under permissions, in the order given. It fails with
+// kind Invalid if two tools have the same name, a name is not accepted by all providers,
+// or a schema is not a JSON object.
 func NewSet(tools []Tool, p Permissions) (*Set, error) {
 	s := &Set{tools: make(map[string]Tool, len(tools)), perms: p, allow: make(map[string]bool, len(p.Allow))}
 	for _, name := range p.Allow {
@@ -69,8 +69,8 @@ func NewSet(tools []Tool, p Permissions) (*Set, error) {
 	return s, nil
 }
 
-// RedactWith makes the set refuse arguments that hold a known key, and take keys
-// out of what its tools give. Call it before the set is used.
+// RedactWith makes the set refuse arguments that contain a known key, and remove keys
+// from the output of its tools. Call it before the set is used.
 func (s *Set) RedactWith(keys *redact.Keys) {
 	s.keys = keys
 	if keys == nil {
@@ -81,15 +81,15 @@ func (s *Set) RedactWith(keys *redact.Keys) {
 	}
 }
 
-// Validate checks the arguments of a call of t: kind Invalid when they do not
-// fit its schema, Denied when they hold a known key.
+// Validate checks the arguments of a call of t. It fails with kind Invalid if they do
+// not fit the schema, and with Denied if they contain a known key.
 func (s *Set) Validate(t Tool, args json.RawMessage) error {
 	if err := t.Spec().Validate(args); err != nil {
 		return err
 	}
 	plain := string(args)
 	var v any
-	if json.Unmarshal(args, &v) == nil { // a key can be written with escapes
+	if json.Unmarshal(args, &v) == nil { // a key may be written with escapes
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
@@ -98,7 +98,7 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 		}
 	}
 	name, found := s.keys.FindKey(plain)
-	if !found { // it was taken out of what the model said
+	if !found { // redaction may have replaced it in what the model said
 		name, found = s.keys.FindMark(plain)
 	}
 	if found {
@@ -107,8 +107,7 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 	return nil
 }
 
-// OfferedSpecs lists what the model may be told of, in the order the tools were
-// given.
+// OfferedSpecs lists the tools that the model may be offered, in the order given.
 func (s *Set) OfferedSpecs() []Spec {
 	specs := make([]Spec, 0, len(s.order))
 	for _, name := range s.order {
@@ -119,8 +118,8 @@ func (s *Set) OfferedSpecs() []Spec {
 	return specs
 }
 
-// AllowedNames names the tools that the agent may use, whether they are offered here
-// or not.
+// AllowedNames lists the tools that the agent may use, whether or not they are offered
+// here.
 func (s *Set) AllowedNames() []string {
 	var names []string
 	for _, name := range s.order {
@@ -131,7 +130,7 @@ func (s *Set) AllowedNames() []string {
 	return names
 }
 
-// Find gives a tool the agent may use. Error kinds as for [Set.Check].
+// Find returns a tool that the agent may use. It fails as [Set.Check] does.
 func (s *Set) Find(name string) (Tool, error) {
 	if err := s.Check(name); err != nil {
 		return nil, err
@@ -139,12 +138,12 @@ func (s *Set) Find(name string) (Tool, error) {
 	return s.tools[name], nil
 }
 
-// Delegator gives a tool that delegates, whether or not the agent may use it
-// any more: what it has begun has to be reported.
+// Delegator returns a tool that delegates, even if the agent may no longer use it: tasks
+// that were begun have to be reported.
 func (s *Set) Delegator(name string) (Delegator, bool) { return DelegatorOf(s.tools[name]) }
 
-// Check says whether the agent may call name: nil, kind NotFound for a name
-// that is no tool, kind Denied for a tool its permissions do not give.
+// Check returns nil if the agent may call name, an error of kind NotFound if there is no
+// such tool, and one of kind Denied if the permissions do not include it.
 func (s *Set) Check(name string) error {
 	t, known := s.tools[name]
 	if !known {
@@ -160,7 +159,7 @@ func (s *Set) Check(name string) error {
 	return nil
 }
 
-// UnknownNames lists names in the permissions that are no tool: typing errors, or
+// UnknownNames lists the names in the permissions that are not tools: typing errors, or
 // plugins that are not installed.
 func (s *Set) UnknownNames() []string {
 	var names []string
@@ -172,8 +171,8 @@ func (s *Set) UnknownNames() []string {
 	return names
 }
 
-// Call checks name, permission and arguments, then runs the tool. Whatever is
-// refused is a Result with IsError; Denied is set when permissions refused.
+// Call checks name, permission and arguments, then runs the tool. A refusal is a Result
+// with IsError; Denied is set when permissions or a key in the arguments caused it.
 func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	t, err := s.Find(c.Name)
 	if err != nil {
@@ -188,7 +187,8 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	return t.Call(ctx, c)
 }
 
-// Refusal makes the result a model reads when a call was not carried out.
+// Refusal returns the result that a model reads when a call was not carried out because
+// of err.
 func Refusal(err error) Result {
 	text := err.Error()
 	if e, ok := err.(*fika.Error); ok && e.Msg != "" {

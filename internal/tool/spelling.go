@@ -9,8 +9,8 @@ import (
 	"fika/internal/spelling"
 )
 
-// suggestName ends a message about an unknown name: with the nearest of names, or
-// with all of them when none is near.
+// suggestName returns the end of a message about an unknown name: the nearest of names,
+// or all of them when none is near.
 func suggestName(name string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -21,8 +21,8 @@ func suggestName(name string, names []string) string {
 	return "; there is " + clipBytes(strings.Join(names, ", "), 400)
 }
 
-// nearestName is the name with the fewest changed letters, "" when too many would
-// have to change.
+// nearestName returns the name with the smallest edit distance; empty when none is near
+// enough.
 func nearestName(name string, names []string) string {
 	name = strings.ToLower(clipBytes(name, 64))
 	best, limit := "", 1+len(name)/3
@@ -41,7 +41,8 @@ func nearestName(name string, names []string) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// clipBytes shortens s to at most n bytes, at a rune's border.
+// clipBytes cuts s to at most n bytes, at a rune boundary, and adds an ellipsis if
+// anything was cut.
 func clipBytes(s string, n int) string {
 	if len(s) <= n {
 		return s

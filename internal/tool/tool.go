@@ -15,35 +15,36 @@ type Spec struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of an object
-	Checked     bool            // that it is one, without white space, was seen: when it was kept, or by a test for the program's own
+	Checked     bool            // Parameters are known to be one, without white space: seen when they were kept or, for built-in tools, by a test
 	Effect      fika.Effect
-	Timeout     time.Duration // of one call; 0: the caller's default
+	Timeout     time.Duration // for one call; 0: the caller's default
 	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)
-	ByName      bool          // offered only where tool_permissions names it: it changes things, reaches out or looks far back
-	Hidden      bool          // not offered; a call is answered with why it cannot be made here
-	Extra       bool          // takes arguments that its parameters do not list, as JSON Schema allows
-	Parallel    bool          // may run beside other such calls although it is not pure
+	ByName      bool          // offered only if tool_permissions names it: it changes things, reaches out or looks far back
+	Hidden      bool          // not offered; a call is answered with the reason why it cannot be made here
+	Extra       bool          // accepts arguments that Parameters do not list, as JSON Schema allows
+	Parallel    bool          // may run in parallel with other such calls although it is not pure
 }
 
-// Tool does one thing for a model. Call may be called from many goroutines.
+// Tool does one thing for a model. It is safe for concurrent use.
 type Tool interface {
 	Spec() Spec
-	// Call runs the tool. What goes wrong inside the tool is a Result with
-	// IsError (the model reads it); an error means that the call could not be
-	// carried through (context ended: kind Interrupted).
+	// Call runs the tool. A failure inside the tool is a Result with IsError, which the
+	// model reads; an error means that the call could not be carried through (kind
+	// Interrupted when the context ended).
 	Call(context.Context, Call) (Result, error)
 }
 
-// Func is a tool made of what it is and one function, which is given the
-// arguments of a call as an A with json tags: checked against the parameters, and
-// read over the defaults. Without Parameters it takes none, and A is struct{}.
+// Func is a tool made of a description and one function. The function gets the arguments
+// of a call as an A, a struct with json tags: validated against the parameters and
+// decoded over Defaults. Without Parameters the tool takes no arguments, and A is
+// struct{}.
 type Func[A any] struct {
 	About    Spec
 	Defaults A
 	Do       func(ctx context.Context, c Call, args A) (Result, error)
 }
 
-// noArguments is the schema of a tool that takes none.
+// noArguments is the schema of a tool without arguments.
 const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
 
 // Spec implements [Tool].
@@ -63,18 +64,18 @@ func (f Func[A]) Call(ctx context.Context, c Call) (Result, error) {
 	return f.Do(ctx, c, args)
 }
 
-// Verifier is implemented by verifiable tools: Hash tells the state of what
-// the call would change, before and after alike.
+// Verifier is implemented by verifiable tools. Hash returns the state of what the call
+// would change; it can be taken before the call and after it.
 type Verifier interface {
 	Hash(ctx context.Context, c Call) (string, error)
 }
 
 // Call is one invocation.
 type Call struct {
-	Step      string // request/n, unique; goes into FIKA_STEP
+	Step      string // request/n, unique; the value of FIKA_STEP
 	CallID    string
 	Name      string
-	Args      json.RawMessage // an object; already checked to be JSON
+	Args      json.RawMessage // an object; already known to be valid JSON
 	Agent     fika.AgentName
 	Context   string // folder name of the agent's context
 	Request   fika.RequestID
@@ -82,36 +83,36 @@ type Call struct {
 	Depth     int
 	Workspace string // root of file tools, absolute
 	Username  string
-	// Rights are those that go with what the call causes others to do; nil: there
-	// is no bound. Taint says what text from outside the turn has read.
+	// Rights go with the requests that the call causes; nil: unbounded. Taint says what
+	// text from outside the turn has read.
 	Rights *fika.Rights
 	Taint  string
-	// Started is told the process as soon as it runs; may be nil.
+	// Started is called with the process as soon as it runs; may be nil.
 	Started func(fika.Process)
-	// Progress is told output as it comes; may be nil. It must not block.
+	// Progress is called with output as it comes; may be nil. It must not block.
 	Progress func([]byte)
-	// Stdin is what the person's terminal gives, or nil for none.
+	// Stdin reads from the person's terminal; nil: there is none.
 	Stdin io.Reader
-	// Confine limits the processes of the call; nil: nothing does.
+	// Confine limits the processes of the call; nil: nothing limits them.
 	Confine Confinement
 }
 
-// Result is what a call gave.
+// Result is the result of a call.
 type Result struct {
 	Text    string // for the model: valid UTF-8, within limits
 	IsError bool
-	File    string // what it touched, for displays
+	File    string // the file it touched, for displays
 	Denied  bool   // refused by permissions or a hook
-	Spool   string // file that holds the whole output when Text is shortened
-	// Unknown: it may or may not have happened.
+	Spool   string // file with the whole output when Text is shortened
+	// Unknown means that the call may or may not have taken effect.
 	Unknown bool
-	Offline bool   // it failed for want of the network, as far as its words show it
-	Taint   string // what text from outside it brings, as in "fetch example.org"; empty: none
-	Tier    string // how its processes were confined; empty: there were none, or nothing confined them
+	Offline bool   // it failed for want of the network, as far as its output shows
+	Taint   string // the text from outside that it brings in, as in "fetch example.org"; empty: none
+	Tier    string // how its processes were confined; empty: there were none, or they were not confined
 }
 
-// WithLines adds lines of fika's own after the output, where they are read last, and
-// makes the result an error; no lines leave it as it is.
+// WithLines returns the result with lines of fika's own after the output, where they are
+// read last, and with IsError set. Without lines it returns r unchanged.
 func (r Result) WithLines(lines []string) Result {
 	if len(lines) == 0 {
 		return r
@@ -124,5 +125,5 @@ func (r Result) WithLines(lines []string) Result {
 	return r
 }
 
-// Errorf makes an error result.
+// Errorf returns an error result with the given text, which is not a format.
 func Errorf(text string) Result { return Result{Text: text, IsError: true} }

@@ -15,8 +15,8 @@ import (
 // maxDepth bounds the nesting of arguments.
 const maxDepth = 64
 
-// schema is the part of JSON Schema that tools use. What it does not know
-// (anyOf, $ref, formats …) is accepted: a tool still checks its own arguments.
+// schema is the part of JSON Schema that tools use. Anything it does not know (anyOf,
+// $ref, formats …) is accepted: a tool still checks its own arguments.
 type schema struct {
 	Type       types              `json:"type"`
 	Properties map[string]*schema `json:"properties"`
@@ -27,17 +27,17 @@ type schema struct {
 	Minimum    *json.Number       `json:"minimum"`
 	Maximum    *json.Number       `json:"maximum"`
 
-	// Only their presence matters: with one of them, further names may be fine.
+	// Only their presence matters: if one is set, further names may be valid.
 	Patterns json.RawMessage `json:"patternProperties"`
 	AnyOf    json.RawMessage `json:"anyOf"`
 	OneOf    json.RawMessage `json:"oneOf"`
 	AllOf    json.RawMessage `json:"allOf"`
 	Ref      json.RawMessage `json:"$ref"`
 
-	extra bool // names that are not listed are fine, here and below
+	extra bool // names that are not listed are accepted, here and below
 }
 
-// types is "string" or ["string","null"].
+// types is the value of "type": "string" or ["string","null"].
 type types []string
 
 func (t *types) UnmarshalJSON(data []byte) error {
@@ -49,7 +49,7 @@ func (t *types) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(t))
 }
 
-// UnmarshalJSON reads a schema; true and false are schemas too.
+// UnmarshalJSON parses a schema; true and false are schemas too.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	if d := string(bytes.TrimSpace(data)); d == "true" || d == "false" {
 		return nil
@@ -71,11 +71,10 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 	return s, nil
 }
 
-// Validate checks the arguments of a call against the tool's parameters:
-// required names, types, enums, bounds and, unless it takes Extra ones, names
-// that are not there. An optional argument may be null. The error (kind
-// Invalid) is written for the model: it says which argument, what is wrong and
-// what would be right.
+// Validate checks the arguments of a call against the tool's parameters: required names,
+// types, enums, bounds and, unless the tool takes Extra ones, unlisted names. An
+// optional argument may be null. The error (kind Invalid) is written for the model: it
+// names the argument and says what is wrong and what would be right.
 func (spec Spec) Validate(args json.RawMessage) error {
 	s, err := parseSchema(spec.Parameters)
 	if err != nil {
@@ -89,8 +88,8 @@ func (spec Spec) Validate(args json.RawMessage) error {
 	return s.checkObject("", v)
 }
 
-// Decode validates the arguments of c against spec and reads them into into, a
-// pointer to a struct with json tags.
+// Decode validates the arguments of c against spec and decodes them into into, a pointer
+// to a struct with json tags.
 func Decode(spec Spec, c Call, into any) error {
 	args := c.Args
 	if len(args) == 0 {
@@ -109,8 +108,8 @@ func invalidArguments(format string, args ...any) error {
 	return fika.Errorf(fika.Invalid, "arguments", format, args...)
 }
 
-// parseArgs reads one JSON object. It refuses a name given twice, because two
-// parsers would not agree on which one counts.
+// parseArgs parses one JSON object. It refuses a duplicate name, because two parsers
+// might not agree on which one counts.
 func parseArgs(args json.RawMessage) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
@@ -224,9 +223,9 @@ func (s *schema) isNullable(name string) bool {
 	return p == nil || len(p.Type) == 0 || slices.Contains(p.Type, "null")
 }
 
-// unknownNames lists the names the schema does not have, sorted. A schema that
-// lists properties means those alone, unless it says that others are welcome:
-// a misspelt optional argument would otherwise be ignored in silence.
+// unknownNames lists the names that the schema does not have, sorted. A schema that
+// lists properties allows only those unless it says that others are welcome, because a
+// misspelt optional argument would otherwise be ignored in silence.
 func (s *schema) unknownNames(obj map[string]any) []string {
 	closed := string(s.Additional) == "false"
 	open := s.extra || len(s.Properties) == 0 || len(s.Additional) > 0
@@ -248,7 +247,7 @@ func (s *schema) unknownNames(obj map[string]any) []string {
 func (s *schema) checkItems(at string, list []any) error {
 	item, err := parseSchema(s.Items)
 	if err != nil {
-		return nil // the old form with one schema for each place: not checked
+		return nil // the old form, with one schema per position: not checked
 	}
 	item.extra = s.extra
 	for i, v := range list {
@@ -277,7 +276,7 @@ func (s *schema) checkBounds(at string, n json.Number) error {
 	return nil
 }
 
-// exactNumber reads a number exactly; absurdly long ones are not looked at.
+// exactNumber parses a number exactly; it skips absurdly long ones.
 func exactNumber(n json.Number) (*big.Rat, bool) {
 	if len(n) > 40 {
 		return nil, false
@@ -315,7 +314,7 @@ func isType(v any, t string) bool {
 	case "null":
 		return v == nil
 	}
-	return true // a type of a later day
+	return true // a type not known yet
 }
 
 func kindOf(v any) string {

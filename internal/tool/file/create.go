@@ -81,7 +81,7 @@ func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string,
 	return fmt.Sprintf("%s %s (%d bytes)", verb, short(a.Path), len(a.Content)), nil
 }
 
-// missing are the folders of the path that do not exist, the deepest first.
+// missing lists the folders of the path that do not exist, deepest first.
 func (p place) missing() []string {
 	var out []string
 	for dir := filepath.Dir(p.rel); dir != "."; dir = filepath.Dir(dir) {
@@ -93,7 +93,8 @@ func (p place) missing() []string {
 	return out
 }
 
-// keeper is what save tells of the change of a call; nil: nobody.
+// keeper returns the function that save calls before the change of a call; nil if
+// nothing is to be called.
 func (o Options) keeper(c tool.Call, made []string) func(Change) error {
 	if o.Keep == nil {
 		return nil
@@ -104,7 +105,7 @@ func (o Options) keeper(c tool.Call, made []string) func(Change) error {
 	}
 }
 
-// occupant is the file that is there already and may be replaced; nil: none.
+// occupant returns the existing file that may be replaced; nil: there is none.
 func (p place) occupant(a createArgs) (fs.FileInfo, error) {
 	info, err := p.root.Lstat(p.rel)
 	switch {

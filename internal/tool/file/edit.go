@@ -81,7 +81,7 @@ func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error
 	return fmt.Sprintf("edited %s (%s)", short(a.Path), atLines(lines)), nil
 }
 
-// load reads a whole file that is to be changed.
+// load reads the whole of a file that is to be changed.
 func (p place) load(path string, most int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := p.openRegular(path)
 	if err != nil {
@@ -105,8 +105,8 @@ func writable(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// replace gives the new content and the lines where something was replaced.
-// In a file with CRLF line ends a model that writes plain newlines means those.
+// replace returns the new content and the lines where something was replaced. In a file
+// with CRLF line endings, plain newlines from the model match and become CRLF.
 func replace(content []byte, a editArgs) ([]byte, []int, error) {
 	old, text := []byte(a.Old), []byte(a.New)
 	n := bytes.Count(content, old)
@@ -135,7 +135,7 @@ func toCRLF(p []byte) []byte {
 	return bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))
 }
 
-// occurrences gives the lines, from 1, where old begins.
+// occurrences returns the lines, from 1, where old begins.
 func occurrences(content, old []byte) []int {
 	var lines []int
 	line := 1
@@ -172,7 +172,8 @@ func atLines(lines []int) string {
 	return b.String()
 }
 
-// notFound shows the line that is most like the first telling line of old.
+// notFound returns an error that shows the line most like the first non-blank line of
+// old.
 func notFound(content []byte, a editArgs) error {
 	want := ""
 	for line := range strings.Lines(a.Old) {
@@ -187,8 +188,8 @@ func notFound(content []byte, a editArgs) error {
 	return fika.Errorf(fika.NotFound, "edit", "old does not occur in %s; most like it is line %d:\n%s\nCopy the text exactly, with its spaces and tabs", short(a.Path), n, line)
 }
 
-// nearestLine compares by the pairs of letters two lines share, which is quick
-// enough for a large file. n is 0 when nothing is like want.
+// nearestLine compares lines by the pairs of bytes they share, which is fast enough for
+// a large file. n is 0 when no line is like want.
 func nearestLine(content []byte, want string) (n int, nearest string) {
 	want = shorten(want, 300)
 	pairs := bigrams(want)
@@ -234,7 +235,7 @@ func bigrams(s string) map[[2]byte]int {
 	return m
 }
 
-// likeness is 1 for the same pairs, 0 for none in common (Dice's coefficient).
+// likeness returns Dice's coefficient: 1 for the same pairs, 0 for none in common.
 func likeness(pairs map[[2]byte]int, line string) float64 {
 	total, both := 0, 0
 	for _, n := range pairs {
@@ -247,5 +248,5 @@ func likeness(pairs map[[2]byte]int, line string) float64 {
 	return 2 * float64(both) / float64(max(1, total))
 }
 
-// isMissing reports whether there is nothing at a path.
+// isMissing reports whether err says that nothing exists at a path.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

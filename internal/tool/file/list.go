@@ -70,7 +70,7 @@ type walk struct {
 
 	found   []string
 	hidden  int  // entries that are out of reach
-	full    bool // more matched than is shown
+	full    bool // more matched than was shown
 	stopped bool // the budget of visits ran out
 }
 
@@ -96,7 +96,7 @@ func (w *walk) add(name string, info fs.FileInfo) {
 	}
 }
 
-// file shows what the model named, if it is no folder.
+// file adds the path that the model named, if it is not a folder.
 func (w *walk) file(at string, p place) error {
 	f, info, err := p.openRegular(at)
 	if err != nil {
@@ -114,14 +114,14 @@ func (w *walk) directory(dir string) error {
 	})
 }
 
-// show adds an entry that may have vanished since it was read.
+// show adds an entry unless it has vanished since it was read.
 func (w *walk) show(name string, e fs.DirEntry) {
 	if info, err := e.Info(); err == nil {
 		w.add(name, info)
 	}
 }
 
-// each visits the entries of one directory, sorted, without .git.
+// each visits the entries of one directory, sorted, except .git.
 func (w *walk) each(dir string, visit func(fs.DirEntry) error) error {
 	f, err := w.root.Open(dir)
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *walk) each(dir string, visit func(fs.DirEntry) error) error {
 	return nil
 }
 
-// entriesOf reads a directory in pieces: one with millions of entries costs no
+// entriesOf reads a directory in pieces, so that one with millions of entries costs no
 // more than the budget.
 func (w *walk) entriesOf(f *os.File, real string) ([]fs.DirEntry, error) {
 	var all []fs.DirEntry
@@ -179,7 +179,7 @@ func (w *walk) entriesOf(f *os.File, real string) ([]fs.DirEntry, error) {
 	return all, nil
 }
 
-// glob walks from the part of the pattern that has no special characters.
+// glob starts at the part of the pattern before any special characters.
 func (w *walk) glob(pattern string) error {
 	parts := strings.Split(pattern, "/")
 	if len(parts) > maxWalkDepth {
@@ -198,8 +198,8 @@ func (w *walk) glob(pattern string) error {
 	return w.descend(base, [][]string{parts[fixed:]}, 0)
 }
 
-// descend matches what is below dir against patterns, each a list of parts:
-// one as the model gave it, several where "**" may mean more or fewer folders.
+// descend matches everything below dir against patterns, each a list of parts: one
+// pattern as the model gave it, several where "**" may stand for more or fewer folders.
 func (w *walk) descend(dir string, patterns [][]string, depth int) error {
 	if depth > maxWalkDepth || w.stopped || w.full {
 		return nil
@@ -215,14 +215,14 @@ func (w *walk) descend(dir string, patterns [][]string, depth int) error {
 		}
 		err := w.descend(name, below, depth+1)
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || fika.IsKind(err, fika.Denied) {
-			return nil // what cannot be entered does not hide the rest
+			return nil // a folder that cannot be entered does not hide the rest
 		}
 		return err
 	})
 }
 
-// stepAll is step for several patterns. All of them are tails of one, so their
-// length tells them apart.
+// stepAll is step for several patterns. They are all tails of one pattern, so they
+// differ in length.
 func stepAll(patterns [][]string, name string) (here bool, below [][]string) {
 	for _, p := range patterns {
 		h, more := step(p, name)
@@ -236,16 +236,15 @@ func stepAll(patterns [][]string, name string) (here bool, below [][]string) {
 	return here, below
 }
 
-// step says of an entry whether it matches the pattern, and what patterns hold
-// below it. All of these are tails of one pattern, so their length tells them
-// apart.
+// step reports whether an entry matches the pattern, and returns the patterns that apply
+// below it. They are all tails of one pattern, so they differ in length.
 func step(parts []string, name string) (here bool, below [][]string) {
 	if len(parts) == 0 {
 		return false, nil
 	}
 	if parts[0] == "**" {
 		if strings.HasPrefix(name, ".") && len(parts) > 1 && !strings.HasPrefix(parts[1], ".") {
-			return false, nil // hidden folders are entered by name only
+			return false, nil // hidden folders are entered only by name
 		}
 		here, below = step(parts[1:], name)
 		return here || len(parts) == 1, append(below, parts)

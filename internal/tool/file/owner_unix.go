@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file it will replace, where the system
-// permits: fika run by root must not take people's files from them.
+// keepOwner gives f the owner of the file it will replace, if the system permits it:
+// fika run by root must not take people's files from them.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = f.Chown(int(st.Uid), int(st.Gid))

@@ -20,11 +20,12 @@ const maxLinks = 40
 // place is a path inside an open workspace.
 type place struct {
 	root  *os.Root
-	rel   string // slash-free at the end, "." for the workspace itself
+	rel   string // without a trailing slash; "." for the workspace itself
 	reach reach
 }
 
-// enter opens the workspace of a call and finds path in it. Close the root.
+// enter opens the workspace of a call and locates path in it. The caller must close the
+// place.
 func enter(c tool.Call, paths guard.Paths, path string) (place, error) {
 	if c.Workspace == "" {
 		return place{}, fika.Errorf(fika.Invalid, "workspace", "this agent has no workspace: file tools cannot be used")
@@ -42,10 +43,9 @@ func enter(c tool.Call, paths guard.Paths, path string) (place, error) {
 
 func (p place) close() { _ = p.root.Close() }
 
-// relative gives path as seen from the workspace. The answer is only for
-// words and for finding the file; that nothing leads out is the Root's to
-// enforce. A trailing slash is dropped here, so that "link/" is judged as the
-// link it is.
+// relative returns path relative to the workspace. The result only serves to name and
+// find the file; the os.Root enforces that nothing leads out. A trailing slash is
+// dropped here, so that "link/" is judged as the link it is.
 func relative(workspace, path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", fika.Errorf(fika.Invalid, "path", "the path has a zero byte in it")
@@ -67,8 +67,8 @@ func relative(workspace, path string) (string, error) {
 	return rel, nil
 }
 
-// underneath makes an absolute path relative to the workspace, under the name
-// the workspace was given or the one it really has.
+// underneath makes an absolute path relative to the workspace, which it may name as
+// configured or by its real path.
 func underneath(workspace, abs string) (string, error) {
 	if rel, err := filepath.Rel(workspace, abs); err == nil && filepath.IsLocal(rel) {
 		return rel, nil
@@ -84,8 +84,8 @@ func outside(path string) error {
 	return fika.Errorf(fika.Denied, "path", "%s is outside the workspace: use a path relative to it", short(path))
 }
 
-// explain turns what the operating system says about path into words that
-// name it as the model did.
+// explain turns the operating system's error about path into words that name the path as
+// the model did.
 func explain(path string, err error) error {
 	var known *fika.Error
 	switch {
@@ -104,7 +104,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, syscall.ELOOP):
 		return fika.Errorf(fika.Invalid, "file", "%s: too many symbolic links", short(path))
 	}
-	// What an os.Root refuses has no error value of its own.
+	// The refusals of an os.Root have no error value of their own.
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
@@ -112,8 +112,8 @@ func explain(path string, err error) error {
 	return fika.Errorf(fika.Failed, "file", "%s: %v", short(path), err)
 }
 
-// openRegular opens a file for reading and refuses what is none. Non-blocking,
-// because opening a named pipe would wait for its writer for ever.
+// openRegular opens a regular file for reading and refuses anything else. It does not
+// block, because opening a named pipe would wait for its writer for ever.
 func (p place) openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := p.root.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -143,8 +143,8 @@ func regular(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// target follows symbolic links in the last part of the path, so that writing
-// to a link changes the file it means and leaves the link.
+// target follows symbolic links in the last part of the path, so that writing to a link
+// changes the file it points to and leaves the link.
 func (p place) target(path string) (string, error) {
 	rel := p.rel
 	for range maxLinks {
@@ -173,7 +173,7 @@ func (p place) target(path string) (string, error) {
 	return "", explain(path, syscall.ELOOP)
 }
 
-// short shows a path in a message: quoted if it could be mistaken.
+// short returns a path for use in a message: quoted if it could be misread.
 func short(path string) string {
 	const most = 200
 	if len(path) > most {

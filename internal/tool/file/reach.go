@@ -10,14 +10,14 @@ import (
 	"fika/internal/guard"
 )
 
-// linkVisits bounds the search for the other name of a file that has several.
+// linkVisits bounds the search for the other names of a file that has several.
 const linkVisits = 50_000
 
-// reach asks a policy about what has been opened: by the path that the system
-// gives for it, which no link and no race can change.
+// reach checks opened files against a policy, by the path that the system reports for
+// them, which no link and no race can change.
 type reach struct{ paths guard.Paths }
 
-// refuseHidden refuses an open file that is hidden, by this name or by another one (a
+// refuseHidden refuses an open file that is hidden under this name or under another (a
 // hard link).
 func (r reach) refuseHidden(path string, f *os.File, info fs.FileInfo) error {
 	real, err := realPath(f)
@@ -33,7 +33,7 @@ func (r reach) refuseHidden(path string, f *os.File, info fs.FileInfo) error {
 	return r.linked(path, real, info)
 }
 
-// folder refuses an open folder that is hidden, and gives its real path.
+// folder refuses an open folder that is hidden, and returns its real path.
 func (r reach) folder(path string, f *os.File) (string, error) {
 	real, err := realPath(f)
 	if err != nil {
@@ -45,10 +45,11 @@ func (r reach) folder(path string, f *os.File) (string, error) {
 	return real, r.mounted(real)
 }
 
-// hides reports whether an entry of a list is hidden by its place.
+// hides reports whether the place of a list entry is hidden.
 func (r reach) hides(real string) bool { return r.paths.Look(real) != nil }
 
-// change refuses a file that a tool must not write: name in an open folder.
+// change refuses a file that a tool must not write: the one called name in an open
+// folder.
 func (r reach) change(dir *os.Root, name string) error {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -65,8 +66,8 @@ func (r reach) change(dir *os.Root, name string) error {
 	return r.mounted(real)
 }
 
-// mayChange asks [reach.change] of the nearest folder that exists, before
-// anything is made; save asks again of the folder it writes into.
+// mayChange calls [reach.change] for the nearest folder that exists, before anything is
+// made; save checks again in the folder it writes into.
 func (p place) mayChange(path string) error {
 	dir, below := filepath.Dir(p.rel), filepath.Base(p.rel)
 	for {
@@ -83,8 +84,8 @@ func (p place) mayChange(path string) error {
 	}
 }
 
-// mounted refuses a folder that is, or is in, a hidden one under another path,
-// as a bind mount or a file system that folds names gives it.
+// mounted refuses a folder that is, or is inside, a home of fika under another path, as
+// a bind mount or a case-insensitive file system makes possible.
 func (r reach) mounted(real string) error {
 	var homes []fs.FileInfo
 	for _, home := range r.paths.Homes {
@@ -105,7 +106,7 @@ func (r reach) mounted(real string) error {
 	}
 }
 
-// isOwn reports whether a path is in a folder of the agent's own.
+// isOwn reports whether a path is inside one of the agent's own folders.
 func (r reach) isOwn(real string) bool {
 	for _, own := range r.paths.Own {
 		if rel, err := filepath.Rel(own, real); err == nil && filepath.IsLocal(rel) {
@@ -115,8 +116,8 @@ func (r reach) isOwn(real string) bool {
 	return false
 }
 
-// linked refuses a file with several names when one of them is hidden, or when
-// that cannot be found out.
+// linked refuses a file with several names if one of them is hidden, or if there are too
+// many files to find out.
 func (r reach) linked(path, real string, info fs.FileInfo) error {
 	sys, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || sys.Nlink < 2 || r.isOwn(real) {

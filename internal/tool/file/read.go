@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxLine  = 2000    // bytes of one line that are shown
-	countMax = 8 << 20 // bytes read on, after what is shown, to count the lines
+	maxLine  = 2000    // bytes shown of one line
+	countMax = 8 << 20 // bytes read after the part shown, to count the lines
 )
 
 type readArgs struct {
@@ -73,11 +73,11 @@ func (t *Read) read(ctx context.Context, c tool.Call, a readArgs) (string, error
 	return s.text(a.Path)
 }
 
-// whole is a number as an int, kept in bounds.
+// whole converts a number to an int with an upper bound.
 func whole(f float64) int { return int(min(f, 1<<40)) }
 
-// scan reads the lines of a range, and counts those after it as far as that
-// is cheap.
+// scan reads the lines of a range, and counts the lines after it as long as that is
+// cheap.
 type scan struct {
 	ctx     context.Context
 	in      *bufio.Reader
@@ -125,8 +125,8 @@ func (s *scan) run() error {
 	}
 }
 
-// readLine reads to the next newline, however far that is, and keeps the
-// beginning of the line. size counts the newline too.
+// readLine reads to the next newline, however far away, and keeps the beginning of the
+// line. size includes the newline.
 func (s *scan) readLine(keep bool) (line []byte, size int, err error) {
 	for {
 		part, err := s.in.ReadSlice('\n')
@@ -143,14 +143,14 @@ func (s *scan) readLine(keep bool) (line []byte, size int, err error) {
 	}
 }
 
-// add shows a line; false when there is no room for it.
+// add shows a line; it returns false when there is no room for it.
 func (s *scan) add(line []byte, size int) bool {
 	cut := size > maxLine+1 || (len(line) > maxLine && line[maxLine] != '\n')
 	if cut {
 		line = line[:maxLine]
 	}
 	text := strings.ToValidUTF8(strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r"), "\uFFFD")
-	// An escape is made visible, not dropped: an edit has to find the place.
+	// An escape is made visible, not dropped, so that an edit can find the place.
 	text = strings.ReplaceAll(text, "\x1b", "␛")
 	if cut {
 		text += fmt.Sprintf("… [%d bytes in this line]", size)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// resolved follows the links in the name a file was opened by, and makes sure
-// that the same file is at the end.
+// resolved follows the links in the name that a file was opened by, and checks that the
+// result is still the same file.
 func resolved(f *os.File) (string, error) {
 	path, err := filepath.EvalSymlinks(f.Name())
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// realPath is where an open file is, as the kernel has it. The folder of
-// processes may be missing; then the name it was opened by has to do.
+// realPath returns where an open file is, as the kernel reports it. If /proc is missing,
+// it falls back on the name the file was opened by.
 func realPath(f *os.File) (string, error) {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err != nil {

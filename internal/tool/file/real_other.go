@@ -4,5 +4,5 @@ package file
 
 import "os"
 
-// realPath is where an open file is.
+// realPath returns where an open file is.
 func realPath(f *os.File) (string, error) { return resolved(f) }

@@ -21,14 +21,14 @@ const (
 	tempPrefix = ".fika-"
 	tempSuffix = ".tmp"
 	absent     = "absent"
-	irregular  = "irregular" // a directory, a device: nothing these tools change
+	irregular  = "irregular" // a directory or device: nothing that these tools change
 )
 
 func isTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-// tempName is the same for each attempt at one step, so that the next one
+// tempName returns the same name for every attempt at a step, so that the next attempt
 // finds what an interrupted one left.
 func tempName(step, rel string) string {
 	if step == "" {
@@ -38,10 +38,11 @@ func tempName(step, rel string) string {
 	return tempPrefix + hex.EncodeToString(sum[:10]) + tempSuffix
 }
 
-// save puts content at p.rel: a temporary file in the same directory, synced,
-// given the mode and owner of old, renamed over it. A reader sees the old file
-// or the new one, never a part. Without replace, what has come there meanwhile
-// is left and fs.ErrExist returned. keep is told before, if there is one.
+// save writes content to p.rel: it makes a temporary file in the same directory, syncs
+// it, gives it the mode and owner of old, and renames it into place. A reader sees the
+// old file or the new one, never a part. Without replace, a file that has appeared there
+// meanwhile is kept and fs.ErrExist returned. keep, unless nil, is called before the
+// change.
 func (p place) save(step string, content []byte, old fs.FileInfo, replace bool, keep func(Change) error) error {
 	// Held open, so that nobody can put another directory in the parent's place
 	// between the steps below.
@@ -74,7 +75,7 @@ func (p place) save(step string, content []byte, old fs.FileInfo, replace bool, 
 	return syncDir(dir)
 }
 
-// keepChange tells keep of a change of a file in an open folder.
+// keepChange calls keep with the change of a file in an open folder.
 func (p place) keepChange(dir *os.Root, name string, content []byte, keep func(Change) error) error {
 	rel, err := p.real(dir, name)
 	if err != nil {
@@ -98,7 +99,8 @@ func (p place) keepChange(dir *os.Root, name string, content []byte, keep func(C
 	return keep(c)
 }
 
-// real is the path of a file in an open folder below the workspace, without links.
+// real returns the path, relative to the workspace and without links, of a file in an
+// open folder.
 func (p place) real(dir *os.Root, name string) (string, error) {
 	root, err := openedPath(p.root)
 	if err != nil {
@@ -111,7 +113,7 @@ func (p place) real(dir *os.Root, name string) (string, error) {
 	return filepath.Rel(root, filepath.Join(at, name))
 }
 
-// openedPath is where an open folder is.
+// openedPath returns where an open folder is.
 func openedPath(dir *os.Root) (string, error) {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -122,9 +124,9 @@ func openedPath(dir *os.Root) (string, error) {
 }
 
 func writeTemp(dir *os.Root, temp string, content []byte, old fs.FileInfo) error {
-	mode := fs.FileMode(0o666) // less the umask: a new file
+	mode := fs.FileMode(0o666) // a new file: less the umask
 	if old != nil {
-		mode = 0o600 // until it has the old one's
+		mode = 0o600 // until it gets the mode of the old file
 	}
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -141,8 +143,8 @@ func writeTemp(dir *os.Root, temp string, content []byte, old fs.FileInfo) error
 	return errors.Join(err, f.Close())
 }
 
-// install gives the temporary file its name. A hard link fails when the name
-// is taken, which a rename would not.
+// install gives the temporary file its final name. A hard link fails if the name is
+// taken, which a rename would not.
 func install(dir *os.Root, temp, name string, replace bool) error {
 	if replace {
 		return dir.Rename(temp, name)
@@ -161,7 +163,7 @@ func install(dir *os.Root, temp, name string, replace bool) error {
 	return dir.Rename(temp, name)
 }
 
-// syncDir makes the new name durable where directories can be synced.
+// syncDir makes the new name durable, where directories can be synced.
 func syncDir(dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -175,8 +177,8 @@ func syncDir(dir *os.Root) error {
 	return err
 }
 
-// hash tells the state of a target: the SHA-256 of its content, or absent.
-// A temporary file of the same step is of no use any more and is removed.
+// hash returns the state of a target: the SHA-256 of its content, or absent. It removes
+// a temporary file of the same step, which is no longer of use.
 func hash(ctx context.Context, c tool.Call, paths guard.Paths, path string) (string, error) {
 	p, err := enter(c, paths, path)
 	if err != nil {
@@ -210,7 +212,7 @@ func hash(ctx context.Context, c tool.Call, paths guard.Paths, path string) (str
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// reader ends with its context.
+// reader stops reading when its context ends.
 type reader struct {
 	ctx context.Context
 	in  io.Reader

@@ -14,27 +14,26 @@ import (
 	"fika/internal/tool"
 )
 
-// Options bound what the tools read and write; zero fields take the defaults.
+// Options bounds what the tools read and write; zero fields take the defaults.
 type Options struct {
-	ReadBytes int   // of one read's text: 28 KiB, below the default limit of results
-	ReadLines int   // of one read that names no limit: 2000
+	ReadBytes int   // text of one read: 28 KiB, below the default limit of results
+	ReadLines int   // lines of a read without a limit: 2000
 	Entries   int   // of one list: 1000
 	Visits    int   // directory entries looked at by one list: 200,000
-	EditSize  int64 // of a file that edit and create take: 16 MiB
-	// Paths are what is out of reach, whatever the workspace.
+	EditSize  int64 // of a file that edit and create accept: 16 MiB
+	// Paths says what is out of reach, whatever the workspace.
 	Paths guard.Paths
-	// Keep is told of every change before it is made, and refuses it with an
-	// error; nil: nobody wants to know.
+	// Keep is called before every change and may refuse it with an error; may be nil.
 	Keep func(tool.Call, Change) error
 }
 
-// Change is what is about to become of one file.
+// Change is a change that is about to be made to one file.
 type Change struct {
 	Path string      // below the workspace, without links
-	Old  *os.File    // what is there; nil: nothing
+	Old  *os.File    // the current file; nil: there is none
 	Info fs.FileInfo // of Old
 	New  []byte
-	Made []string // folders that were made for it, the deepest first
+	Made []string // folders that were made for it, deepest first
 }
 
 func (o Options) orDefault() Options {
@@ -53,7 +52,7 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// Tools makes read, list, edit and create.
+// Tools returns the tools read, list, edit and create.
 func Tools(o Options) []tool.Tool {
 	o = o.orDefault()
 	return []tool.Tool{&Read{o}, &List{o}, &Edit{o}, &Create{o}}
@@ -62,7 +61,7 @@ func Tools(o Options) []tool.Tool {
 // Read shows the lines of a text file.
 type Read struct{ opts Options }
 
-// List shows a directory, or what a pattern matches.
+// List shows a directory, or the paths that a pattern matches.
 type List struct{ opts Options }
 
 // Edit replaces text in a file.
@@ -123,7 +122,8 @@ func (*Create) Spec() tool.Spec {
 	}
 }
 
-// refuse makes the result of a call that failed; an ended context is an error.
+// refuse returns the result of a call that failed; the end of the context is an error
+// instead.
 func refuse(ctx context.Context, path string, err error) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, fika.Wrap(fika.Interrupted, "file", context.Cause(ctx))
@@ -133,8 +133,7 @@ func refuse(ctx context.Context, path string, err error) (tool.Result, error) {
 	return r, nil
 }
 
-// shown is a name as one line of text: quoted when it has something in it
-// that is not to be printed.
+// shown returns a name as one line of text, quoted if it contains anything unprintable.
 func shown(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 || strings.ContainsRune(name, '\uFFFD') {
 		return strconv.Quote(name)

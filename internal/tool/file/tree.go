@@ -16,19 +16,19 @@ import (
 	"fika/internal/tool"
 )
 
-// Tree is the files of a workspace for whoever restores them: with the bounds of
-// the tools, and no link is followed.
+// Tree reads and writes the files of a workspace in order to restore them. The limits of
+// the tools apply, and no link is followed.
 type Tree struct {
 	call  tool.Call
 	paths guard.Paths
 }
 
-// NewTree returns the tree of a workspace, in which paths are out of reach.
+// NewTree returns the tree of a workspace; paths are out of reach.
 func NewTree(workspace string, paths guard.Paths) Tree {
 	return Tree{tool.Call{Workspace: workspace}, paths}
 }
 
-// enter opens the folder of a path for a change. Close both.
+// enter opens the folder of a path for a change. The caller must close both results.
 func (t Tree) enter(path string) (place, *os.Root, error) {
 	p, err := enter(t.call, t.paths, filepath.FromSlash(path))
 	if err != nil {
@@ -48,8 +48,8 @@ func (t Tree) enter(path string) (place, *os.Root, error) {
 	return p, dir, nil
 }
 
-// straight refuses a folder that was reached through a link, and a file that
-// tools do not change.
+// straight refuses a folder that was reached through a link, and a file that tools must
+// not change.
 func (t Tree) straight(p place, dir *os.Root) error {
 	name := filepath.Base(p.rel)
 	real, err := p.real(dir, name)
@@ -62,7 +62,7 @@ func (t Tree) straight(p place, dir *os.Root) error {
 	return p.reach.change(dir, name)
 }
 
-// open opens a regular file of a folder.
+// open opens a regular file in a folder.
 func open(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
@@ -82,7 +82,7 @@ func open(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// Hash is the SHA-256 of a file, or "absent".
+// Hash returns the SHA-256 of a file in hex, or "absent".
 func (t Tree) Hash(path string) (string, error) {
 	p, dir, err := t.enter(path)
 	if isNone(err) {
@@ -108,12 +108,12 @@ func (t Tree) Hash(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// isNone reports whether there is no such file, or no folder for it.
+// isNone reports whether err says that the file or its folder does not exist.
 func isNone(err error) bool {
 	return isMissing(err) || errors.Is(err, syscall.ENOTDIR) || fika.IsKind(err, fika.NotFound)
 }
 
-// Read gives the content and the mode of a file.
+// Read returns the content and mode of a file.
 func (t Tree) Read(path string) ([]byte, fs.FileMode, error) {
 	p, dir, err := t.enter(path)
 	if err != nil {
@@ -130,9 +130,9 @@ func (t Tree) Read(path string) ([]byte, fs.FileMode, error) {
 	return content, info.Mode(), explain(path, err)
 }
 
-// Write puts a file there as a whole, or does nothing; folders that are missing
-// are made. attempt names the temporary file. mode is that of the file; 0: as of
-// the one it replaces, or of a new one.
+// Write writes a file as a whole or not at all, and makes missing folders. attempt names
+// the temporary file. mode is the file's mode; 0: the mode of the file it replaces, or
+// of a new one.
 func (t Tree) Write(attempt, path string, content []byte, mode fs.FileMode) error {
 	if err := t.makeFolders(path); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (t Tree) Write(attempt, path string, content []byte, mode fs.FileMode) erro
 	return explain(path, dir.Chmod(name, mode.Perm()))
 }
 
-// makeFolders makes the folders of a path, where tools may.
+// makeFolders makes the missing folders of a path, where tools may write.
 func (t Tree) makeFolders(path string) error {
 	p, err := enter(t.call, t.paths, filepath.FromSlash(path))
 	if err != nil {
@@ -176,7 +176,7 @@ func (t Tree) makeFolders(path string) error {
 	return explain(path, p.root.MkdirAll(filepath.Dir(p.rel), 0o777))
 }
 
-// Remove deletes a file, and those of the folders that are empty then.
+// Remove deletes a file, and then those of the folders above it that have become empty.
 func (t Tree) Remove(path string, folders []string) error {
 	p, dir, err := t.enter(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func (t Tree) Remove(path string, folders []string) error {
 	}
 	for _, folder := range folders {
 		if !strings.HasPrefix(p.rel, folder+string(filepath.Separator)) || p.root.Remove(folder) != nil {
-			break // it holds something else
+			break // the folder is not empty
 		}
 	}
 	return nil

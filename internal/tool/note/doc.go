@@ -1,11 +1,11 @@
-// Package note holds the tools with which a model keeps its notes: todos, goals
-// and reflection of its own context. Each call replaces a whole text.
+// Package note holds the tools with which a model keeps the notes of its own context:
+// todos, goals and reflection. Each call replaces a whole text.
 //
-// It does not know where notes are kept (see [Store]) and puts nothing into
-// prompts; who builds the prompt tells the [Versions] what the model was shown.
+// It does not know where notes are kept (see [Store]) and puts nothing into prompts; the
+// builder of the prompt tells the [Versions] what the model was shown.
 //
 // Read first: [Versions], [Tools], [Store]. Nothing a person wrote is overwritten
-// unread: a text that is not what the model last saw is not written, the model
-// is shown what it says now and asked again. A Versions may be used from many
-// goroutines; it owns none.
+// unread: if a note is no longer what the model last saw, it is not replaced; the model
+// is shown its current text and asked again. A Versions is safe for concurrent use; it
+// owns no goroutine.
 package note

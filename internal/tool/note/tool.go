@@ -11,19 +11,20 @@ import (
 	"fika/internal/tool"
 )
 
-// maxNote bounds todos and goals, in characters: they are in every prompt.
+// maxNote bounds todos and goals, in characters, because they are in every prompt.
 const maxNote = 100_000
 
-// Options say what [Tools] makes.
+// Options configures [Tools].
 type Options struct {
 	Store    Store
 	Versions *Versions
-	// Reflection offers update_reflection; Limit is the most characters of it.
+	// Reflection turns on update_reflection; Limit is the most characters that it
+	// accepts.
 	Reflection bool
 	Limit      int
 }
 
-// Tools makes update_todos, update_goals and, if it is on, update_reflection.
+// Tools returns update_todos, update_goals and, if it is on, update_reflection.
 func Tools(o Options) []tool.Tool {
 	list := []tool.Tool{
 		&update{opts: o, note: Todos, limit: maxNote, about: "Replace your todos."},

@@ -6,7 +6,7 @@ import (
 	"fika"
 )
 
-// Name says which note.
+// Name is the name of a note.
 type Name string
 
 // The notes.
@@ -16,25 +16,25 @@ const (
 	Reflection Name = "reflection"
 )
 
-// Version stands for what a note said at one moment; "" means that it was
-// missing.
+// Version identifies what a note said at one moment; "" means that the note did not
+// exist.
 type Version string
 
-// Store is where the notes of one context are kept.
+// Store keeps the notes of one context.
 type Store interface {
-	// Write replaces a note if it still is what seen says. When it is not, the
-	// error is of kind Conflict and the text and version are those of now.
+	// Write replaces a note if its version still is seen. Otherwise the error is of kind
+	// Conflict, and text and version are the current ones.
 	Write(n Name, seen Version, text string) (now string, v Version, err error)
 }
 
-// Versions remembers which version of each note a request was shown last. The zero
-// value is ready; a note that was never shown counts as missing.
+// Versions remembers which version of each note a request was last shown. The zero value
+// is ready to use; a note that was never shown counts as missing.
 type Versions struct {
 	mu   sync.Mutex
 	seen map[fika.RequestID]map[Name]Version
 }
 
-// MarkSeen notes that the request was shown a version of a note.
+// MarkSeen records that the request was shown a version of a note.
 func (b *Versions) MarkSeen(r fika.RequestID, n Name, v Version) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +47,7 @@ func (b *Versions) MarkSeen(r fika.RequestID, n Name, v Version) {
 	b.seen[r][n] = v
 }
 
-// Forget drops what is known of a request that is over.
+// Forget drops everything about a request that is over.
 func (b *Versions) Forget(r fika.RequestID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 
 // Create is the tool create_context: it makes sure that a context exists.
 type Create struct {
-	// Make makes a context with a system prompt of its own (empty: the default
-	// one), for the agent of a call. One that exists is left as it is.
+	// Make makes a context with its own system prompt (empty: the default one) for the
+	// agent of a call. It leaves an existing context as it is.
 	Make func(ctx context.Context, c tool.Call, name fika.AgentName, systemPrompt string) (created bool, err error)
 }
 

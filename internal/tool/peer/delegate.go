@@ -16,18 +16,19 @@ import (
 // waits for the answer. The turn does the waiting ([tool.Delegator]).
 type Delegate struct {
 	Find Find
-	// Works says whether somebody will work what the agent is given; the error
-	// says why not. nil: somebody will.
+	// Works returns an error that says why nobody will work the agent's requests, or
+	// nil. A nil Works means that somebody will.
 	Works func(context.Context, fika.Agent) error
-	// MayCall says whether one agent may ask another; error kind Denied. nil: it may.
+	// MayCall returns an error of kind Denied if self may not ask to. A nil MayCall
+	// permits everything.
 	MayCall func(self, to fika.AgentName) error
-	// Default is the deadline of a call that names none; Max bounds the others.
+	// Default is the deadline of a call without one; Max bounds the others.
 	Default, Max time.Duration
-	// MaxDepth is how long a chain may grow; 0: without end.
+	// MaxDepth is how long a chain may grow; 0: no limit.
 	MaxDepth int
-	Limits   tool.Limits // of an answer, as the model sees it
-	// Alone is set where nobody could go on with a turn that waits. The tool is
-	// not offered then.
+	Limits   tool.Limits // on an answer, as the model sees it
+	// Alone is set where nobody could resume a turn that waits. The tool is not offered
+	// then.
 	Alone bool
 }
 
@@ -92,8 +93,8 @@ func refusedError(format string, args ...any) error {
 	return fika.Errorf(fika.Invalid, "delegate", "not delegated: "+format, args...)
 }
 
-// whyNotGiven says why a task is not given. Those that wait for this very work
-// are refused by the store, which knows them.
+// whyNotGiven returns the reason why a task is not given; empty: there is none. The
+// store, which knows the agents that wait for this very work, refuses those.
 func (d *Delegate) whyNotGiven(c tool.Call, a fika.Agent, prompt string) string {
 	switch {
 	case a.Name == c.Agent:
@@ -108,8 +109,8 @@ func (d *Delegate) whyNotGiven(c tool.Call, a fika.Agent, prompt string) string 
 	return ""
 }
 
-// parseDeadline reads how long a task may take: a number of seconds, or a text
-// such as "90" or "1h30m".
+// parseDeadline parses how long a task may take: a number of seconds, or a text such as
+// "90" or "1h30m".
 func parseDeadline(raw json.RawMessage) (time.Duration, error) {
 	text := string(raw)
 	var s string
@@ -118,7 +119,7 @@ func parseDeadline(raw json.RawMessage) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if seconds, numErr := strconv.ParseFloat(text, 64); numErr == nil {
-		if err = nil; seconds < 1 || seconds > 1e9 { // also what is no number
+		if err = nil; seconds < 1 || seconds > 1e9 { // also refuses infinity
 			seconds = 0
 		}
 		d = time.Duration(seconds * float64(time.Second))
@@ -140,7 +141,7 @@ func (d *Delegate) Report(c tool.Call, agent fika.AgentName, task fika.Request) 
 	return tool.Shorten(tool.Errorf(whyNoAnswer(agent, task)), c.Step, d.Limits)
 }
 
-// whyNoAnswer says what came of a task that has no answer.
+// whyNoAnswer says what became of a task that has no answer.
 func whyNoAnswer(agent fika.AgentName, task fika.Request) string {
 	if task.ID == "" {
 		return "the task is gone: it was deleted before it had an answer"
@@ -169,7 +170,7 @@ func whyNoAnswer(agent fika.AgentName, task fika.Request) string {
 	return text + " (request " + string(task.ID) + ")"
 }
 
-// shortDuration is a span of time without zeros at its end: 10m, not 10m0s.
+// shortDuration formats a duration without trailing zeros: 10m, not 10m0s.
 func shortDuration(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if strings.HasSuffix(s, "m0s") {

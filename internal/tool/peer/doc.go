@@ -1,10 +1,10 @@
-// Package peer holds the tools with which the agents of a home deal with each
-// other outside chats: send_message, read_context and create_context.
+// Package peer holds the tools with which the agents of a home deal with each other
+// outside chats: send_message, read_context, create_context and delegate.
 //
-// It knows no folders and no database: what it needs comes in as a few
-// functions and a small store. Who sends is set here, never by the model, and
-// a message carries the chain it descends from, so that limits hold.
+// It knows no folders and no database: what it needs comes in as a few functions and a
+// small store. The sender is set here, never by the model, and a message carries the
+// chain it descends from, so that limits hold.
 //
-// Read first: [Send], [Read], [Create]. The tools own nothing and may be called
-// from many goroutines. What goes wrong is a result that the model reads.
+// Read first: [Send], [Read], [Create], [Delegate]. The tools own nothing and are safe
+// for concurrent use. Failures are results that the model reads.
 package peer

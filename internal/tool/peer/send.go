@@ -14,11 +14,11 @@ import (
 	"fika/internal/tool"
 )
 
-// maxMessage bounds one message, in bytes: it will be in a prompt.
+// maxMessage bounds one message, in bytes, because it will be part of a prompt.
 const maxMessage = 64 << 10
 
-// Find resolves a name that a model wrote. Error kind NotFound names the
-// nearest one.
+// Find resolves a name that a model wrote. An error of kind NotFound names the nearest
+// existing one.
 type Find func(ctx context.Context, name string) (fika.Agent, error)
 
 // Postbox delivers messages between contexts.
@@ -26,22 +26,23 @@ type Postbox interface {
 	Deliver(context.Context, store.Send) (store.Posted, error)
 }
 
-// Send is the tool send_message: it puts a message into the ongoing
-// conversation of another agent, which reads it with its next turn.
+// Send is the tool send_message: it puts a message into the ongoing conversation of
+// another agent, which reads it in its next turn.
 type Send struct {
 	Find  Find
 	Store Postbox
 	Hooks hook.Runner
 	Wake  func(...fika.AgentName)
-	// MaxDepth is how long a chain of messages may grow; 0: without end.
+	// MaxDepth is how long a chain of messages may grow; 0: no limit.
 	MaxDepth int
-	// Echoes tells whether a message only repeats what the two have been
-	// saying to each other. nil: nobody looks.
+	// Echoes reports whether a message only repeats what the two agents have been saying
+	// to each other; may be nil.
 	Echoes func(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error)
-	// CatchUp brings the files of an agent up to date after it was sent
-	// something. nil: nobody does.
+	// CatchUp brings an agent's files up to date after it was sent something; may be
+	// nil.
 	CatchUp func(context.Context, fika.AgentName) error
-	// MayCall says whether one agent may ask another; error kind Denied. nil: it may.
+	// MayCall returns an error of kind Denied if self may not ask to. A nil MayCall
+	// permits everything.
 	MayCall func(self, to fika.AgentName) error
 	Warn    func(string)
 }
@@ -101,7 +102,7 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Text: text}, nil
 }
 
-// whyNotSent says why a message is not sent.
+// whyNotSent returns the reason why a message is not sent; empty: there is none.
 func (s *Send) whyNotSent(c tool.Call, to fika.Agent, content string) string {
 	switch {
 	case to.Name == c.Agent:
@@ -147,8 +148,8 @@ func sentBy(via any) string {
 	return ""
 }
 
-// answerTo gives an error to the model; that the call was ended is for the
-// turn to know.
+// answerTo turns an error into a result for the model; an interruption is returned as an
+// error for the turn.
 func answerTo(ctx context.Context, err error) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, fika.Wrap(fika.Interrupted, "", err)

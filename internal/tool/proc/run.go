@@ -18,49 +18,49 @@ import (
 	"fika/internal/tool"
 )
 
-// Cmd says what to run. Nothing is inherited but what it names.
+// Cmd describes what to run. The process inherits nothing else.
 type Cmd struct {
 	Path string   // a path, or a name that is looked up in fika's own PATH
 	Args []string // without the program's own name
 	Dir  string
-	Env  []string // exactly; the mark is added
+	Env  []string // the exact environment; the mark is added
 	Step string   // request/n, the mark; "": none
-	// Children of this process, among which it is started, so that what it
-	// leaves behind is ended with it. nil: only its group is, and what carries
-	// its mark when ctx ends it.
+	// Children of this process, among which the command is started, so that what it
+	// leaves behind is ended with it. nil: only its group is ended and, when ctx ends
+	// it, everything that carries its mark.
 	Children *process.Children
-	// Confine limits what it can touch; nil: nothing does.
+	// Confine limits what the process can touch; nil: nothing does.
 	Confine tool.Confinement
 
 	Stdin    io.Reader    // nil: /dev/null
 	Stderr   io.Writer    // nil: together with stdout
 	Limits   tool.Limits  // of the captured output
-	Progress func([]byte) // told output as it comes, in order, each slice its own; may be nil
+	Progress func([]byte) // called with output as it comes, in order; each slice is the callee's to keep; may be nil
 	Started  func(fika.Process)
 
 	Grace time.Duration // between TERM and KILL; 0: 2 s
 	Drain time.Duration // wait for a pipe that a runaway child holds; 0: 500 ms
 }
 
-// Exit is how a process ended and what it said.
+// Exit says how a process ended, and holds its output.
 type Exit struct {
 	Code     int    // exit status; 128 + signal when a signal ended it
-	Signal   string // name of that signal, else ""
+	Signal   string // name of the signal that ended it, else ""
 	Output   tool.Captured
 	Proc     fika.Process
 	Withheld tool.Withheld
-	Undone   []string // what it did to protected files and was taken back, a line each
+	Undone   []string // changes to protected files that were taken back, one line each
 }
 
-// Run runs c to its end. The error is kind Failed when it could not be
-// started, Denied when it could not be confined, and kind Interrupted, with the context's error as cause, when ctx
-// ended it; the [Exit] then has what was captured so far. A non-zero exit is
-// no error.
+// Run runs c to its end. It fails with kind Failed if the process could not be started,
+// Denied if it could not be confined, and Interrupted, with the context's error as
+// cause, if ctx ended it; the [Exit] then has what was captured so far. A non-zero exit
+// code is not an error.
 func Run(ctx context.Context, c Cmd) (Exit, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Exit{}, fika.Wrap(fika.Interrupted, "run "+c.Path, err)
 	}
-	// The parent-death signal belongs to the thread that forks: keep it.
+	// The parent-death signal is tied to the thread that forks: keep that thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -78,7 +78,7 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 		err = r.exec.Wait()
 	}
 	ended := stopWatch()
-	_ = process.SignalGroup(r.exec.Process.Pid, syscall.SIGKILL) // what it left behind
+	_ = process.SignalGroup(r.exec.Process.Pid, syscall.SIGKILL) // processes it left behind
 	r.endLeft(ended)
 	if zombie {
 		err = r.exec.Wait()
@@ -108,7 +108,7 @@ type running struct {
 	copied   chan struct{}
 }
 
-// confineCommand settles what is executed.
+// confineCommand determines what is executed.
 func (r *running) confineCommand() (err error) {
 	if r.cmd.Confine == nil {
 		r.confined = tool.Confined{Path: r.cmd.Path, Args: r.cmd.Args}
@@ -139,7 +139,7 @@ func (r *running) startProcess() error {
 	if r.cmd.Stderr != nil {
 		r.exec.Stderr = r.cmd.Stderr
 	}
-	r.exec.WaitDelay = r.drainTime() // for a Stderr that is no file
+	r.exec.WaitDelay = r.drainTime() // for a Stderr that is not a file
 	r.exec.SysProcAttr = process.StartAs(process.StartWithin(process.DyingGroup(), r.confined.Group), r.confined.User)
 	stdin, err := r.openStdin()
 	if err == nil {
@@ -170,8 +170,8 @@ func (r *running) forkProcess() error {
 	return r.cmd.Children.Start(r.exec, r.cmd.Step)
 }
 
-// endLeft ends what has left the group. It is called while the process is a
-// zombie still, so that everything it had started is an orphan.
+// endLeft ends the processes that have left the group. It is called while the process is
+// still a zombie, so that everything it started is an orphan.
 func (r *running) endLeft(cancelled bool) {
 	if r.cmd.Children != nil {
 		r.cmd.Children.EndLeft(r.exec.Process.Pid)
@@ -187,9 +187,9 @@ func (r *running) forgetProcess() {
 	}
 }
 
-// openStdin gives the process its input: a file directly, anything else through a
-// pipe whose write end is returned. A terminal goes through a pipe as well: it
-// is not the terminal of the process's own session.
+// openStdin connects the process's input: a file directly, anything else through a pipe
+// whose write end is returned. A terminal also goes through a pipe, because it is not
+// the terminal of the process's own session.
 func (r *running) openStdin() (io.WriteCloser, error) {
 	if r.cmd.Stdin == nil {
 		return nil, nil
@@ -200,20 +200,20 @@ func (r *running) openStdin() (io.WriteCloser, error) {
 			return nil, nil
 		}
 	}
-	return r.exec.StdinPipe() // Wait closes it, which ends feed's next write
+	return r.exec.StdinPipe() // Wait closes it, which ends feedStdin's next write
 }
 
-// feedStdin is not joined when Stdin blocks in Read, as a terminal does: nothing
-// can wake it, and it touches nothing of the run any more.
+// feedStdin copies from to w. It is not joined when from blocks in Read, as a terminal
+// does: nothing can wake it, and it no longer touches the run.
 func feedStdin(w io.WriteCloser, from io.Reader) {
-	// Plain reads and writes: a copy inside the kernel would hold w while from
+	// Plain reads and writes, because a copy inside the kernel would hold w while from
 	// blocks, and Wait could not close it.
 	_, _ = io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{from})
 	_ = w.Close()
 }
 
 func childEnvironment(c Cmd) []string {
-	// Never nil, which os/exec takes for "inherit".
+	// Never nil, because os/exec takes nil for "inherit".
 	env := append(make([]string, 0, len(c.Env)+1), c.Env...)
 	if c.Step != "" {
 		env = append(env, process.Mark+"="+c.Step)
@@ -222,7 +222,7 @@ func childEnvironment(c Cmd) []string {
 }
 
 // copyOutput reads the output until every holder of the pipe has closed it, or
-// drain has given up.
+// drainOutput has given up.
 func (r *running) copyOutput() {
 	defer close(r.copied)
 	buf := make([]byte, 32<<10)
@@ -240,8 +240,8 @@ func (r *running) copyOutput() {
 	}
 }
 
-// endWith ends the group when ctx does: TERM, and KILL after the grace. The
-// returned function stops and joins it, and says whether it had to act.
+// endWith ends the group when ctx ends: TERM, and KILL after the grace. The returned
+// function stops and joins the watcher, and reports whether it had to act.
 func (r *running) endWith(ctx context.Context) func() bool {
 	if ctx.Done() == nil {
 		return func() bool { return false }
@@ -274,9 +274,9 @@ func (r *running) endWith(ctx context.Context) func() bool {
 	}
 }
 
-// drainOutput waits for the copy to end. The group is dead: only what has left it
-// can still hold the pipe, and that must not hold us. Stopping the wait sets
-// the pipe's deadline, so that what is already in it is not lost.
+// drainOutput waits for the copy to end. The group is dead, so that only processes that
+// have left it can still hold the pipe, and they must not hold us. The wait ends with a
+// deadline on the pipe, so that data already in it is not lost.
 func (r *running) drainOutput(ended bool) {
 	defer r.pipe.Close()
 	select {

@@ -1,9 +1,9 @@
-// Package recall holds the tool recall: an agent finds again what was said in its
-// own past, beyond its window.
+// Package recall holds the tool recall, with which an agent searches its own past beyond
+// its window.
 //
-// What belongs to that past is said by package reading; the tool only bounds and
-// marks what is found. A person gives it by name, in tool_permissions. Text from
-// outside that is found taints the turn again.
+// Package reading defines what belongs to that past; the tool only bounds and marks the
+// results. A person grants it by name, in tool_permissions. Text from outside in a
+// result taints the turn again.
 //
-// Read first: [New]. It owns nothing and may be used from many goroutines.
+// Read first: [New]. The tool owns nothing and is safe for concurrent use.
 package recall

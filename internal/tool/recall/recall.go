@@ -14,20 +14,20 @@ import (
 	"fika/internal/tool"
 )
 
-// Name is what the tool is called.
+// Name is the name of the tool.
 const Name = "recall"
 
 const (
 	defaultLimit = 5
 	maxLimit     = 20
 	maxQuery     = 1000 // bytes
-	entryBytes   = 1200 // of one entry that are shown
-	before       = 300  // of them before the first word that was sought
-	maxSources   = 150  // bytes that say where text came from
+	entryBytes   = 1200 // shown of one entry
+	before       = 300  // of these, how many come before the first word that matched
+	maxSources   = 150  // bytes of the list of sources of text from outside
 )
 
-// Find gives the entries of an agent's past that fit a query, but for those of a
-// request, the best first.
+// Find returns at most limit entries of an agent's past that match a query, newest
+// first, without those of the request now.
 type Find func(ctx context.Context, agent fika.AgentName, now fika.RequestID, query string, limit int) ([]store.Found, error)
 
 type arguments struct {
@@ -35,8 +35,7 @@ type arguments struct {
 	Limit int
 }
 
-// New makes the tool that finds what was said in the past of the agent that calls
-// it.
+// New returns the tool, which searches the past of the agent that calls it.
 func New(find Find) tool.Tool {
 	return tool.Func[arguments]{
 		About: tool.Spec{
@@ -67,8 +66,8 @@ func New(find Find) tool.Tool {
 	}
 }
 
-// render shows what was found. Further lines of an entry are indented, so that a
-// text cannot pass for another speaker.
+// render writes the results. Further lines of an entry are indented, so that a text
+// cannot pass for another speaker.
 func render(query string, found []store.Found) string {
 	if len(found) == 0 {
 		return "Nothing in your past has these words. Other words may find it; a word that ends in * finds all that begin so."
@@ -88,7 +87,8 @@ func render(query string, found []store.Found) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Excerpt is a text, or of a long one the part around the first word of a query.
+// Excerpt returns the text or, if it is long, the part around the first word of the
+// query that it contains.
 func Excerpt(text, query string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "�")
 	if len(text) <= entryBytes {
@@ -118,7 +118,7 @@ func Excerpt(text, query string) string {
 	return out
 }
 
-// runeAt is the beginning of the character at a byte.
+// runeAt returns the start of the character that byte i belongs to.
 func runeAt(s string, i int) int {
 	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
 		i--
@@ -126,7 +126,7 @@ func runeAt(s string, i int) int {
 	return i
 }
 
-// taintOf says what text from outside was found; empty: none.
+// taintOf returns the sources of the text from outside in the results; empty: none.
 func taintOf(found []store.Found) string {
 	var from []string
 	for _, x := range found {
@@ -136,7 +136,7 @@ func taintOf(found []store.Found) string {
 			}
 		}
 		if x.Meta.Taint.Tainted() && len(from) == 0 {
-			from = append(from, "something recalled") // whose source is too long to be told
+			from = append(from, "something recalled") // its source is too long to name
 		}
 	}
 	return strings.Join(from, ", ")

@@ -1,10 +1,9 @@
 // Package shell is the bash tool: one command line in the agent's workspace.
 //
-// It is no sandbox: a command has the rights of the user that runs fika. What
-// it does not have is fika's environment: only a short list of harmless names
-// and what starts with FIKA_ is handed down, so that no provider's key can be
-// read or printed.
+// It is not a sandbox: a command has the rights of the user that runs fika. It does not
+// have fika's environment: only a short list of harmless variables and those whose names
+// start with FIKA_ are passed on, so that no provider's key can be read or printed.
 //
-// Read first: [New], [Options], [Tool]. internal/tool/proc owns the process; a
-// command that fails is a result with IsError, a cancelled one an error.
+// Read first: [New], [Options], [Tool]. internal/tool/proc owns the process. A command
+// that fails is a result with IsError; a cancelled one is an error.
 package shell

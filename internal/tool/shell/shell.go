@@ -19,16 +19,16 @@ import (
 const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 2 * time.Hour
-	maxCommand     = 96 << 10 // one argument of execve holds 128 KiB
+	maxCommand     = 96 << 10 // one argument of execve can hold 128 KiB
 )
 
-// Options configure the tool; the zero value is right.
+// Options configures the tool; the zero value is ready to use.
 type Options struct {
 	Limits  tool.Limits
-	Timeout time.Duration // of a command that names none; 0: 120 s
-	// Environ is what the environment is chosen from; nil: fika's own.
+	Timeout time.Duration // for a command without one; 0: 120 s
+	// Environ is the environment to choose from; nil: fika's own.
 	Environ []string
-	// Env is added as it is, "NAME=value": the FIKA_* of an agent.
+	// Env is added unchanged, as "NAME=value": the FIKA_* variables of an agent.
 	Env []string
 	// Children of this process, among which commands run; may be nil.
 	Children *process.Children
@@ -43,7 +43,7 @@ type Tool struct {
 
 var _ tool.Tool = (*Tool)(nil)
 
-// New makes the bash tool. It runs bash, or sh where there is no bash.
+// New returns the bash tool. It runs bash, or sh if there is no bash.
 func New(o Options) *Tool {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
@@ -62,9 +62,9 @@ func New(o Options) *Tool {
 	return t
 }
 
-// VisibleEnvironment keeps of environ what any command may see: PATH, HOME, LANG,
-// LC_*, TERM, TMPDIR, USER, LOGNAME, SHELL, TZ and FIKA_*, except secrets and
-// the mark of a step this process itself runs for.
+// VisibleEnvironment returns the part of environ that any command may see: PATH, HOME,
+// LANG, LC_*, TERM, TMPDIR, USER, LOGNAME, SHELL, TZ and FIKA_*, except secrets and the
+// mark of a step that this process itself runs for.
 func VisibleEnvironment(environ []string) []string {
 	var kept []string
 	for _, entry := range environ {
@@ -102,14 +102,14 @@ func (t *Tool) Spec() tool.Spec {
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
 			`"timeout_seconds":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}`),
 		Checked: true, ByName: true, Effect: fika.Unsafe,
-		Timeout: maxTimeout + time.Minute, // its own timeout comes first
+		Timeout: maxTimeout + time.Minute, // the command's own timeout comes first
 	}
 }
 
 type args struct {
 	Command     string  `json:"command"`
 	Timeout     float64 `json:"timeout_seconds"`
-	Description string  `json:"description"` // for those who watch
+	Description string  `json:"description"` // for people who watch
 }
 
 // Call implements [tool.Tool].
@@ -146,7 +146,7 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return out.WithLines(exit.Undone), nil
 }
 
-// outcome says in the result how the command ended.
+// outcome adds to the result how the command ended.
 func (t *Tool) outcome(r tool.Result, exit proc.Exit, err error, timeout time.Duration) tool.Result {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -181,5 +181,5 @@ func (t *Tool) check(a args) (time.Duration, error) {
 	return time.Duration(min(a.Timeout, maxTimeout.Seconds()) * float64(time.Second)), nil
 }
 
-// failed puts what went wrong after the output, where it is read last.
+// failed adds an error after the output, where it is read last.
 func failed(r tool.Result, what string) tool.Result { return r.WithLines([]string{what}) }

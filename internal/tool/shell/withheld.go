@@ -7,18 +7,19 @@ import (
 	"fika/internal/tool"
 )
 
-// offline is what programs say, in small letters, that wanted the network and
-// had none.
+// offline lists what programs print, in lower case, when they wanted the network and had
+// none.
 var offline = [...]string{
 	"could not resolve host", "temporary failure in name resolution", "name or service not known", "no such host", "eai_again", "enotfound",
 	"network is unreachable", "enetunreach", "server misbehaving", "socket: operation not permitted", "socket: permission denied", "name resolution",
 }
 
-// readOnly is what they say that wanted to change a protected file.
+// readOnly lists what programs print, in lower case, when they wanted to change a
+// protected file.
 var readOnly = [...]string{"read-only file system", "device or resource busy", "erofs", "ebusy"}
 
-// explain says which setting a command failed for, as far as its words show it: a
-// line each.
+// explain names the settings because of which a command failed, as far as its output
+// shows them, one line each.
 func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	small := strings.ToLower(output)
 	if w.Network && wantedNetwork(output) {
@@ -44,7 +45,7 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	return lines
 }
 
-// wantedNetwork reports whether a command says that it had no network.
+// wantedNetwork reports whether a command's output says that it had no network.
 func wantedNetwork(output string) bool { return containsAny(strings.ToLower(output), offline[:]) }
 
 func containsAny(text string, words []string) bool {

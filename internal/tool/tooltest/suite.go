@@ -15,15 +15,15 @@ import (
 	"fika/internal/tool"
 )
 
-// Case is one tool and how to call it.
+// Case is a tool and examples of how to call it.
 type Case struct {
 	Tool tool.Tool
-	// Good are arguments that give a result without IsError, in the workspace.
+	// Good holds arguments that give a result without IsError, in the workspace.
 	Good []string
-	// Bad are arguments that give a result with IsError, beside those the suite
+	// Bad holds arguments that give a result with IsError, besides those that the suite
 	// makes itself.
 	Bad []string
-	// Slow are arguments of a call that would take minutes; "": none is slow.
+	// Slow holds the arguments of a call that would take minutes; "": no call is slow.
 	Slow string
 	// Workspace is the folder of the calls; "": a new one.
 	Workspace string
@@ -31,11 +31,11 @@ type Case struct {
 	MaxText int
 }
 
-// promptly is how soon a call must end after its context: TERM, the grace of
+// promptly is how soon a call must end after its context: it covers TERM, the grace of
 // two seconds and a slow machine.
 const promptly = time.Minute
 
-// Run checks c.
+// Run runs the suite on c.
 func Run(t *testing.T, c Case) {
 	t.Helper()
 	if c.Workspace == "" {
@@ -105,7 +105,7 @@ func (c Case) bad(t *testing.T) {
 	}
 	for _, args := range append(made, c.Bad...) {
 		if args == "" && len(schema.Required) == 0 {
-			continue // no arguments at all are right then
+			continue // then no arguments at all are valid
 		}
 		r, err := c.Tool.Call(t.Context(), c.call(t, args))
 		if err != nil || !r.IsError || r.Text == "" {
@@ -125,8 +125,8 @@ func (c Case) checkText(t *testing.T, args string, r tool.Result) {
 	}
 }
 
-// ended: a call whose context has ended before does nothing, or what it can do
-// at once; it never hangs.
+// ended checks that a call whose context has already ended does not hang: it does
+// nothing, or only what it can do at once.
 func (c Case) ended(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -180,8 +180,8 @@ func (c Case) cancel(t *testing.T) {
 	NoProcess(t, call.Step)
 }
 
-// NoProcess fails when a process that carries the mark of step still runs, and
-// ends it.
+// NoProcess fails the test if a process that carries the mark of step still runs, and
+// ends that process.
 func NoProcess(t *testing.T, step string) {
 	t.Helper()
 	if n := process.EndMarked(step); n > 0 {

@@ -10,9 +10,9 @@ import (
 	"fika"
 )
 
-// notPublic lists what the methods of netip.Addr do not know: ranges that
-// lead to the machine, its network or nowhere. IPv6 ranges that carry an IPv4
-// address inside are refused as a whole.
+// notPublic lists the ranges that the methods of netip.Addr do not cover and that lead
+// to the machine, its network or nowhere. IPv6 ranges with an embedded IPv4 address are
+// refused as a whole.
 var notPublic = [...]string{
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32",
@@ -38,8 +38,8 @@ func IsPublic(ip netip.Addr) bool {
 	return true
 }
 
-// checkURL parses what a model or a redirect names, before anything is looked
-// up.
+// checkURL parses the address that a model or a redirect names, before anything is
+// resolved.
 func checkURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
@@ -59,8 +59,8 @@ func checkURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// looksNumeric reports whether some resolvers would take host for an IPv4 address:
-// its last part is a decimal, octal or hexadecimal number.
+// looksNumeric reports whether some resolvers would take host for an IPv4 address
+// because its last part is a decimal, octal or hexadecimal number.
 func looksNumeric(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
@@ -70,18 +70,18 @@ func looksNumeric(host string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-// lookup resolves a host name; net.DefaultResolver outside of tests.
+// lookup resolves a host name; outside tests it is net.DefaultResolver.
 type lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-// dialer connects to addresses that were checked, and to no others.
+// dialer connects only to addresses that were checked.
 type dialer struct {
 	lookup       lookup
 	allowPrivate bool
 	net          net.Dialer
 }
 
-// dialChecked resolves, checks, and dials the checked address itself: a second answer
-// of the name server cannot change where it goes.
+// dialChecked resolves a name, checks the addresses, and dials the checked address
+// itself, so that a second answer of the name server cannot redirect the connection.
 func (d *dialer) dialChecked(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

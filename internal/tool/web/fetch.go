@@ -26,12 +26,12 @@ const (
 	mostBytes      = 8 << 20
 )
 
-// Options configure the tool; the zero value is right.
+// Options configures the tool; the zero value is ready to use.
 type Options struct {
 	// AllowPrivate permits loopback and private addresses.
 	AllowPrivate bool
 	Timeout      time.Duration // of the whole fetch; 0: 30 s
-	MaxBytes     int64         // read of a page when a call names no number: 1 MiB
+	MaxBytes     int64         // read of a page when a call gives no number: 1 MiB
 	UserAgent    string        // "" : fika
 }
 
@@ -43,7 +43,7 @@ type Tool struct {
 
 var _ tool.Tool = (*Tool)(nil)
 
-// New makes the fetch tool.
+// New returns the fetch tool.
 func New(o Options) *Tool { return newTool(o, net.DefaultResolver.LookupNetIP) }
 
 func newTool(o Options, resolve lookup) *Tool {
@@ -70,7 +70,7 @@ func newTool(o Options, resolve lookup) *Tool {
 	}}
 }
 
-// checkRedirect checks each hop; the address is checked when it is dialled.
+// checkRedirect checks each redirect; its address is checked when it is dialled.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fika.Errorf(fika.Failed, "fetch", "more than %d redirects", maxRedirects)
@@ -87,7 +87,7 @@ func (t *Tool) Spec() tool.Spec {
 		Parameters: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},` +
 			`"max_bytes":{"type":"integer"}},"required":["url"]}`),
 		Checked: true, ByName: true, Effect: fika.Pure,
-		Timeout: t.opts.Timeout + 5*time.Second, // its own timeout comes first
+		Timeout: t.opts.Timeout + 5*time.Second, // the tool's own timeout comes first
 	}
 }
 
@@ -128,8 +128,8 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return r, nil
 }
 
-// refusalCause tells the cause without the wrapping of net/http, which repeats the
-// whole address.
+// refusalCause returns the cause of an error without the wrapping of net/http, which
+// repeats the whole address.
 func refusalCause(err error) tool.Result {
 	var known *fika.Error
 	if errors.As(err, &known) {
@@ -154,8 +154,8 @@ func (t *Tool) getPage(ctx context.Context, u *url.URL, most int64) (tool.Result
 		return tool.Result{}, err
 	}
 	defer resp.Body.Close()
-	// The body is what net/http has unpacked: the bound is on that, so that a
-	// small answer cannot grow without end.
+	// The bound applies to the body as net/http has decompressed it, so that a small
+	// response cannot grow without end.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil && len(body) == 0 {
 		return tool.Result{}, err
@@ -173,7 +173,7 @@ func (t *Tool) getPage(ctx context.Context, u *url.URL, most int64) (tool.Result
 	}, ctx.Err()
 }
 
-// pageText is a line that says what came, and the text.
+// pageText returns a line that describes the response, and its text.
 func pageText(resp *http.Response, body []byte) string {
 	kind, params, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || kind == "" {
@@ -202,8 +202,8 @@ func utf8OrDeclared(body []byte, charset string) bool {
 	return charset != "" || utf8.Valid(body) || !strings.ContainsRune(string(body[:min(len(body), 1<<10)]), 0)
 }
 
-// windows1252 has the characters 0x80 to 0x9f of the charset that pages mean
-// by latin-1; everything else in it is its own code point.
+// windows1252 has the characters 0x80 to 0x9f of the charset that pages mean by latin-1;
+// every other byte is its own code point.
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
 
 func decodeCharset(body []byte, charset string) string {

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// readableText gives the text of a page: without scripts, styles and markup, with
-// headings, list items and links kept recognisable. The page is cut into tokens
-// as a browser does it, but no tree is made: whatever the page does, it is read
-// once and yields text.
+// readableText returns the text of a page without scripts, styles and markup, with
+// headings, list items and links kept recognisable. It splits the page into tokens as a
+// browser does but builds no tree: whatever the page contains, it is read once and
+// yields text.
 func readableText(page string) string {
 	t := &text{tokens: html.NewTokenizer(strings.NewReader(page))}
 	for {
 		switch kind := t.nextToken(); kind {
-		case html.ErrorToken: // the end: a string cannot fail
+		case html.ErrorToken: // the end: reading a string cannot fail
 			return strings.TrimSpace(t.out.String())
 		case html.TextToken:
 			t.addWords(string(t.tokens.Text()))
@@ -27,17 +27,17 @@ func readableText(page string) string {
 	}
 }
 
-// text collects words and knows how far apart they are.
+// text collects words and keeps track of the space between them.
 type text struct {
 	tokens *html.Tokenizer
 	out    strings.Builder
 	gap    int  // newlines owed before the next word
-	space  bool // a space owed
+	space  bool // a space is owed
 	pre    int  // depth of <pre>
 	href   string
 }
 
-// nextToken reads a token. XHTML may end any element in its tag.
+// nextToken reads a token. In XHTML any element may end in its own tag.
 func (t *text) nextToken() html.TokenType {
 	kind := t.tokens.Next()
 	if kind == html.SelfClosingTagToken {
@@ -46,8 +46,8 @@ func (t *text) nextToken() html.TokenType {
 	return kind
 }
 
-// beginElement begins the element whose tag was just read. Closed means that
-// it ends there, too.
+// beginElement begins the element whose tag was just read. closed means that it also
+// ends there.
 func (t *text) beginElement(closed bool) {
 	raw, _ := t.tokens.TagName()
 	name := string(raw)
@@ -58,7 +58,7 @@ func (t *text) beginElement(closed bool) {
 		}
 		return
 	}
-	t.tokens.NextIsNotRawText() // a title that is never ended would show the page's source
+	t.tokens.NextIsNotRawText() // an unclosed title would show the page's source
 	switch name {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		t.beginLines(2)
@@ -100,7 +100,7 @@ func (t *text) endElement(name string) {
 	}
 }
 
-// separate keeps apart what an element keeps apart, before it and after it.
+// separate adds the gap that an element makes before and after itself.
 func (t *text) separate(name string) {
 	switch name {
 	case "p", "table", "ul", "ol", "dl", "blockquote", "article", "section", "main", "title", "figure":
@@ -112,8 +112,8 @@ func (t *text) separate(name string) {
 	}
 }
 
-// skipElement passes over an element whose content is no text; one that is never
-// ended lasts to the end of the page.
+// skipElement skips an element whose content is not text; an unclosed one lasts to the
+// end of the page.
 func (t *text) skipElement(name string) {
 	for {
 		switch t.nextToken() {
@@ -127,7 +127,7 @@ func (t *text) skipElement(name string) {
 	}
 }
 
-// attributeValue finds the value of an attribute of the tag that was just read.
+// attributeValue returns the value of an attribute of the tag that was just read.
 func (t *text) attributeValue(name string) string {
 	for more := true; more; {
 		var key, value []byte
@@ -143,7 +143,7 @@ func (t *text) beginLines(n int) {
 	t.space = false
 }
 
-// beginWith begins a line with a mark that is not followed by a gap of its own.
+// beginWith begins a line with a mark, after which the next word needs no gap.
 func (t *text) beginWith(s string) {
 	t.flushLine()
 	t.out.WriteString(s)
