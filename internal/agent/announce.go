@@ -11,21 +11,21 @@ import (
 	"fika/internal/store"
 )
 
-// Whoever was just mentioned begins at once; the rest is in less of a hurry.
+// Agents that were just mentioned begin at once; the rest is less urgent.
 const (
-	settle  = 25 * time.Millisecond  // from publishing an outcome to noting that
-	unasked = 250 * time.Millisecond // from the end of a turn in a chat, whose id nobody has, to publishing that
+	settle  = 25 * time.Millisecond  // from publishing an outcome to noting that it is published
+	unasked = 250 * time.Millisecond // from the end of a turn in a chat, whose request id nobody has, to publishing its outcome
 )
 
-// announcer publishes outcomes beside the owner goroutine, so that the bus and
-// the store are never waited for before the next piece of work is claimed. It
-// is one goroutine; close ends and joins it.
+// announcer publishes outcomes beside the owner goroutine, so that the next claim never
+// waits for the bus or the store. It is one goroutine, which closeAndWait ends and
+// joins.
 type announcer struct {
 	p    *Process
-	wake chan struct{} // capacity 1: one look finds all there is
-	soon chan struct{} // capacity 1: a look after a while will do
+	wake chan struct{} // capacity 1: one look finds everything
+	soon chan struct{} // capacity 1: look after a while
 	done chan struct{}
-	sent []fika.RequestID // published, not noted yet
+	sent []fika.RequestID // published, but not noted yet
 }
 
 func (p *Process) startAnnouncer() *announcer {
@@ -34,15 +34,15 @@ func (p *Process) startAnnouncer() *announcer {
 	return a
 }
 
-// lookNow makes it look at the store. Never after close.
+// lookNow makes the announcer read the store. It must not be called after closeAndWait.
 func (a *announcer) lookNow() {
 	select {
 	case a.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a look is already due
 	}
 }
 
-// lookSoon makes it look at the store after a while.
+// lookSoon makes the announcer read the store after a while.
 func (a *announcer) lookSoon() {
 	select {
 	case a.soon <- struct{}{}:
@@ -50,7 +50,7 @@ func (a *announcer) lookSoon() {
 	}
 }
 
-// closeAndWait lets it do what it was asked for, and waits for it.
+// closeAndWait lets the announcer finish what it was asked for, and waits for it.
 func (a *announcer) closeAndWait() {
 	close(a.wake)
 	<-a.done

@@ -7,8 +7,8 @@ import (
 	"fika/internal/bus"
 )
 
-// publishBody publishes a body as JSON. The bus only makes things quick, so a failure
-// costs nothing that the store does not know.
+// publishBody publishes a body as JSON. Failures are ignored: the bus only speeds
+// things up, and the store has everything.
 func (p *Process) publishBody(subject string, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -17,7 +17,7 @@ func (p *Process) publishBody(subject string, body any) {
 	_ = p.opts.Bus.Publish(subject, data)
 }
 
-// showEntries passes committed entries of a chat to whoever watches it.
+// showEntries publishes committed entries of a chat to its watchers.
 func (p *Process) showEntries(c fika.Conversation, entries ...fika.Entry) {
 	if c.Kind != fika.Chat {
 		return
@@ -27,16 +27,16 @@ func (p *Process) showEntries(c fika.Conversation, entries ...fika.Entry) {
 	}
 }
 
-// showNoticed passes on what a claim said, which may be in other chats than
-// that of the work it found.
+// showNoticed publishes the notices that a claim posted, which may be in other chats
+// than the claimed work.
 func (p *Process) showNoticed(entries []fika.Entry) {
 	for _, e := range entries {
 		p.publishBody(p.opts.Subjects.Chat(fika.ConversationName(e.To)), e)
 	}
 }
 
-// subscribeAll hears wake-ups, control messages and what becomes of the connection,
-// until the function it returns is called.
+// subscribeAll listens for wake-ups, control messages and changes of the connection,
+// until the returned function is called.
 func (p *Process) subscribeAll() (func(), error) {
 	name := p.opts.Agent.Name
 	var subs []bus.Subscription
@@ -66,8 +66,8 @@ func (p *Process) subscribeAll() (func(), error) {
 	return func() { closeAll(); _ = watch.Close() }, nil
 }
 
-// busChanged tells of the connection. What ended while it was away is
-// announced when it is back; the heartbeat says that this process is there.
+// busChanged reports the state of the connection. When the connection is back, it
+// announces what ended meanwhile and sends a heartbeat to show that this process runs.
 func (p *Process) busChanged(s bus.State, err error) {
 	p.opts.Display.Bus(s, err)
 	p.connected = s == bus.Connected
@@ -77,7 +77,7 @@ func (p *Process) busChanged(s bus.State, err error) {
 	}
 }
 
-// announcePending has the outcomes published that nobody has published yet.
+// announcePending publishes the outcomes that have not been published yet.
 func (p *Process) announcePending() {
 	if p.connected {
 		p.announcer.lookNow()

@@ -8,19 +8,19 @@ import (
 	"fika/internal/message"
 )
 
-// Compact makes the window of the agent's conversation shorter, or takes the
-// last compaction back. No turn runs meanwhile.
+// Compact compacts the agent's conversation, or reverts the last compaction. No turn
+// runs meanwhile.
 type Compact func(context.Context, message.Control) (message.Compacted, error)
 
-// controlled is something that was asked for by a control message, and is answered
+// controlled is an operation that a control message asked for, and that is answered
 // when it is done.
 type controlled struct {
 	ask    message.Control
 	answer func(message.ControlReply)
 }
 
-// noteCompaction notes that somebody wants the conversation compacted: that is done
-// once no turn runs, and none begins before it is done.
+// noteCompaction queues a compaction of the conversation: it runs once no turn runs,
+// and no turn begins before it is done.
 func (p *Process) noteCompaction(c controlled) {
 	if p.stopping {
 		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " is just leaving; try again in a moment"})
@@ -29,11 +29,11 @@ func (p *Process) noteCompaction(c controlled) {
 	p.compactions = append(p.compactions, c)
 }
 
-// isCompacting reports whether a compaction is due or under way: no work is claimed
+// isCompacting reports whether a compaction is due or under way. No work is claimed
 // until it is done.
 func (p *Process) isCompacting() bool { return len(p.compactions) > 0 || p.endCompaction != nil }
 
-// beginCompaction runs the next compaction if no turn runs.
+// beginCompaction starts the next compaction if no turn runs.
 func (p *Process) beginCompaction(ctx context.Context) {
 	if len(p.compactions) == 0 || p.endCompaction != nil || len(p.running) > 0 || p.stopping {
 		return
@@ -43,7 +43,7 @@ func (p *Process) beginCompaction(ctx context.Context) {
 	ctx, p.endCompaction = context.WithCancel(ctx)
 	p.setState(fika.AgentBusy)
 	p.turns.Add(1)
-	go func() { // joined by loop
+	go func() { // joined by ownerLoop
 		defer p.turns.Done()
 		done, err := p.opts.Compact(ctx, next.ask)
 		next.answer(replyWith(done, err))
@@ -59,8 +59,8 @@ func (p *Process) compactionEnded() {
 	}
 }
 
-// refuseCompactions answers those that will not be done because the process
-// ends, and ends the one under way and the summaries: nothing of them is stored yet.
+// refuseCompactions answers the compactions that will not run because the process ends,
+// and cancels the one under way and the summaries: nothing of them is stored yet.
 func (p *Process) refuseCompactions() {
 	for _, c := range p.compactions {
 		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " has stopped before it came to that"})
@@ -72,7 +72,7 @@ func (p *Process) refuseCompactions() {
 	}
 }
 
-// replyWith answers a control message with what came of it.
+// replyWith returns the reply to a control message, given the result of its operation.
 func replyWith(done any, err error) message.ControlReply {
 	if err != nil {
 		return message.ControlReply{Error: err.Error(), ErrorKind: string(fika.KindOf(err))}

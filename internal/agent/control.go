@@ -9,8 +9,8 @@ import (
 	"fika/internal/message"
 )
 
-// handleControl does what a control message asks for, and replies that it has been
-// heard. Compactions and summaries are replied to when they are done.
+// handleControl does what a control message asks for, and replies that it was received.
+// Compactions and summaries are replied to when they are done.
 func (p *Process) handleControl(m bus.Msg) {
 	var c message.Control
 	if err := json.Unmarshal(m.Data, &c); err != nil {
@@ -39,8 +39,8 @@ func replyTo(m bus.Msg, reply message.ControlReply) {
 	}
 }
 
-// applyControl stores what a control message asks for, unless it is stored already,
-// and makes this process notice it.
+// applyControl stores what a control message asks for, unless it is stored already, and
+// makes this process notice it.
 func (p *Process) applyControl(c message.Control) error {
 	ctx := context.Background()
 	switch c.Action {
@@ -65,7 +65,7 @@ func (p *Process) applyControl(c message.Control) error {
 	case "reset":
 		active, err := p.opts.Store.Conversations.ActiveAsk(ctx, p.opts.Agent.ID)
 		if err != nil || (c.ConversationID != "" && string(active.Name) != c.ConversationID) {
-			return err // the conversation it means has been left already
+			return err // the conversation that was meant has been left already
 		}
 		_, err = p.opts.Store.Conversations.ResetAsk(ctx, p.opts.Agent.ID)
 		return err
@@ -82,7 +82,7 @@ func (p *Process) switchConversation(ctx context.Context, word string) error {
 		return err
 	}
 	conv, err := p.opts.Store.Conversations.Conversation(ctx, name)
-	if fika.IsKind(err, fika.NotFound) { // an id of another program
+	if fika.IsKind(err, fika.NotFound) { // an id from another program
 		conv, err = p.opts.Store.Conversations.Conversation(ctx, message.ScopedConversation(p.opts.Agent.Name, name))
 	}
 	if err != nil {

@@ -15,24 +15,23 @@ import (
 	"fika/internal/turn"
 )
 
-// Display shows a person what an agent receives and does, on a terminal or in
-// its log. Methods of a nil Display do nothing; they may be called from many
-// goroutines.
+// Display shows a person what an agent receives and does, on a terminal or in its log.
+// Methods of a nil Display do nothing. It is safe for concurrent use.
 type Display struct {
 	mu    sync.Mutex
 	out   io.Writer
 	open  bool // the cursor is inside a line
 	state bus.State
-	turns int // under way: of several, each line says to which it belongs
-	// others are the turns of another process that are shown here.
+	turns int // turns under way; if several, each line is marked with its request
+	// others are the turns of other processes that are shown here.
 	others map[fika.RequestID]*shownTurn
 }
 
-// NewDisplay writes to out, which must clean untrusted text if it is a
-// terminal.
+// NewDisplay returns a Display that writes to out. If out is a terminal, it must clean
+// untrusted text.
 func NewDisplay(out io.Writer) *Display { return &Display{out: out} }
 
-// writeLine writes a whole line, ending an open one first.
+// writeLine writes a whole line, after ending an open one.
 func (d *Display) writeLine(format string, args ...any) {
 	if d == nil {
 		return
@@ -63,13 +62,13 @@ func (d *Display) Ready(name fika.AgentName, model, subject string) {
 	d.writeLine("Ready for requests...")
 }
 
-// Warn says what a person should know.
+// Warn shows a warning to the person.
 func (d *Display) Warn(text string) { d.writeLine("[WARNING] %s", text) }
 
-// Failed ends a request that could not be carried through.
+// Failed reports a request that could not be carried out.
 func (d *Display) Failed(why string) { d.writeLine("[ERROR ✗] %s", why) }
 
-// Bus tells of changes of the connection, once each.
+// Bus reports changes of the connection, each once.
 func (d *Display) Bus(s bus.State, err error) {
 	if d == nil {
 		return
@@ -88,26 +87,25 @@ func (d *Display) Bus(s bus.State, err error) {
 	d.writeLine("[BUS %s]", s)
 }
 
-// Leaves says that an agent which nobody needed ends by itself.
+// Leaves reports that an idle agent ends by itself.
 func (d *Display) Leaves(idle time.Duration) {
 	d.writeLine("Nothing to do for %s; leaving until there is work", idle.Round(time.Second))
 }
 
-// Turn shows one turn. Of several at once each line is marked with the request
-// it belongs to, and text is shown in whole lines.
+// Turn returns an observer that shows one turn. While several turns are shown, each
+// line is marked with its request and text is shown in whole lines.
 func (d *Display) Turn(c store.Claimed) turn.Observer {
 	t := &shownTurn{d: d, c: c}
 	return turn.ObserverFunc(t.showEvent)
 }
 
-// shownTurn is one turn on a display. It is used by the goroutine of the turn
-// alone.
+// shownTurn is one turn on a display. Only the goroutine of the turn uses it.
 type shownTurn struct {
 	d     *Display
 	c     store.Claimed
 	begun bool
-	take  term.Retake // of the answer that is streaming
-	rest  string      // of a line of text, when several turns are shown at once
+	take  term.Retake // the answer that is being streamed
+	rest  string      // an unfinished line of text, while several turns are shown
 }
 
 func (t *shownTurn) showEvent(ev turn.Event) {
@@ -125,7 +123,7 @@ func (t *shownTurn) showEvent(ev turn.Event) {
 	case turn.Retrying:
 		t.writeLine("[RETRYING in %s] %s", ev.After, ev.Text)
 	case turn.Restarted:
-		t.take.Restart() // a line said why
+		t.take.Restart() // a line has said why
 	case turn.ToolCalled:
 		t.completeAnswer()
 		t.writeLine("[TOOL: %s] %s", ev.Tool, MainArgument(ev.Args))
@@ -149,7 +147,7 @@ func (t *shownTurn) showEvent(ev turn.Event) {
 	}
 }
 
-// countTurns counts the turns under way.
+// countTurns changes the number of turns under way.
 func (d *Display) countTurns(by int) {
 	if d != nil {
 		d.mu.Lock()
@@ -158,7 +156,7 @@ func (d *Display) countTurns(by int) {
 	}
 }
 
-// lineMark is what stands before a line while several turns are shown.
+// lineMark returns the prefix of a line while several turns are shown.
 func (t *shownTurn) lineMark() string {
 	if t.d == nil {
 		return ""
@@ -172,7 +170,7 @@ func (t *shownTurn) lineMark() string {
 	return id[:min(len(id), 13)] + " "
 }
 
-// writeLine writes a whole line of the turn, and before it what text is left.
+// writeLine writes a whole line of the turn, after any remaining text.
 func (t *shownTurn) writeLine(format string, args ...any) {
 	mark := t.lineMark()
 	if t.rest != "" {
@@ -182,7 +180,8 @@ func (t *shownTurn) writeLine(format string, args ...any) {
 	t.d.writeLine("%s%s", mark, fmt.Sprintf(format, args...))
 }
 
-// writeText writes text as it comes, or, beside other turns, its whole lines.
+// writeText writes text as it arrives, or only whole lines while several turns are
+// shown.
 func (t *shownTurn) writeText(s string) {
 	if s == "" {
 		return
@@ -200,7 +199,7 @@ func (t *shownTurn) writeText(s string) {
 	}
 }
 
-// completeAnswer shows the rest of an answer that has come to its end.
+// completeAnswer shows the rest of a finished answer.
 func (t *shownTurn) completeAnswer() {
 	t.writeText(t.take.Flush())
 	t.take = term.Retake{}
@@ -215,7 +214,7 @@ func (t *shownTurn) showReceived() {
 	t.writeLine("%s", processingText(continuationOf(t.c)))
 }
 
-// continuationOf says what goes on with a claimed request.
+// continuationOf says what continues a claimed request.
 func continuationOf(c store.Claimed) string {
 	switch {
 	case c.Waited == fika.WaitChild:
@@ -228,7 +227,8 @@ func continuationOf(c store.Claimed) string {
 	return ""
 }
 
-// processingText says that a request is worked on, and what goes on with it.
+// processingText returns the line for a request that is being worked on, given what
+// continues it.
 func processingText(continues string) string {
 	switch continues {
 	case "request":
@@ -255,8 +255,8 @@ func (t *shownTurn) showEnd(r turn.Result) {
 	}
 }
 
-// MainArgument is the argument that tells most about a call: a path, command or
-// URL, else all of them on one line.
+// MainArgument returns the most informative argument of a call: a path, command or URL,
+// else all arguments on one line.
 func MainArgument(args json.RawMessage) string {
 	var m map[string]any
 	if json.Unmarshal(args, &m) == nil {

@@ -14,10 +14,10 @@ type job struct {
 	cancel  context.CancelCauseFunc
 }
 
-// worksAt reports whether a request is being worked here.
+// worksAt reports whether this process is working on a request.
 func (p *Process) worksAt(id fika.RequestID) bool { return p.running[id] != nil }
 
-// beginTurn runs a claimed request in a goroutine of its own.
+// beginTurn runs a claimed request in its own goroutine.
 func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
@@ -36,9 +36,9 @@ func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 	p.setState(fika.AgentBusy)
 }
 
-// roomOnStack makes the stack of a new goroutine as large as a turn needs it. It
-// would be doubled five times otherwise, and each time copied with the frames of
-// everything that is under way: a thirtieth of what a short turn costs.
+// roomOnStack grows the stack of a new goroutine to the size that a turn needs. It
+// would otherwise be doubled five times, and copied each time with the frames of
+// everything under way: a thirtieth of the cost of a short turn.
 //
 //go:noinline
 func roomOnStack(i int) byte {
@@ -46,8 +46,8 @@ func roomOnStack(i int) byte {
 	return room[i]
 }
 
-// onTurnEnd tells what came of a turn to whoever waits for it, and is ready for the
-// next.
+// onTurnEnd reports the result of a turn to those who wait for it, and makes room for
+// the next turn.
 func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 	delete(p.running, c.Request.ID)
 	p.idleSince = p.opts.Now()
@@ -56,7 +56,7 @@ func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 		p.opts.Display.Warn("the request went to another owner: " + err.Error())
 	case store.IsLasting(err):
 		p.opts.Display.Failed(err.Error())
-		p.endAll(err, err) // the hub says so, and nothing is accepted in silence
+		p.endAll(err, err) // the hub reports it, and nothing more is accepted in silence
 	case err != nil:
 		p.opts.Display.Warn(err.Error())
 		p.opts.Display.Failed(err.Error())
@@ -67,7 +67,7 @@ func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 	case res.State.Terminal():
 		p.processed.Add(1)
 		if c.Request.Addressed != "" {
-			_ = p.opts.Bus.Publish(p.opts.Subjects.Hub(), nil) // it announces the outcome; it looks by itself as well
+			_ = p.opts.Bus.Publish(p.opts.Subjects.Hub(), nil) // the hub announces the outcome; it also looks by itself
 		}
 		if c.Request.Kind != fika.NotifyRequest {
 			p.announcePending()
@@ -80,7 +80,7 @@ func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 	}
 }
 
-// cancelCause is why a turn is cancelled by a signal.
+// cancelCause returns the error with which a signal cancels a turn.
 func cancelCause(sig store.Signal) error {
 	if sig.Deadline {
 		return context.DeadlineExceeded

@@ -15,85 +15,86 @@ import (
 	"fika/internal/turn"
 )
 
-// Work runs one claimed request. stop, when closed, hands it back between two
-// steps; ctx ends the running step.
+// Work runs one claimed request. Closing stop hands the request back between two steps;
+// the end of ctx ends the running step.
 type Work func(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error)
 
-// Options is all that a process depends on.
+// Options holds everything that a process depends on.
 type Options struct {
 	Agent    fika.Agent
-	Pool     fika.AgentName // that it is a member of; empty: none
+	Pool     fika.AgentName // the pool that it is a member of; empty: none
 	Lease    store.Lease
 	Model    string // as displayed
 	Store    Store
 	Bus      bus.Bus
 	Subjects bus.Subjects
 	Work     Work
-	Compact  Compact // nil: it cannot be asked for
-	// Summarise is run beside turns. nil: it cannot be asked for.
+	Compact  Compact // nil: compaction cannot be requested
+	// Summarise runs beside turns. nil: summaries cannot be requested.
 	Summarise Summarise
-	Orphan    func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
+	Orphan    func(context.Context, fika.Step) // ends the processes of a crashed step; may be nil
 	Recover   func()                           // called once before any work, when nothing of an earlier owner runs any more; may be nil
 	Wake      func(...fika.AgentName)
-	// Advance goes on with the run of a workflow in which a turn has ended. nil:
-	// the hub does.
+	// Advance continues the workflow run in which a turn has ended. nil: the hub does
+	// it.
 	Advance func(context.Context, fika.RequestID)
-	// Sign stores a sign of life at once: when the process becomes ready, and
-	// soon after something changed. nil: the owner's heartbeat does.
+	// Sign stores a sign of life at once: when the process becomes ready, and soon
+	// after something has changed. nil: the owner's heartbeat does it.
 	Sign func(context.Context)
-	// Rest is called once when there has been no work for a while: most agents
-	// are idle most of the time. nil: nothing is given back.
+	// Rest is called once when there has been no work for a while, because most agents
+	// are idle most of the time. nil: no resources are released.
 	Rest          func()
 	Display       *Display // nil: none
 	Limits        store.Limits
 	MaxConcurrent int           // turns at once; 0 means 1
 	MaxIdle       time.Duration // exit after this long without work; 0: stay
-	// Settings, if not nil, is asked for these three at every Poll.
+	// Settings, if not nil, returns the current values of the three fields above; it is
+	// called at every Poll.
 	Settings  func() Settings
 	Poll      time.Duration // how often to look without a wake-up; 0 means 2 s
 	Heartbeat time.Duration // 0 means 30 s
 	Now       func() time.Time
 }
 
-// Settings are what may change while a process runs.
+// Settings are the options that may change while a process runs.
 type Settings struct {
 	Limits        store.Limits
 	MaxConcurrent int
 	MaxIdle       time.Duration
 }
 
-// Process is one agent at work. Create it with [New], run it once.
+// Process works for one agent. Create it with [New], and call Run once.
 type Process struct {
 	opts    Options
 	mail    chan func() // capacity 64; senders wait when it is full, or until Run ends
 	done    chan struct{}
-	noted   chan struct{} // capacity 1: outcomes are out, and the row may say so
+	noted   chan struct{} // capacity 1: outcomes are published, and the row may be updated
 	started time.Time
 
 	announcer *announcer
 
 	running   map[fika.RequestID]*job
-	connected bool          // the bus is there
+	connected bool          // there is a bus
 	signed    store.Beat    // what Sign stored last
 	ready     bool          // recovered, and looking for work
-	woken     bool          // told of work since it claimed last
+	woken     bool          // told of work since the last claim
 	stopping  bool          // no more claims
 	stop      chan struct{} // closed: hand back between steps
 	cause     error         // why Run ends
 	idleSince time.Time
 	rested    bool             // Rest was called since the last turn
-	changed   <-chan time.Time // the state has changed, and the bus is to be told; nil: it knows
+	changed   <-chan time.Time // fires when the bus is to be told of a new state; nil: it knows
 	turns     sync.WaitGroup
 
-	compactions   []controlled       // that wait for the turns that run
-	endCompaction context.CancelFunc // of the one under way; nil: none is
+	compactions   []controlled       // waiting for running turns to end
+	endCompaction context.CancelFunc // cancels the one under way; nil: none is
 	summaries     summaries
 
 	state     atomic.Value // fika.AgentState
 	processed atomic.Int64
 }
 
-// New makes a process.
+// New returns a process that has not been started.
 func New(o Options) *Process {
 	o.refreshSettings()
 	if o.MaxConcurrent == 0 {
@@ -128,8 +129,8 @@ func New(o Options) *Process {
 	return p
 }
 
-// refreshSettings takes over the settings that have changed, and reports whether
-// budgets are among them.
+// refreshSettings takes over changed settings, and reports whether budgets are among
+// them.
 func (o *Options) refreshSettings() (budgets bool) {
 	if o.Settings == nil {
 		return false
@@ -140,25 +141,24 @@ func (o *Options) refreshSettings() (budgets bool) {
 	return budgets
 }
 
-// Beat is what the owner's heartbeat stores with the lease. It may be called
-// from any goroutine.
+// Beat returns what the owner's heartbeat stores with the lease. It is safe for
+// concurrent use.
 func (p *Process) Beat() store.Beat {
 	return store.Beat{State: p.state.Load().(fika.AgentState), Processed: p.processed.Load()}
 }
 
-// Lost ends the process at once: another owner has the agent, and nothing may
-// be written any more.
+// Lost ends the process at once: another owner has the agent, and nothing may be
+// written any more.
 func (p *Process) Lost(err error) {
 	p.postTask(func() { p.endAll(fika.Wrap(fika.Lost, "agent "+string(p.opts.Agent.Name), err), err) })
 }
 
-// Shutdown ends the process: after the current steps, whose requests are handed
-// back (DesiredStopped), after the current requests (DesiredFinish), or without
-// finishing the current steps (DesiredNow). It may be called again, to be
-// stricter.
+// Shutdown ends the process: after the current steps, whose requests are handed back
+// (DesiredStopped), after the current requests (DesiredFinish), or without finishing
+// the current steps (DesiredNow). It may be called again to be stricter.
 func (p *Process) Shutdown(how fika.Desired) { p.postTask(func() { p.beginShutdown(how) }) }
 
-// postTask hands f to the owner goroutine; after Run has ended it does nothing.
+// postTask passes f to the owner goroutine. After Run has ended it does nothing.
 func (p *Process) postTask(f func()) {
 	select {
 	case p.mail <- f:
@@ -166,8 +166,8 @@ func (p *Process) postTask(f func()) {
 	}
 }
 
-// Run works until it is told to stop, is idle too long, or loses the lease
-// (kind Lost). When ctx ends, it stops as Shutdown(DesiredStopped) does. All goroutines
+// Run works until it is told to stop, is idle for too long, or loses the lease (kind
+// Lost). When ctx ends, it stops as Shutdown(DesiredStopped) does. All its goroutines
 // have ended when it returns.
 func (p *Process) Run(ctx context.Context) error {
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
@@ -186,7 +186,7 @@ func (p *Process) Run(ctx context.Context) error {
 	if err := p.recoverWork(alive); err != nil {
 		return err
 	}
-	p.storeState(alive) // before the bus is told: who hears it looks at the row
+	p.storeState(alive) // before the bus is told: listeners then read the row
 	p.ready = true
 	p.heartbeat()
 	p.announcePending()
@@ -234,8 +234,8 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 	p.turns.Wait()
 }
 
-// followSettings takes over what has changed. Work that was found to have no
-// room in a budget as it was until now is looked at again.
+// followSettings takes over changed settings. Work that had no room in the old budgets
+// is looked at again.
 func (p *Process) followSettings(ctx context.Context) {
 	if !p.opts.refreshSettings() {
 		return
@@ -245,8 +245,8 @@ func (p *Process) followSettings(ctx context.Context) {
 	}
 }
 
-// lookForWork ends turns that are no longer wanted, begins compactions and summaries
-// that were asked for, and claims what there is.
+// lookForWork cancels turns that are no longer wanted, begins requested compactions and
+// summaries, and claims available work.
 func (p *Process) lookForWork(ctx context.Context) {
 	p.checkSignals(ctx)
 	p.beginCompaction(ctx)
@@ -284,8 +284,8 @@ func (p *Process) checkSignals(ctx context.Context) {
 	}
 }
 
-// claimNext takes the next piece of work. A process that was told of some does not
-// look first whether there is any.
+// claimNext claims the next piece of work. A process that was told of work does not
+// first check whether there is any.
 func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
 	take := p.opts.Store.Queue.Claim
 	if p.woken {
@@ -295,7 +295,7 @@ func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
 	return take(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
 }
 
-// leaveIfIdle ends a process that has been without work for as long as it may be.
+// leaveIfIdle ends a process that has been idle for MaxIdle.
 func (p *Process) leaveIfIdle(ctx context.Context) {
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.isCompacting() && len(p.summaries.ending) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leaveIdle(ctx, idle)
@@ -311,9 +311,9 @@ func (p *Process) restIfIdle() {
 	p.opts.Rest()
 }
 
-// leaveIdle ends the process for want of work. That a person wanted it to
-// run is done with then, unless they want it anew from now on: so it is taken back
-// while this process still has the agent, and never after.
+// leaveIdle ends the process because it is idle. This fulfils a person's wish that it
+// run, unless they express it anew: so the wish is withdrawn while this process still
+// has the agent, and never after that.
 func (p *Process) leaveIdle(ctx context.Context, idle time.Duration) {
 	if err := p.opts.Store.Lifecycle.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
 		p.opts.Display.Warn("idle, but the store does not let it leave: " + err.Error())
@@ -332,14 +332,14 @@ func (p *Process) storeState(ctx context.Context) {
 	}
 }
 
-// checkDesired stops the process when a person wants it stopped, and reports whether
-// there is anything to look at closer. What is wanted is a column, so that it
-// works without hub and bus; a control message is quicker. An idle process asks the
-// store no more than this.
+// checkDesired stops the process if a person wants it stopped, and reports whether
+// there is reason to look closer. The desired state is a column, so that stopping works
+// without hub and bus; a control message is quicker. An idle process reads nothing else
+// from the store.
 func (p *Process) checkDesired(ctx context.Context) bool {
 	seen, err := p.opts.Store.Lifecycle.Look(ctx, p.opts.Lease)
 	if err != nil {
-		return true // the look tells more
+		return true // the closer look tells more
 	}
 	if seen.Desired.Stopped() {
 		p.beginShutdown(seen.Desired)
@@ -348,7 +348,8 @@ func (p *Process) checkDesired(ctx context.Context) bool {
 	return seen.Work || len(p.running) > 0
 }
 
-// beginShutdown claims nothing any more, and ends what how says; see [Process.Shutdown].
+// beginShutdown stops claiming, and ends running work in the given way: see
+// [Process.Shutdown].
 func (p *Process) beginShutdown(how fika.Desired) {
 	if !p.stopping {
 		p.stopping = true
@@ -370,7 +371,7 @@ func (p *Process) beginShutdown(how fika.Desired) {
 	}
 }
 
-// endAll stops everything because the right to work is gone.
+// endAll cancels everything, because the lease is lost or the store fails for good.
 func (p *Process) endAll(cause, why error) {
 	p.cause = cause
 	p.stopping = true
@@ -402,7 +403,7 @@ func (p *Process) recoverWork(ctx context.Context) error {
 	return nil
 }
 
-// endOrphans ends what steps left running that nobody works at.
+// endOrphans ends the processes of steps that nobody works on.
 func (p *Process) endOrphans(ctx context.Context, steps []fika.Step) {
 	if p.opts.Orphan == nil {
 		return
@@ -412,15 +413,15 @@ func (p *Process) endOrphans(ctx context.Context, steps []fika.Step) {
 	}
 }
 
-// setState changes the state, of which the bus is told soon: whoever begins or
-// ends a turn has better things to do first.
+// setState changes the state. The bus is told a little later, because a turn that
+// begins or ends has more urgent things to do.
 func (p *Process) setState(s fika.AgentState) {
 	if p.state.Swap(s) != s && p.changed == nil {
 		p.changed = time.After(settle)
 	}
 }
 
-// heartbeat tells the bus how this process is, once it is ready.
+// heartbeat publishes the state of this process on the bus, once it is ready.
 func (p *Process) heartbeat() {
 	p.changed = nil
 	if !p.ready {

@@ -9,8 +9,7 @@ import (
 	"fika/internal/store"
 )
 
-// Status shows a status message as the agent's own terminal shows what it
-// tells of.
+// Status shows a status message just as the agent's own terminal shows the event.
 func (d *Display) Status(s message.Status) {
 	t := d.remoteTurn(fika.RequestID(s.RequestID))
 	switch s.Status {
@@ -54,8 +53,8 @@ func (d *Display) Status(s message.Status) {
 	}
 }
 
-// remoteTurn returns the turn of a request that another process works on. Statuses
-// are shown by one goroutine.
+// remoteTurn returns the turn of a request that another process works on. Only one
+// goroutine may show statuses.
 func (d *Display) remoteTurn(id fika.RequestID) *shownTurn {
 	t := d.others[id]
 	if t == nil {
@@ -69,14 +68,14 @@ func (d *Display) remoteTurn(id fika.RequestID) *shownTurn {
 	return t
 }
 
-// forgetTurn says that a turn has ended.
+// forgetTurn removes a turn that has ended.
 func (d *Display) forgetTurn(t *shownTurn) {
 	delete(d.others, t.c.Request.ID)
 	d.countTurns(-1)
 }
 
-// Entry shows a committed entry of a request that runs; its prompt is shown
-// already.
+// Entry shows a committed entry of a running request, except for its prompt, which has
+// been shown.
 func (d *Display) Entry(e fika.Entry, who fika.AgentName) {
 	switch e.Type {
 	case fika.Message:

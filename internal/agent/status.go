@@ -14,8 +14,8 @@ import (
 	"fika/internal/turn"
 )
 
-// observeTurn turns the events of one turn into status messages, chat entries
-// and what the terminal shows.
+// observeTurn returns an observer that turns the events of one turn into status
+// messages, chat entries and terminal output.
 func (p *Process) observeTurn(c store.Claimed) turn.Observer {
 	s := newStatuses(p, c)
 	if p.opts.Display == nil {
@@ -24,19 +24,19 @@ func (p *Process) observeTurn(c store.Claimed) turn.Observer {
 	return turn.Observers{s, p.opts.Display.Turn(c)}
 }
 
-// statuses publishes what one turn does, in order. Streamed text is joined
-// into pieces (see pacer); everything else goes out at once, after the text
-// that came before it.
+// statuses publishes the events of one turn, in order. Streamed text is joined into
+// pieces (see pacer); everything else is published at once, after the text that came
+// before it.
 type statuses struct {
 	p     *Process
 	c     store.Claimed
-	mu    sync.Mutex // held while anything is published
-	begun stopper    // nil, or due to say that the turn has begun
+	mu    sync.Mutex // held while publishing
+	begun stopper    // nil, or the timer that publishes the beginning of the turn
 	*pacer
 }
 
-// beginRest is how long the beginning of a turn is kept back: asking the model
-// comes first, and what is said next goes out together with it.
+// beginRest is how long the beginning of a turn is held back: calling the model comes
+// first, and the next status is sent together with it.
 const beginRest = time.Millisecond
 
 func newStatuses(p *Process, c store.Claimed) *statuses {
@@ -58,10 +58,10 @@ func newStatuses(p *Process, c store.Claimed) *statuses {
 // Observe publishes one event.
 func (s *statuses) Observe(ev turn.Event) {
 	if ev.Kind == turn.Committed {
-		// Before anything else: somebody waits for it. A run does not: this process
-		// advances it.
+		// First of all, because somebody waits for it. A run does not wait: this
+		// process advances it.
 		s.p.opts.Wake(slices.DeleteFunc(slices.Clone(ev.Notified), isRun)...)
-		runtime.Gosched() // and what writes to the bus goes first
+		runtime.Gosched() // goroutines that write to the bus go first
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *statuses) Observe(ev turn.Event) {
 
 func isRun(name fika.AgentName) bool { return name == message.TeamAgent }
 
-// sayBegun publishes that the turn has begun, if that is still to be said.
+// sayBegun publishes the beginning of the turn, unless that has been done.
 func (s *statuses) sayBegun() {
 	if s.begun == nil {
 		return
@@ -90,7 +90,7 @@ func (s *statuses) sayBegun() {
 	s.publishStatus("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continuationOf(s.c)})
 }
 
-// publishEvent publishes what is not streamed text.
+// publishEvent publishes any event that is not streamed text.
 func (s *statuses) publishEvent(ev turn.Event) {
 	switch ev.Kind {
 	case turn.ModelChosen:
@@ -142,7 +142,7 @@ func (s *statuses) publishStatus(status string, d message.StatusData) {
 
 const statusLimit = 8 << 10
 
-// clipStatus keeps a status message small: the whole text is in the store.
+// clipStatus keeps a status message small: the full text is in the store.
 func clipStatus(s string) string {
 	if len(s) <= statusLimit {
 		return s

@@ -8,8 +8,8 @@ import (
 	"fika/internal/store"
 )
 
-// Store is what the process needs of the store, by use: see [StoreOf]. The turns
-// it runs have their own view of it.
+// Store is what the process needs of the store, grouped by use: see [StoreOf]. Turns
+// have their own view of the store.
 type Store struct {
 	Queue         Queue
 	Conversations Conversations
@@ -17,7 +17,7 @@ type Store struct {
 	Outcomes      outcome.Announcements
 }
 
-// StoreOf is a store that does everything itself.
+// StoreOf returns a Store in which s does everything.
 func StoreOf(s interface {
 	Queue
 	Conversations
@@ -27,7 +27,7 @@ func StoreOf(s interface {
 	return Store{Queue: s, Conversations: s, Lifecycle: s, Outcomes: s}
 }
 
-// Queue is where the process finds its work, and is told to leave it.
+// Queue gives the process its work, and tells it when to leave work.
 type Queue interface {
 	Claim(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
 	ClaimNow(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
@@ -36,7 +36,7 @@ type Queue interface {
 	LookAgain(context.Context) error
 }
 
-// Lifecycle is whether a person wants the process to run or to stop.
+// Lifecycle says whether a person wants the process to run or to stop.
 type Lifecycle interface {
 	Look(context.Context, store.Lease) (store.Looked, error)
 	SetDesired(context.Context, fika.AgentID, fika.Desired) error

@@ -9,44 +9,43 @@ import (
 
 // The pace of streamed text on the bus.
 const (
-	// streamRate is how many streaming statuses of a turn are published in a
-	// second at most, after the first, which goes out at once.
+	// streamRate is the most streaming statuses of a turn that are published per
+	// second, after the first, which is published at once.
 	streamRate = 30
-	// pieceLimit is how many bytes of text one streaming status carries. A
-	// character takes up to six bytes in JSON, and a message up to 1 MiB.
+	// pieceLimit is the most bytes of text that one streaming status carries. A
+	// character takes up to six bytes in JSON, and a message may have up to 1 MiB.
 	pieceLimit = 128 << 10
 )
 
-// chunkKey says which streamed texts may be joined: those of one round that
-// are both reasoning, or both not.
+// chunkKey identifies streamed texts that may be joined: those of one round that are
+// all reasoning, or all not.
 type chunkKey struct {
 	round     int
 	reasoning bool
 }
 
-// pacer joins the deltas of a model into pieces, so that a program that
-// listens is told at most streamRate times a second and still gets every byte.
-// The first delta after a rest is published without delay; what comes within
-// the pause after it is collected and published when the pause is over, or
-// when flush is called. A text that needs several pieces lengthens the pause.
-// The caller holds the mutex of the turn's statuses
-// during every call; after hands the pacer a function that takes it again.
+// pacer joins the deltas of a model into pieces, so that listening programs receive at
+// most streamRate statuses a second and still every byte. The first delta after a pause
+// is published without delay; deltas that arrive within the following pause are
+// collected and published when the pause is over, or when flushDeltas is called. A text
+// that needs several pieces lengthens the pause. The caller must hold the mutex of the
+// turn's statuses during every call; after calls its function with it held.
 type pacer struct {
 	now   func() time.Time
 	after func(time.Duration, func()) stopper
 	send  func(message.StatusData)
 
-	next    time.Time // before it, nothing is published by itself
+	next    time.Time // before this time, nothing is published by itself
 	timer   stopper   // nil: nothing is due
 	order   []chunkKey
 	pending map[chunkKey][]byte
-	offsets map[chunkKey]int // bytes of that text that have been published
+	offsets map[chunkKey]int // bytes of each text that have been published
 }
 
 // stopper is a timer.
 type stopper interface{ Stop() bool }
 
-// addDelta takes one delta.
+// addDelta adds one delta.
 func (p *pacer) addDelta(key chunkKey, text string) {
 	if _, ok := p.pending[key]; !ok {
 		p.order = append(p.order, key)
@@ -61,7 +60,7 @@ func (p *pacer) addDelta(key chunkKey, text string) {
 	p.flushDeltas()
 }
 
-// flushDeltas publishes what has been collected.
+// flushDeltas publishes the collected text.
 func (p *pacer) flushDeltas() {
 	if p.timer != nil {
 		p.timer.Stop()
@@ -88,15 +87,15 @@ func (p *pacer) flushDeltas() {
 	p.next = p.next.Add(time.Duration(sent) * time.Second / streamRate)
 }
 
-// restartRound says that the text of a round is void: what comes next is placed
-// from its beginning again. The caller has called flush.
+// restartRound says that the text of a round is void: the following text starts again
+// at offset 0. The caller must have called flushDeltas.
 func (p *pacer) restartRound(round int) {
 	delete(p.offsets, chunkKey{round, false})
 	delete(p.offsets, chunkKey{round, true})
 }
 
-// pieceOf returns how many bytes of text the next status takes: it does not
-// end within a character.
+// pieceOf returns how many bytes of text the next status takes. It never splits a
+// character.
 func pieceOf(text []byte) int {
 	if len(text) <= pieceLimit {
 		return len(text)

@@ -8,22 +8,21 @@ import (
 	"fika/internal/message"
 )
 
-// Summarise sums up what the agent has in its window, and changes nothing. Turns
-// go on meanwhile.
+// Summarise summarises the agent's window, and changes nothing. Turns go on meanwhile.
 type Summarise func(context.Context, message.Control) (message.Summarised, error)
 
-// maxSummaries is how many may be asked for at once: each is paid for.
+// maxSummaries is how many summaries may be requested at once, because each costs
+// money.
 const maxSummaries = 4
 
-// summaries are those that were asked for.
+// summaries are the summaries that were requested.
 type summaries struct {
 	due    []controlled               // not begun
-	ending map[int]context.CancelFunc // of those that are being written
-	begun  int                        // so far
+	ending map[int]context.CancelFunc // cancel those being written
+	begun  int                        // number begun so far
 }
 
-// noteSummary notes that somebody wants a summary, which is written beside the
-// turns that run.
+// noteSummary queues a summary, which is written beside the running turns.
 func (p *Process) noteSummary(c controlled) {
 	name := p.opts.Agent.Name
 	switch {
@@ -36,7 +35,7 @@ func (p *Process) noteSummary(c controlled) {
 	}
 }
 
-// beginSummaries writes the summaries that are due.
+// beginSummaries starts writing the summaries that are due.
 func (p *Process) beginSummaries(ctx context.Context) {
 	for _, c := range p.summaries.due {
 		ctx, cancel := context.WithCancel(ctx)
@@ -44,11 +43,12 @@ func (p *Process) beginSummaries(ctx context.Context) {
 		n := p.summaries.begun
 		p.summaries.ending[n] = cancel
 		p.turns.Add(1)
-		go func() { // joined by loop
+		go func() { // joined by ownerLoop
 			defer p.turns.Done()
 			defer cancel()
 			done, err := p.opts.Summarise(ctx, c.ask)
-			// Before the answer: who has it may ask for another at once.
+			// Before the answer, because its receiver may ask for another summary at
+			// once.
 			p.postTask(func() { delete(p.summaries.ending, n) })
 			c.answer(replyWith(done, err))
 		}()
@@ -56,7 +56,7 @@ func (p *Process) beginSummaries(ctx context.Context) {
 	p.summaries.due = nil
 }
 
-// endSummaries ends those that are being written: nothing of them is stored.
+// endSummaries cancels the summaries that are being written: nothing of them is stored.
 func (p *Process) endSummaries() {
 	for _, cancel := range p.summaries.ending {
 		cancel()
