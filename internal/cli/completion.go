@@ -20,9 +20,9 @@ func newCompletion(*command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "print a completion script for bash, zsh or fish",
-		Long: `Prints a script that teaches your shell the commands of fika, and the names of
-your agents, chats and contexts. Load it once for a try, or in the shell's
-start-up file for good.`,
+		Long: `Prints a script that lets your shell complete the commands of fika and the names
+of your agents, chats and contexts. Load it once to try it, or in the shell's
+start-up file to keep it.`,
 		Example: `  source <(fika completion bash)          # bash
   source <(fika completion zsh)           # zsh, after compinit
   fika completion fish | source           # fish`,

@@ -29,5 +29,5 @@ Flags:
 Global Flags:
 {{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
-"{{.CommandPath}} COMMAND --help" tells more about a command.{{end}}
+Run "{{.CommandPath}} COMMAND --help" for more about a command.{{end}}
 `

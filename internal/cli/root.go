@@ -23,13 +23,13 @@ func newRoot(e *command.Env, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fika [PROMPT]",
 		Short: "language-model agents that work together, on your machine",
-		Long: `fika runs language-model agents on your machine. A prompt is answered in the
-current context; with the hub running, agents answer each other by @name. Alone
-on a terminal, with agents configured, fika opens the session (/help there).
+		Long: `fika runs language-model agents on your machine. The current context answers a
+prompt; while the hub runs, agents answer each other by @name. On a terminal,
+with agents configured, fika alone opens the session (/help there).
 
-A bare prompt is one argument with a space or punctuation in it, or stdin. A
-single word and several words are not taken for a prompt, because they may be a
-mistyped command: for those, write fika run WORDS or fika -- WORDS.
+A bare prompt is one argument that contains a space or punctuation, or stdin.
+fika does not take a single word, or several words, for a prompt, because they
+may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 
 ` + command.ExitHelp,
 		Example: `  cd ~/src/shop && fika init && fika    # a team in a repository, and a session

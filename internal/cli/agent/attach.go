@@ -15,10 +15,10 @@ import (
 func newAttach(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "attach NAME", Short: "watch what an agent does, live",
-		Long: `Shows what an agent does as its own terminal would: what it receives, its text
-as it comes, its tools and their results. A request that it is working on is
-shown from its beginning, as far as its steps are committed. Ctrl-C ends the
+		Use: "attach NAME", Short: "watch an agent work, live",
+		Long: `Shows what an agent does, as its own terminal would: what it receives, its text
+as it arrives, its tool calls and their results. A request that is under way is
+shown from its beginning, as far as its steps are committed. Ctrl-C stops the
 watching, never the work.`,
 		Example: "  fika agent attach coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,7 +29,7 @@ watching, never the work.`,
 			return attach(cmd.Context(), e, c, args[0], asJSON)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "the status messages as JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the status messages as JSON Lines")
 	return c
 }
 

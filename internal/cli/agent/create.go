@@ -15,10 +15,11 @@ func newCreate(e *command.Env) *cobra.Command {
 	var want setup.FromTemplate
 	var own bool
 	c := &cobra.Command{
-		Use: "create NAME", Short: "make an agent from a template",
-		Long: `Writes agents/NAME.md: settings and prompt of an agent, to be changed at will. In a
-project it goes into the repository's .fika, for everybody; --own keeps it to you.
-Without --template the template of that name is taken.`,
+		Use: "create NAME", Short: "create an agent from a template",
+		Long: `Writes agents/NAME.md: the settings and the prompt of an agent, for you to edit.
+In a project the file goes into the repository's .fika, for everybody; --own
+keeps it to you. Without --template, fika uses the template that has the name of
+the agent.`,
 		Example: "  fika agent create coder\n  fika agent create critic --template reviewer --personality 'dry, and brief'\n  fika agent create scout --template researcher --model opus --own",
 		Args:    command.Exactly(1, "the name of the agent"), ValidArgsFunction: complete.FirstOnly(complete.TemplateNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,8 +36,8 @@ Without --template the template of that name is taken.`,
 		},
 	}
 	c.Flags().StringVarP(&want.Template, "template", "t", "", "template to start from (fika template list)")
-	c.Flags().StringVar(&want.Personality, "personality", "", "its manner, in a few words")
-	c.Flags().StringVarP(&want.Model, "model", "m", "", "its model (id or nickname)")
+	c.Flags().StringVar(&want.Personality, "personality", "", "manner of the agent, in a few words")
+	c.Flags().StringVarP(&want.Model, "model", "m", "", "model of the agent (id or nickname)")
 	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
 	_ = c.RegisterFlagCompletionFunc("template", complete.TemplateNames(e))
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
@@ -47,10 +48,11 @@ func newImport(e *command.Env) *cobra.Command {
 	var called string
 	var own, dry bool
 	c := &cobra.Command{
-		Use: "import FILE", Short: "take over an agent's file of another program",
-		Long: `Reads a Markdown file with settings at its top (name, description, model, tools), as
-other programs keep their agents, and makes an agent of it. Tools get the names
-they have here; whatever has no meaning here is left out, and said.`,
+		Use: "import FILE", Short: "import an agent's file from another program",
+		Long: `Reads a Markdown file with settings at its top (name, description, model,
+tools), the form in which other programs keep their agents, and makes an agent
+from it. Tools get the names that fika uses; settings that mean nothing to fika
+are left out and reported.`,
 		Example: "  fika agent import ~/.claude/agents/reviewer.md\n  fika agent import --dry-run helper.md",
 		Args:    command.Exactly(1, "a file"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -70,7 +72,7 @@ they have here; whatever has no meaning here is left out, and said.`,
 			return writeAgent(e, setup.NewAgent{Name: f.Name, Text: f.Text, Own: own})
 		},
 	}
-	c.Flags().StringVar(&called, "name", "", "what the agent is called here")
+	c.Flags().StringVar(&called, "name", "", "name of the agent here")
 	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print the file that would be written")
 	return c

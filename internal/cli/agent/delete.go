@@ -13,9 +13,10 @@ func newDelete(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete AGENT", Short: "remove the file of an agent",
-		Long: `Removes agents/NAME.md, which fika agent create has made: there is no such agent any
-more. What it has said stays, in its context (fika context delete NAME removes that)
-and in chats. An agent of [[agents]] is taken out of that file by hand.`,
+		Long: `Removes agents/NAME.md, which fika agent create wrote; the agent no longer
+exists. What the agent said stays in its context (fika context delete NAME
+removes that) and in chats. To remove an agent of [[agents]], edit the file that
+holds its entry.`,
 		Example: "  fika agent delete critic", Args: command.Exactly(1, "an agent"), ValidArgsFunction: complete.FirstOnly(complete.DefinedAgents(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])

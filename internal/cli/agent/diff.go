@@ -32,10 +32,10 @@ type diffJSON struct {
 func newDiff(e *command.Env) *cobra.Command {
 	var asJSON, names bool
 	c := &cobra.Command{
-		Use: "diff NAME", Short: "show what an agent has changed in its git worktree",
-		Long: `Prints what an agent with workspace = "worktree" has changed since its work and what
-you have checked out were the same: what it has committed and what it has not,
-new files among it, as a unified diff. Nothing is changed by looking.`,
+		Use: "diff NAME", Short: "show an agent's changes in its git worktree",
+		Long: `Prints, as a unified diff, what an agent with workspace = "worktree" has changed
+since its work and what you have checked out diverged: committed and uncommitted
+changes, new files included. The command changes nothing.`,
 		Example: "  fika agent diff coder\n  fika agent diff coder --names\n  fika agent diff coder | git apply --check",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,8 +66,8 @@ new files among it, as a unified diff. Nothing is changed by looking.`,
 			return e.PrintText(d.Text)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	c.Flags().BoolVar(&names, "names", false, "only the names of the files")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&names, "names", false, "print only the names of the files")
 	return c
 }
 

@@ -10,12 +10,12 @@ import (
 func newDiscard(e *command.Env) *cobra.Command {
 	var force bool
 	c := &cobra.Command{
-		Use: "discard NAME", Short: "remove the git worktree and the branch of an agent",
-		Long: `Removes the worktree of an agent with workspace = "worktree", and its branch. While
-something in it is nowhere else (changes that are not committed, commits that no other
-branch has) it is refused; with --force that is kept as a commit which git does not
-clean up, and its name is printed. Files that git ignores go. When the agent works
-again it gets a new worktree.`,
+		Use: "discard NAME", Short: "remove an agent's git worktree and its branch",
+		Long: `Removes the worktree of an agent with workspace = "worktree", and its branch.
+fika refuses while the worktree holds work that exists nowhere else (uncommitted
+changes, commits that no other branch has); with --force it keeps that work as a
+commit that git does not clean up, and prints the commit's name. Files that git
+ignores are lost. The agent gets a new worktree when it works again.`,
 		Example: "  fika agent discard coder\n  fika agent discard coder --force",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +34,6 @@ again it gets a new worktree.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVarP(&force, "force", "f", false, "also when something in it is nowhere else")
+	c.Flags().BoolVarP(&force, "force", "f", false, "even if it holds work that exists nowhere else")
 	return c
 }

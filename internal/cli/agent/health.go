@@ -16,12 +16,12 @@ import (
 func newHealth(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "health [AGENT]", Short: "say which agents need attention, and why",
-		Long: `Says for each agent whether it is well: its process, what it is doing and for
+		Use: "health [AGENT]", Short: "report which agents need attention, and why",
+		Long: `Reports for each agent whether it is well: its process, what it is doing and for
 how long, and whether its last request failed (an unreachable model, a wrong
-key). Exit status 1 when one needs attention, or the hub does not answer. Of an
-agent whose tools have limits ([agents.limits]) that cannot be kept on this
-machine it says so, and why.`,
+key). The exit status is 1 if an agent needs attention or the hub does not
+answer. If the tools of an agent have limits ([agents.limits]) that this machine
+cannot enforce, the report says so, and why.`,
 		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
@@ -60,7 +60,7 @@ machine it says so, and why.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -27,16 +27,17 @@ type learnOptions struct {
 func newLearn(e *command.Env) *cobra.Command {
 	o := &learnOptions{Env: e}
 	c := &cobra.Command{
-		Use: "learn NAME", Short: "let an agent's outcomes propose a change of its notes or prompt",
-		Long: `Reads what has become of an agent's work since the last time: failures, calls that
-were refused, answers that were sent back, what you said to its answers. Its model
-proposes a change of its reflection or of its prompt, which is shown as a diff and
-written when you say yes; n drops it, Enter keeps it for later. Without a terminal it
-is kept, the exit status is 6, and --accept or --decline is your word.
+		Use: "learn NAME", Short: "propose a change to an agent's notes or prompt from its outcomes",
+		Long: `Reads the outcomes of an agent's work since the last time: failures, calls that
+were refused, answers that were sent back, what you said to its answers. The
+agent's model proposes a change to its reflection or its prompt. fika shows the
+change as a diff and writes it if you say yes; n drops it, Enter keeps it for
+later. Without a terminal fika keeps the proposal and exits with status 6;
+decide with --accept or --decline.
 
-What an agent has read from outside may not come into a prompt: work that holds such
-text is refused, with the entry, or left out by --omit-tainted. A file that has changed
-since the proposal is not written.
+Text that the agent has read from outside must not enter a prompt: fika refuses
+work that holds such text, and names the entry, or leaves the work out with
+--omit-tainted. A file that has changed since the proposal is not written.
 
 ` + command.ExitHelp,
 		Example: "  fika agent learn coder\n  fika agent learn coder --json | jq -r .diff\n  fika agent learn coder --accept",
@@ -44,10 +45,10 @@ since the proposal is not written.
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	f := c.Flags()
-	f.BoolVar(&o.accept, "accept", false, "write what is proposed")
-	f.BoolVar(&o.decline, "decline", false, "drop what is proposed")
+	f.BoolVar(&o.accept, "accept", false, "write the proposed change")
+	f.BoolVar(&o.decline, "decline", false, "drop the proposed change")
 	f.BoolVar(&o.omit, "omit-tainted", false, "leave out work that holds text from outside")
-	f.StringVarP(&o.model, "model", "m", "", "model that is asked (id or nickname)")
+	f.StringVarP(&o.model, "model", "m", "", "model to ask (id or nickname)")
 	command.JSONFlag(c, &o.asJSON)
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c

@@ -10,11 +10,11 @@ func newList(e *command.Env) *cobra.Command {
 	var all, asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list agents, with what they are doing",
-		Long: `Lists the agents of the config, and others that run or have work waiting.
-REQUESTS counts what the process has finished since it started, WAITING the
-requests and chats it could take now, MCP the servers whose tools it may use, with
-how many those are. Works without a hub.`,
+		Use: "list", Short: "list agents and what they are doing",
+		Long: `Lists the agents in the config, and others that are running or have work
+waiting. REQUESTS counts what the process has finished since it started;
+WAITING, the requests and chats it could take now; MCP, the servers whose tools
+it may use, with the number of those tools. Works without a hub.`,
 		Example: "  fika agent list\n  fika agent list --json | jq -r 'select(.status==\"failed\").name'", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Client(cmd.Context())
@@ -40,8 +40,8 @@ how many those are. Works without a hub.`,
 			return agentTable(e, views, served)
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "also contexts that have never been more")
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&all, "all", false, "also list contexts without an [[agents]] entry, a process or waiting work")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }

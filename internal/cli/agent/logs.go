@@ -20,7 +20,7 @@ func newLogs(e *command.Env) *cobra.Command {
 	var follow, raw, asJSON bool
 	var n int
 	c := &cobra.Command{
-		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
+		Use: "logs NAME", Short: "print the output of an agent that the hub started",
 		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
@@ -37,7 +37,7 @@ func newLogs(e *command.Env) *cobra.Command {
 			return showLog(cmd.Context(), e, c.Agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw, json: asJSON})
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing what arrives")
 	command.LimitFlag(c, &n, 100, "print the last N lines", "lines", "last")
 	command.RawFlag(c, &raw)
 	command.JSONFlag(c, &asJSON)

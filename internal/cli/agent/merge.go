@@ -25,16 +25,17 @@ type mergeJSON struct {
 func newMerge(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "merge NAME", Short: "bring what an agent did in its git worktree to you",
-		Long: `Merges the branch of an agent with workspace = "worktree" into the working tree you
-are in (elsewhere: into the project's own). What the agent has not committed is
-committed first, on its branch and in its name.
+		Use: "merge NAME", Short: "merge an agent's git worktree into yours",
+		Long: `Merges the branch of an agent with workspace = "worktree" into the working tree
+you are in (elsewhere: into the project's own). What the agent has not committed
+is committed first, on its branch and in its name.
 
-Where both have changed the same lines nothing of yours is touched: the files are
-named, with the lines, and the exit status is 1. git merge fika/NAME then puts the
-conflict into your files to be resolved, and git merge --abort takes that back. What
-you have not committed yourself stays as it is; a merge that would write to such a
-file is refused. Hooks, filters and merge drivers of the repository are not run.`,
+If both sides have changed the same lines, fika leaves your files alone, names
+the files and the lines, and exits with status 1. git merge fika/NAME then puts
+the conflict into your files for you to resolve, and git merge --abort undoes
+that. Your own uncommitted changes stay as they are; fika refuses a merge that
+would write to a file that has some. Hooks, filters and merge drivers of the
+repository do not run.`,
 		Example: "  fika agent merge coder\n  fika agent merge coder --json | jq -r '.conflicts[]'",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,7 +60,7 @@ file is refused. Hooks, filters and merge drivers of the repository are not run.
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

@@ -24,11 +24,12 @@ func newRecall(e *command.Env) *cobra.Command {
 	var limit int
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "recall NAME WORDS...", Short: "find what an agent would recall of its past",
-		Long: `Shows what the tool recall would find for an agent: entries of its own
-conversations, of its tasks and of the chats that it takes part in, newest first,
-that hold all of the words, else as many of them as any entry holds. What was
-cleared is not found. An agent has the tool when its tool_permissions name it.`,
+		Use: "recall NAME WORDS...", Short: "show what an agent would recall from its past",
+		Long: `Shows what the recall tool would find for an agent: entries of its own
+conversations, of its tasks and of the chats it takes part in, newest first,
+that contain all of the words, or else as many of them as any entry contains.
+Cleared entries are not found. An agent has the tool if its tool_permissions
+name it.`,
 		Example: "  fika agent recall coder staging password\n  fika agent recall coder 'deploy* friday' --limit 3 --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 || strings.TrimSpace(strings.Join(args[1:], " ")) == "" {
@@ -65,7 +66,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 			}))
 		},
 	}
-	command.LimitFlag(c, &limit, 5, "how many at most", "limit")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 5, "show at most this many", "limit")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }

@@ -13,8 +13,8 @@ import (
 
 func newReset(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "reset NAME...", Short: "let the next ask of an agent start afresh",
-		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it. Of a pool, it ends that\nyour asks go to the same member.",
+		Use: "reset NAME...", Short: "start the next ask of an agent afresh",
+		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console can switch back to it. For a pool, your\nasks stop going to the same member.",
 		Example: "  fika agent reset coder", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())

@@ -15,9 +15,8 @@ func newRestart(e *command.Env) *cobra.Command {
 	var all, finish, now bool
 	c := &cobra.Command{
 		Use: "restart NAME...", Short: "stop agents and start them again",
-		Long: `Stops agents as fika agent stop does, and starts them as fika agent start
-does: so a change of settings takes effect. What an agent was working on goes
-on.`,
+		Long: `Stops agents as fika agent stop does, then starts them as fika agent start does,
+so that changed settings take effect. Unfinished work continues.`,
 		Example: "  fika agent restart coder", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -41,7 +40,7 @@ on.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "every agent")
-	c.Flags().BoolVar(&finish, "finish", false, "let what it is working on end first")
+	c.Flags().BoolVar(&finish, "finish", false, "finish the requests under way first")
 	c.Flags().BoolVar(&now, "now", false, "cancel the current step")
 	return c
 }

@@ -18,7 +18,7 @@ func newRun(e *command.Env) *cobra.Command {
 		Use:   "run NAME",
 		Short: "run an agent in this terminal",
 		Long: `Runs the process of an agent here and shows what it receives and does. Ctrl-C
-stops it after its current step; what it was working on is handed back.`,
+stops the agent after its current step; its unfinished work is handed back.`,
 		Example: "  fika agent run coder",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,10 +19,11 @@ import (
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show AGENT", Short: "show what an agent is, and what it is doing",
-		Long: `Shows where an agent is defined, its model, tools and folder, and what it does now.
---json prints what fika agent list --json prints of it. fika context prompt NAME
---assembled shows its prompt, fika config show where each setting is from.`,
+		Use: "show AGENT", Short: "show what an agent is and what it is doing",
+		Long: `Shows where an agent is defined, its model, tools and folder, and what it is
+doing now. --json prints what fika agent list --json prints for the agent. fika
+context prompt NAME --assembled shows its prompt; fika config show, where each
+setting comes from.`,
 		Example: "  fika agent show coder\n  fika agent show coder --json", Args: command.Exactly(1, "an agent"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
@@ -43,7 +44,7 @@ func newShow(e *command.Env) *cobra.Command {
 			return showAgent(e, v, served)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

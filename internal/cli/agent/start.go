@@ -17,10 +17,10 @@ func newStart(e *command.Env) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use: "start NAME...", Short: "start agents in the background",
-		Long: `Starts agents and returns when each has given a sign of life; when one does
-not, says why with the end of its log. An agent started so stays wanted: the
-hub starts it again after a crash and after fika down and up, until
-fika agent stop. The hub is started if it is not running.`,
+		Long: `Starts agents and returns when each has given a sign of life; if one does not,
+reports why, with the end of its log. The hub keeps such an agent running: it
+starts the agent again after a crash, and after fika down and up, until fika
+agent stop. If the hub is not running, this command starts it.`,
 		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -31,7 +31,7 @@ fika agent stop. The hub is started if it is not running.`,
 			return eachAgent(ctx, e, list, func(row fika.Agent) error { return startAgent(ctx, e, agents, row, timeout) })
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "every agent of the config")
+	c.Flags().BoolVar(&all, "all", false, "every agent in the config")
 	c.Flags().DurationVar(&timeout, "timeout", 20*time.Second, "how long to wait for a sign of life")
 	return c
 }

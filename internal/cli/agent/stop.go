@@ -18,14 +18,14 @@ func newStop(e *command.Env) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use: "stop NAME...", Short: "stop agents and keep them stopped",
-		Long: `Stops agents, those started by hand too. The current step finishes and what an
-agent works on is handed back: it goes on when the agent runs again. With
---finish the requests it is working on end first; with --now the current step is
+		Long: `Stops agents, including those started by hand. The current step finishes, and
+unfinished work is handed back: it continues when the agent runs again. With
+--finish, the requests under way end first; with --now, the current step is
 cancelled, and a process that does not end within seconds is killed. A request
-that waits itself (for a task given to another agent, for the end of a pause,
-for the next hour) does not delay stopping, not even with --finish: it goes on
-when the agent runs again. A stopped agent stays so, also after fika down and up
-and when work waits for it, until fika agent start.`,
+that is itself waiting (for a task given to another agent, for the end of a
+pause, for the next hour) does not delay the stop, even with --finish: it
+continues when the agent runs again. A stopped agent stays stopped until fika
+agent start, even after fika down and up and when work waits for it.`,
 		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, err := command.StopManner(finish, now)
@@ -47,7 +47,7 @@ and when work waits for it, until fika agent start.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&all, "all", false, "every agent")
-	f.BoolVar(&finish, "finish", false, "let what it is working on end first")
+	f.BoolVar(&finish, "finish", false, "finish the requests under way first")
 	f.BoolVar(&now, "now", false, "cancel the current step, and kill what does not end within seconds")
 	f.DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
 	return c

@@ -14,11 +14,12 @@ func newSummarise(e *command.Env) *cobra.Command {
 	var model string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "summarise NAME", Aliases: []string{"summarize"}, Short: "sum up what an agent's conversation is about now",
-		Long: `Lets a model sum up what an agent has before it in its ongoing conversation, with
-what was summed up of it before, and prints that. The agent may be at work: nothing
-waits for it, and nothing of the conversation changes. What the model took is in
-fika usage. fika context compact NAME puts a summary in the place of what was said.`,
+		Use: "summarise NAME", Aliases: []string{"summarize"}, Short: "summarise what an agent's conversation is about now",
+		Long: `Has a model summarise what an agent currently sees of its ongoing conversation,
+including the earlier summary, and prints the result. The agent may be at work:
+it does not wait, and the conversation does not change. fika usage includes what
+the model used. fika context compact NAME replaces the conversation by a
+summary.`,
 		Example: "  fika agent summarise coder\n  fika agent summarise coder -m small --json | jq -r .summary",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -52,9 +52,9 @@ func New(e *command.Env) *cobra.Command {
 	var deny string
 	c := &cobra.Command{
 		Use: "approve [ID]", Short: "answer agents that ask before a tool call",
-		Long: `Without ID: lists the tool calls that wait for your word, in full. With it: the
-call is made once, exactly as it is shown. A call that has changed by then, or
-whose script has, is asked about again.`,
+		Long: `Without ID: lists, in full, the tool calls that wait for your decision. With ID:
+the call is made once, exactly as shown. If the call or its script has changed
+by then, fika asks again.`,
 		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'",
 		Args:              command.AtMostOne("the number of an approval"),
 		ValidArgsFunction: complete.FirstOnly(complete.ApprovalNumbers(e)),
@@ -80,7 +80,7 @@ whose script has, is asked about again.`,
 	c.Flags().BoolVar(&always, "always", false, "also write a rule that allows such calls from now on")
 	c.Flags().StringVar(&deny, "deny", "", "refuse the call, and tell the agent why")
 	command.YesFlag(c, &yes, "with --always: write the rule without asking")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -36,14 +36,14 @@ type askOptions struct {
 func NewAsk(e *command.Env) *cobra.Command {
 	return askCommand(&askOptions{Env: e, kind: fika.AskRequest}, "ask AGENT PROMPT...",
 		"continue an agent's conversation",
-		"Sends a prompt to an agent's ongoing conversation and shows the answer as it is\nmade. What the agent does besides goes to stderr.",
+		"Sends a prompt to an agent's ongoing conversation and shows the answer as it is\nwritten. The agent's other activity goes to stderr.",
 		"  fika ask coder \"now add error handling\"\n  git diff | fika ask reviewer \"is this safe?\"")
 }
 
 // NewTask makes fika task.
 func NewTask(e *command.Env) *cobra.Command {
 	return askCommand(&askOptions{Env: e, kind: fika.TaskRequest}, "task AGENT PROMPT...",
-		"give an agent a task of its own",
+		"give an agent a task in a fresh conversation",
 		"Runs a prompt in a fresh, isolated conversation, which is kept but never\ncontinued.",
 		"  fika task coder \"write a README for this folder\"\n  fika task --no-wait researcher \"compare the three libraries\"\n  fika task \"researcher -> coder -> tester\" \"stream the answer over HTTP\"\n  fika task \"coder,reviewer\" --combine moderator \"which database?\"")
 }
@@ -53,15 +53,17 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 		Use: use, Short: short, Example: example,
 		Long: long + `
 
-AGENT may be auto: the agent that the prompt is for, when that is sure (fika route
-shows how it is found); else the status is 2, or 3 when it fits nobody who can be asked.
+AGENT may be auto: the agent that the prompt is for, if that is certain (fika
+route shows how it is found); otherwise the exit status is 2, or 3 if the prompt
+fits no agent that can be asked.
 
-It may be a team. "a,b" asks all of them at the same time and shows every answer,
-also when one fails; "a -> b" (or "a → b") hands the answer of each on to the next;
---combine AGENT makes one answer of several. A team's work is a run of its own
-(fika workflow status), made of tasks: Ctrl-C only stops the waiting for it.
+AGENT may be a team. "a,b" asks all of them at the same time and shows every
+answer, even if one fails; "a -> b" (or "a → b") passes each answer on to the
+next agent; --combine AGENT makes one answer of several. A team's work is a
+workflow run (fika workflow status) made of tasks: Ctrl-C only stops waiting for
+it.
 
-Else Ctrl-C cancels the request; --timeout only stops the waiting.
+Otherwise Ctrl-C cancels the request; --timeout only stops waiting.
 
 ` + command.ExitHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +84,7 @@ Else Ctrl-C cancels the request; --timeout only stops the waiting.
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(o.Env))
 	o.files.Flags(c)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
-	f.StringVar(&o.combine, "combine", "", "of a team: the agent that makes one answer of all")
+	f.StringVar(&o.combine, "combine", "", "for a team: the agent that makes one answer of all")
 	_ = c.RegisterFlagCompletionFunc("combine", complete.AgentNames(o.Env))
 	return c
 }

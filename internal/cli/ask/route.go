@@ -26,10 +26,10 @@ func NewRoute(e *command.Env) *cobra.Command {
 		Long: `Ranks the agents by how well they fit a prompt, the best first: by name,
 description, capabilities and examples, a small vocabulary of everyday work, and
 the tools that such work needs. No model is asked and nothing is sent, unless
-[routing] model names one: it judges where this is not sure.
+[routing] model names a model: it decides when the ranking is not sure.
 
-SURE is the agent that fika ask auto, fika task auto and @auto: in the master
-take. An agent that was stopped by hand, has failed, may not be asked by you or
+SURE marks the agent that fika ask auto, fika task auto and @auto: in the master
+use. An agent that was stopped by hand, has failed, may not be asked by you or
 has used up its budget is not chosen.
 
 ` + command.ExitHelp,
@@ -54,7 +54,7 @@ has used up its budget is not chosen.
 			return showMatches(e, list)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON list")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON list")
 	return c
 }
 

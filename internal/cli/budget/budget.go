@@ -13,8 +13,8 @@ import (
 
 // New makes fika budget.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("budget", "see and set what may be spent",
-		"A budget ([[budgets]] of config.toml) limits the money or tokens of a home, of\neach user, of an agent, of a chat or of each chain, in an hour, a day, a month or\nin total. What a call may cost is set aside before it is made.",
+	return command.Group("budget", "show and set what may be spent",
+		"A budget ([[budgets]] in config.toml) limits the money or tokens that a home,\neach user, an agent, a chat or each chain may use in an hour, a day, a month or\nin total. What a call may cost is set aside before the call is made.",
 		"  fika budget set home --per day --money 5\n  fika budget list", newList(e), newShow(e), newSet(e), newRemove(e))
 }
 

@@ -17,7 +17,7 @@ func newList(e *command.Env) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the budgets: spent, set aside, left, until when", Args: command.Exactly(0, "no arguments"),
-		Long:    "Lists the budgets of this home in the windows that go on now. RESERVED is what\nis set aside for calls under way; LEFT is what the next ones may set aside.",
+		Long:    "Lists the budgets of this home for their current periods. RESERVED is what is\nset aside for calls under way; LEFT is what the next calls may set aside.",
 		Example: "  fika budget list\n  fika budget list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := budgets(e, cmd, func(client.BudgetBalance) bool { return true })
@@ -35,8 +35,8 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.TableRows(list, row))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 
@@ -72,7 +72,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show SCOPE", Short: "show the budgets of one scope", Args: command.Exactly(1, "a scope such as home or agent:NAME"),
-		Long:    "Shows the budgets of one scope, a line each. SCOPE is home, user, chain,\nagent:NAME or chat:NAME.",
+		Long:    "Shows the budgets of one scope, one per line. SCOPE is home, user, chain,\nagent:NAME or chat:NAME.",
 		Example: "  fika budget show home\n  fika budget show agent:coder --per day --json", ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := budgets(e, cmd, func(b client.BudgetBalance) bool {
@@ -94,8 +94,8 @@ func newShow(e *command.Env) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&per, "per", "", "only that of an hour, day, month or total")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().StringVar(&per, "per", "", "only the budget for this period: hour, day, month or total")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), complete.NoFiles))
 	return c
 }

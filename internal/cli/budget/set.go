@@ -25,12 +25,12 @@ func newSet(e *command.Env) *cobra.Command {
 	o := &setOptions{Env: e}
 	c := &cobra.Command{
 		Use: "set SCOPE", Short: "set or remove a budget",
-		Long: `Writes a budget into config.toml, in the place of the one of the same scope and
---per if there is one. It counts what was spent in the window before, too.
+		Long: `Writes a budget into config.toml, in place of the one with the same scope and
+--per, if any. What was spent earlier in the current period counts, too.
 
-What an hour or a day has no room for waits for the next; in a month or in total
-it fails. fika run fails at once (exit status 8). Money needs models whose prices
-are known: fika model list.`,
+Work for which an hour or a day has no room waits for the next one; with a
+budget for a month or in total it fails. fika run fails at once (exit status 8).
+A budget in money needs models whose prices are known: fika model list.`,
 		Example: "  fika budget set home --per day --money 5\n  fika budget set agent:coder --per hour --tokens 2000000\n  fika budget set home --per day --remove",
 		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,9 +48,9 @@ are known: fika model list.`,
 		},
 	}
 	f := c.Flags()
-	f.Float64Var(&o.money, "money", 0, "in US dollars")
-	f.Int64Var(&o.tokens, "tokens", 0, "read and written")
-	f.BoolVar(&o.remove, "remove", false, "take the budget away")
+	f.Float64Var(&o.money, "money", 0, "limit in US dollars")
+	f.Int64Var(&o.tokens, "tokens", 0, "limit in tokens, read and written")
+	f.BoolVar(&o.remove, "remove", false, "remove the budget")
 	o.perFlag(c)
 	return c
 }
@@ -58,8 +58,8 @@ are known: fika model list.`,
 func newRemove(e *command.Env) *cobra.Command {
 	o := &setOptions{Env: e, remove: true}
 	c := &cobra.Command{
-		Use: "remove SCOPE", Short: "take a budget away",
-		Long:    "Takes the budget of a scope and --per out of config.toml; what it was for is not\nlimited by it any more. The same as fika budget set --remove.",
+		Use: "remove SCOPE", Short: "remove a budget",
+		Long:    "Removes the budget of a scope and --per from config.toml, so that it limits\nnothing any more. The same as fika budget set --remove.",
 		Example: "  fika budget remove home --per day",
 		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
@@ -69,7 +69,7 @@ func newRemove(e *command.Env) *cobra.Command {
 }
 
 func (o *setOptions) perFlag(c *cobra.Command) {
-	c.Flags().StringVar(&o.per, "per", "", "how long it lasts: hour, day, month or total")
+	c.Flags().StringVar(&o.per, "per", "", "period: hour, day, month or total")
 	_ = c.MarkFlagRequired("per")
 	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), complete.NoFiles))
 }

@@ -21,10 +21,11 @@ type addOptions struct {
 func newAdd(e *command.Env) *cobra.Command {
 	o := &addOptions{Env: e}
 	c := &cobra.Command{
-		Use: "add NAME", Short: "let a program ask agents with a credential of its own",
-		Long: `Writes a member into [[bus_members]] of config.toml. Without --tools its requests
-may make an agent read and list at most; --tools '*' is all that the agent may.
-A running hub makes the credential at once: fika bus show NAME prints it.`,
+		Use: "add NAME", Short: "give a program its own credential for asking agents",
+		Long: `Writes a member into [[bus_members]] of config.toml. Without --tools, its
+requests may make an agent read and list at most; --tools '*' allows all that
+the agent may do. A running hub makes the credential at once: fika bus show NAME
+prints it.`,
 		Example: "  fika bus add build-server\n  fika bus add build-server --tools read,list,bash --network --agents coder,tester",
 		Args:    command.Exactly(1, "a name for the program"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,9 +33,9 @@ A running hub makes the credential at once: fika bus show NAME prints it.`,
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.tools, "tools", nil, "tools that it may have used, with commas between (default read,list)")
-	f.StringSliceVar(&o.agents, "agents", nil, "agents that it may ask (default all)")
-	f.BoolVar(&o.network, "network", false, "commands that it causes reach the network where the agent's do")
+	f.StringSliceVar(&o.tools, "tools", nil, "tools that its requests may use, comma-separated (default read,list)")
+	f.StringSliceVar(&o.agents, "agents", nil, "agents that the program may ask (default all)")
+	f.BoolVar(&o.network, "network", false, "let commands that it causes reach the network where the agent's commands do")
 	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions(append([]string{"*"}, config.BuiltinTools()...), complete.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("agents", completeAgents(e))
 	return c

@@ -14,8 +14,8 @@ import (
 
 // New makes fika bus.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("bus", "see and set which programs may ask agents by the bus",
-		"A member of the bus is a program that may ask agents with a credential of its\nown, and have less done than you may: [[bus_members]] in config.toml names it.\nPrograms that you trust like yourself need none (fika status --show-bus).",
+	return command.Group("bus", "show and set which programs may ask agents over the bus",
+		"A bus member is a program that may ask agents with a credential of its own and\nwith fewer rights than you have: [[bus_members]] in config.toml names it.\nPrograms that you trust like yourself need no entry (fika status --show-bus).",
 		"  fika bus add build-server --tools read,list,bash --agents coder\n  fika bus show build-server\n  fika bus list", newList(e), newShow(e), newAdd(e), newRemove(e))
 }
 

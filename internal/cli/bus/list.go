@@ -10,7 +10,7 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list the members of the bus and what they may have done", Args: command.Exactly(0, "no arguments"),
+		Use: "list", Short: "list the members of the bus and their rights", Args: command.Exactly(0, "no arguments"),
 		Long:    "Lists the members that [[bus_members]] names: which tools their requests may\nmake an agent use at most, and which agents they may ask.",
 		Example: "  fika bus list\n  fika bus list --json | jq -r .name",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,7 +33,7 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"MEMBER", "TOOLS", "NETWORK", "AGENTS"}, command.TableRows(list, row))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }

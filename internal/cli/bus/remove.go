@@ -9,8 +9,8 @@ import (
 
 func newRemove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "take a member's right to ask, and its credential",
-		Long:    "Takes a member out of [[bus_members]]. A running hub disconnects it at once, and its\ncredential is worth nothing any more; what it has asked before is worked.",
+		Use: "remove NAME", Short: "revoke a member's right to ask, and its credential",
+		Long:    "Removes a member from [[bus_members]]. A running hub disconnects the member at\nonce and no longer accepts its credential; requests that it made before are\nstill worked on.",
 		Example: "  fika bus remove build-server", Args: command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())

@@ -26,8 +26,9 @@ func newShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show NAME", Short: "print the URL with which a member connects",
 		Long: `Prints the bus URL with the credential of a member, and nothing else on stdout;
-where it publishes and what it hears is said on stderr. The hub has to run: it
-makes the credential. Whoever has it is that member: fika bus remove ends it.`,
+stderr says where the member publishes and what it hears. The hub must run: it
+makes the credential. Anyone who has the credential is that member, until fika
+bus remove revokes it.`,
 		Example: "  fika bus show build-server\n  fika bus show build-server --json | jq -r .subject",
 		Args:    command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +52,7 @@ makes the credential. Whoever has it is that member: fika bus remove ends it.`,
 			return e.Println(u.String())
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

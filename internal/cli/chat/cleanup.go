@@ -10,10 +10,11 @@ func newCleanup(e *command.Env) *cobra.Command {
 	var dry bool
 	c := &cobra.Command{
 		Use: "cleanup", Short: "remove expired messages, and empty chats older than a day",
-		Long: `Removes, all at once or not at all, messages whose time to live is over ([chat]
-message_ttl) and chats in which nothing has been said, or nothing is left, for a
-day; prints the names of those. Pinned messages stay, and so does everything in
-a chat in which a turn is under way. The hub does the same every hour.`,
+		Long: `Removes, all at once or not at all, messages whose time to live ([chat]
+message_ttl) is over, and chats that have been empty for a day, whether nothing
+was said in them or nothing is left; prints the names of those chats. Pinned
+messages stay, and so does everything in a chat where a turn is under way. The
+hub does the same every hour.`,
 		Example: "  fika chat cleanup --dry-run", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Client(cmd.Context())
@@ -35,6 +36,6 @@ a chat in which a turn is under way. The hub does the same every hour.`,
 			return e.CheckWritten("")
 		},
 	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only report what would be removed")
 	return c
 }

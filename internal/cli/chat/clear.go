@@ -12,8 +12,8 @@ import (
 func newClear(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
-		Use: "clear CHAT...", Short: "let agents forget what was said so far; the entries stay",
-		Long:    "Puts a compaction with an empty summary into the chat: agents no longer see\nwhat was said before it, people still do.",
+		Use: "clear CHAT...", Short: "make agents forget what was said so far; the entries stay",
+		Long:    "Adds a compaction with an empty summary to the chat: agents no longer see what\nwas said before it; people still do.",
 		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

@@ -12,10 +12,10 @@ import (
 
 func newContinue(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "continue CHAT", Short: "go on where a limit ended a chain", Example: "  fika chat continue design",
-		Long: `Takes up again what a limit has stopped in a chat, or in a chain that began
-there, with fresh counters. It may come to a limit again, and be continued
-again. fika chat limit shows and sets the limits.`,
+		Use: "continue CHAT", Short: "continue a chain that a limit ended", Example: "  fika chat continue design",
+		Long: `Resumes what a limit has stopped in a chat, or in a chain that began there, with
+fresh counters. It may reach a limit again, and be continued again. fika chat
+limit shows and sets the limits.`,
 		Args: command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

@@ -14,7 +14,7 @@ import (
 func newCreate(e *command.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "create [NAME]", Short: "make a chat and print its name", Example: "  fika chat create design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "create [NAME]", Short: "create a chat and print its name", Example: "  fika chat create design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

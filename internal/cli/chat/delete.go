@@ -15,7 +15,7 @@ func newDelete(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete CHAT...", Short: "stop a chat and delete it for good",
-		Long:    "Stops what goes on in a chat, then deletes it with everything in it. Asks on a\nterminal; elsewhere --yes is needed.",
+		Long:    "Stops the work in a chat, then deletes the chat with everything in it. Asks\nfirst on a terminal; elsewhere --yes is required.",
 		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

@@ -12,16 +12,17 @@ func newJoin(e *command.Env) *cobra.Command {
 	var o session.JoinOptions
 	c := &cobra.Command{
 		Use: "join CHAT", Aliases: []string{"open"}, Short: "take part in a chat: read along, type, steer",
-		Long: `Shows the last messages, then what arrives, and sends what you type. What
-arrives never disturbs the line you are typing. Leaving changes nothing: the
-conversation goes on.
+		Long: `Shows the last messages, then new ones as they arrive, and sends what you type.
+New messages never disturb the line you are typing. Leaving changes nothing: the
+conversation continues.
 
 --pause holds the chat until you leave: running steps finish, nothing new
-begins, what is said waits. If your terminal dies, or this program is killed,
-the hub lets the chat go on 15 seconds later, with a notice in it; without a hub
-that happens when the next one starts. A chat that was paused already stays so.
+begins, and new messages wait. If your terminal dies, or this program is killed,
+the hub resumes the chat 15 seconds later, with a notice in it; without a hub,
+that happens when the next one starts. A chat that was already paused stays
+paused.
 
---as NAME speaks as somebody else, as fika chat send does.
+--as NAME speaks under another name, as fika chat send does.
 
 ` + session.Help(80),
 		Example: "  fika chat join design\n  fika chat join design --pause\n  fika chat join design --as bob",

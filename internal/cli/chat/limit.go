@@ -32,12 +32,12 @@ func newLimit(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "limit CHAT", Short: "show or set what one message may set off in a chat",
 		Long: `Without flags: shows the limits of chains in a chat, where each was set, and how
-much the chains that go on (or the last one) have used.
+much the chains under way (or the last one) have used.
 
-With flags: sets them for this chat. What is set here holds whoever takes part,
-and goes before what agents have of their own and before [chat] in config.toml;
-0 takes a limit away. --reset forgets all that was set here. A chain that a
-limit has stopped stays so until fika chat continue.`,
+With flags: sets limits for this chat. They apply whoever takes part, and take
+precedence over the limits of agents and over [chat] in config.toml; 0 removes a
+limit. --reset removes everything that was set here. A chain that a limit has
+stopped stays stopped until fika chat continue.`,
 		Example: "  fika chat limit design\n  fika chat limit design --turns 500 --tokens 2000000\n  fika chat limit design --reset",
 		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,13 +46,13 @@ limit has stopped stays so until fika chat continue.`,
 		},
 	}
 	f := c.Flags()
-	f.Int64Var(&o.depth, "depth", 0, "how many answers may follow one on another")
+	f.Int64Var(&o.depth, "depth", 0, "how many answers may follow one another")
 	f.Int64Var(&o.turns, "turns", 0, "how many turns one message may set off")
-	f.Int64Var(&o.tokens, "tokens", 0, "… how many tokens")
-	f.Float64Var(&o.cost, "cost", 0, "… how much money, in US dollars")
-	f.StringVar(&o.time, "time", "", "… for how long, as in 90m or 2d")
+	f.Int64Var(&o.tokens, "tokens", 0, "how many tokens one message may use")
+	f.Float64Var(&o.cost, "cost", 0, "how much money one message may cost, in US dollars")
+	f.StringVar(&o.time, "time", "", "how long the work of one message may take, as in 90m or 2d")
 	f.Int64Var(&o.echo, "echo", 0, "how many messages two agents may exchange without anything new")
-	f.BoolVar(&o.reset, "reset", false, "forget what was set for this chat")
+	f.BoolVar(&o.reset, "reset", false, "remove what was set for this chat")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return c
 }

@@ -42,8 +42,8 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.TableRows(list, func(c client.ConversationInfo) []string { return chatRow(e, c, all) }))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -10,8 +10,8 @@ import (
 func newNew(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "new [NAME]", Short: "make a chat, and enter it on a terminal",
-		Long:    "Makes a chat with the given or a generated name. On a terminal it is entered\n(fika chat join); elsewhere its name is printed.",
+		Use: "new [NAME]", Short: "create a chat and, on a terminal, join it",
+		Long:    "Creates a chat with the given name or a generated one. On a terminal, joins it\n(fika chat join); elsewhere, prints its name.",
 		Example: "  fika chat new design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())

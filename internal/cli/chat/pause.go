@@ -12,13 +12,13 @@ import (
 func newPause(e *command.Env) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "pause CHAT...", Short: "the brake: running steps finish, nothing new begins",
-		Long:    "Pauses chats, or everything with --all (new chats too). What is mentioned\nmeanwhile waits; fika chat resume goes on from there.",
+		Use: "pause CHAT...", Short: "pause chats: running steps finish, nothing new begins",
+		Long:    "Pauses chats, or everything with --all (new chats too). Mentions made meanwhile\nwait; fika chat resume continues from there.",
 		Example: "  fika chat pause design\n  fika chat pause --all",
 		Args:    chatsOrAll(&all), ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return setPaused(cmd.Context(), e, args, all, true) },
 	}
-	c.Flags().BoolVar(&all, "all", false, "everything, new chats included")
+	c.Flags().BoolVar(&all, "all", false, "pause everything, new chats included")
 	return c
 }
 

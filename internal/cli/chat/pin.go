@@ -12,7 +12,7 @@ import (
 func newPin(e *command.Env) *cobra.Command {
 	return pinning(e, &cobra.Command{
 		Use: "pin CHAT MESSAGE...", Short: "keep messages beyond their time to live",
-		Long:    "Pinned messages stay when their time to live ([chat] message_ttl) is over, and\nthe chat with them. MESSAGE is a number that chat view shows, or an id.",
+		Long:    "Pinned messages stay after their time to live ([chat] message_ttl) is over, and\nso does the chat. MESSAGE is a number that chat view shows, or an id.",
 		Example: "  fika chat pin design 3 7",
 	}, true)
 }

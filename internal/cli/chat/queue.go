@@ -19,26 +19,26 @@ import (
 func newQueue(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "queue [CHAT...]", Short: "what runs, what waits and why, what failed or was dropped",
+		Use: "queue [CHAT...]", Short: "show what runs, what waits and why, what failed or was dropped",
 		Long: `Shows the work of chats; without a name, of every chat that has any. Works
 without a hub.
 
-  running   an agent works on it; WHY says at what
-  waiting   it goes on by itself: the agent comes to it next, is busy elsewhere,
+  running   an agent works on it; WHY says what it is doing
+  waiting   it continues by itself: the agent takes it next, is busy elsewhere,
             is being started, or waits for what it delegated
   held      something has to change first: the chat or everything is paused, the
             agent was stopped by hand, failed, has no process and is not started
             by itself, has a turn here already, or rests until its hour is over
   dead      the turn failed; fika chat retry tries again
-  dropped   nobody will work it: a limit, fika chat stop, or its time to live.
-            Remembered for a day; what a limit dropped, until fika chat continue
+  dropped   nobody will work on it: a limit, fika chat stop, or its time to live.
+            Shown for a day; what a limit dropped, until fika chat continue
 
-fika chat why says the same of one message and one agent.`,
+fika chat why explains the same for one message and one agent.`,
 		Example: "  fika chat queue design\n  fika chat queue --json | jq -r 'select(.state==\"dead\").chat'",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return showQueue(cmd.Context(), e, args, asJSON) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -13,13 +13,13 @@ import (
 
 func newRename(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "rename OLD NEW", Short: "give a chat another name",
-		Long: `Gives a chat another name, and says so in it. What goes on in it goes on, and
-whoever has joined or follows it stays. Schedules and budgets that mean it by the
-old name are told of: they do not follow.
+		Use: "rename OLD NEW", Short: "rename a chat",
+		Long: `Gives a chat another name, and says so in the chat. Work in it continues, and
+whoever has joined or follows it stays. The command names schedules and budgets
+that use the old name: they do not follow.
 
-fika alone opens the newest chat whose name begins with s-: a session that is to
-be found in that way keeps the s-.`,
+fika alone opens the newest chat whose name begins with s-: to be found this
+way, a session must keep the s-.`,
 		Example: "  fika chat rename brisk-otter design\n  fika chat rename s-20260301-101500 s-checkout",
 		Args:    command.Exactly(2, "the old and the new name"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

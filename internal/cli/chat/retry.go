@@ -14,11 +14,11 @@ import (
 
 func newRetry(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "retry CHAT [AGENT]", Short: "try again what failed in a chat",
-		Long: `Makes a new request of each turn of the chat that failed, was interrupted or
-died, with the messages it had to answer, and prints their ids; with an agent,
-of its turns only. fika chat queue shows what is dead. Exit status 3 when
-nothing is.`,
+		Use: "retry CHAT [AGENT]", Short: "retry what failed in a chat",
+		Long: `Makes a new request for each turn of the chat that failed, was interrupted or
+died, with the messages it had to answer, and prints the ids of the requests;
+with AGENT, only for turns of that agent. fika chat queue shows what is dead.
+The exit status is 3 if there is nothing to retry.`,
 		Example: "  fika chat retry design\n  fika chat retry design arya",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {

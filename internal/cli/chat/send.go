@@ -17,13 +17,13 @@ func newSend(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var files command.NamedFiles
 	c := &cobra.Command{
-		Use: "send CHAT MESSAGE...", Short: "say something in a chat and return at once",
-		Long: `Stores the message, tells the agents it mentions, prints its seq and returns.
-The conversation goes on by itself: fika chat view --follow shows it.
+		Use: "send CHAT MESSAGE...", Short: "send a message to a chat and return at once",
+		Long: `Stores the message, notifies the agents it mentions, prints its seq and returns.
+The conversation continues by itself: fika chat view --follow shows it.
 
-With --as several people sit at one table: each takes part under a name of
-their own, which may not be an agent's. A mention of a person (@bob) calls
-nobody: that branch of the conversation waits for bob.
+With --as, several people can take part, each under a name of their own, which
+must not be an agent's. A mention of a person (@bob) calls no agent: that branch
+of the conversation waits for bob.
 
 ` + command.ExitHelp,
 		Example: "  fika chat send design \"@arya sketch an API, and have it reviewed\"\n  git log -5 | fika chat send design \"@arya what changed?\"\n  fika chat send design --as bob \"@arya and what about tests?\"",

@@ -14,8 +14,8 @@ import (
 func newStop(e *command.Env) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "stop CHAT...", Short: "end what goes on in a chat: drop what waits, cancel what runs",
-		Long:    "Drops what waits in chats, or in every chat with --all, and cancels what runs in\nthem. What is said after begins anew: fika chat pause is the brake.",
+		Use: "stop CHAT...", Short: "stop the work in chats: drop what waits, cancel what runs",
+		Long:    "Drops what waits in chats, or in every chat with --all, and cancels what runs in\nthem. Messages sent later start new work: to hold it back, use fika chat pause.",
 		Example: "  fika chat stop design\n  fika chat stop 'review-*'\n  fika chat stop --all",
 		Args:    chatsOrAll(&all), ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return stopChats(cmd.Context(), e, args, all) },

@@ -9,7 +9,7 @@ import (
 func newUnpin(e *command.Env) *cobra.Command {
 	return pinning(e, &cobra.Command{
 		Use: "unpin CHAT MESSAGE...", Short: "let pinned messages expire again",
-		Long:    "Takes fika chat pin back. What should have expired meanwhile is gone at once.",
+		Long:    "Undoes fika chat pin. Messages that would have expired meanwhile disappear at\nonce.",
 		Example: "  fika chat unpin design 3",
 	}, false)
 }

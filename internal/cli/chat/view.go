@@ -26,19 +26,19 @@ type viewOptions struct {
 func newView(e *command.Env) *cobra.Command {
 	o := &viewOptions{Env: e}
 	c := &cobra.Command{
-		Use: "view CHAT", Short: "show what was said",
-		Long: `Shows messages and notices (--all adds tool calls and results). On a terminal a
-readable page; piped, one entry a line: seq|timestamp|from|content, with
+		Use: "view CHAT", Short: "show the messages of a chat",
+		Long: `Shows messages and notices (--all adds tool calls and results): on a terminal as
+a readable page; piped, one entry per line: seq|timestamp|from|content, with
 newlines, carriage returns, | and \ in any field escaped by a backslash.
 
---since takes a seq or an id and shows what came after; --limit counts the rows
-that are shown (with --since the first N after it, else the last N), so that
+--since takes a seq or an id and shows what came after it; --limit counts the
+rows shown (with --since the first N after it, otherwise the last N), so that
 --since LAST --limit 100 pages through everything once.
 
---tree puts answers below what they answer, indented by how long the chain is
+--tree puts answers below what they answer, indented by the length of the chain
 (with --json as "level" and "parent"). -v adds what each turn used and cost,
-behind its last text, and the sum; piped as request|input|output|cost in dollars
-at the end of each line, with --json as "turn". On a terminal it is also shown
+after its last text, and the total; piped, as request|input|output|cost in
+dollars at the end of each line; with --json, as "turn". A terminal also shows
 who is at work, with --follow for as long as you watch.`,
 		Example: "  fika chat view design --limit 20\n  fika chat view design --since 42 --json\n  fika chat view design | awk -F'|' '{print $3}' | sort | uniq -c\n  fika chat view design --tree -v",
 		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
@@ -46,13 +46,13 @@ who is at work, with --follow for as long as you watch.`,
 	}
 	f := c.Flags()
 	command.LimitFlag(c, &o.limit, 0, "show at most this many rows")
-	f.StringVar(&o.since, "since", "", "show what came after this seq or id")
-	f.BoolVar(&o.all, "all", false, "tool calls and results too")
-	f.BoolVar(&o.form.JSON, "json", false, "JSON Lines")
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on showing what arrives")
-	f.BoolVar(&o.form.Tree, "tree", false, "who answered whom")
+	f.StringVar(&o.since, "since", "", "show only what came after this seq or id")
+	f.BoolVar(&o.all, "all", false, "include tool calls and results")
+	f.BoolVar(&o.form.JSON, "json", false, "print JSON Lines")
+	f.BoolVarP(&o.follow, "follow", "f", false, "keep showing what arrives")
+	f.BoolVar(&o.form.Tree, "tree", false, "show who answered whom")
 	command.RawFlag(c, &o.form.Raw)
-	f.BoolVarP(&o.form.Costs, "verbose", "v", false, "what each turn used and cost")
+	f.BoolVarP(&o.form.Costs, "verbose", "v", false, "show what each turn used and cost")
 	return c
 }
 

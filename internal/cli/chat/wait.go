@@ -18,15 +18,15 @@ func newWait(e *command.Env) *cobra.Command {
 	var timeout time.Duration
 	var idle, asJSON bool
 	c := &cobra.Command{
-		Use: "wait CHAT", Short: "wait until a chat has come to rest",
-		Long: `Returns when nothing runs in the chat and nothing waits in it: exit status 0.
-Turns that failed, and what a limit or a stop ended, are over as well: stderr
-tells of them (fika chat retry and fika chat continue go on).
+		Use: "wait CHAT", Short: "wait until a chat is at rest",
+		Long: `Returns with exit status 0 when nothing runs and nothing waits in the chat.
+Turns that failed, and work that a limit or a stop ended, count as over: stderr
+reports them (fika chat retry and fika chat continue resume them).
 
-Work that is held is not at rest. When only a person can let it go on, because
-the chat is paused, an agent was stopped by hand, or nobody starts one, stderr
-says so at once and the waiting goes on: somebody may. With --timeout the exit
-status is 7 when the chat is still not at rest by then. Works without a hub.
+Held work is not at rest. If only a person can release it, because the chat is
+paused, an agent was stopped by hand, or nobody starts one, stderr says so at
+once, and the command keeps waiting for somebody to do it. With --timeout the
+exit status is 7 if the chat is still not at rest by then. Works without a hub.
 
 ` + command.ExitHelp,
 		Example: "  fika chat wait design --until-idle --timeout 10m\n  fika chat view design",
@@ -38,7 +38,7 @@ status is 7 when the chat is still not at rest by then. Works without a hub.
 			return wait(cmd.Context(), e, args[0], timeout, asJSON)
 		},
 	}
-	c.Flags().BoolVar(&idle, "until-idle", true, "until nothing runs and nothing waits; so far the only thing to wait for")
+	c.Flags().BoolVar(&idle, "until-idle", true, "wait until nothing runs and nothing waits; so far the only thing to wait for")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long")
 	command.JSONFlag(c, &asJSON)
 	return c

@@ -15,20 +15,21 @@ import (
 func newWhy(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "why CHAT MESSAGE AGENT", Short: "say why a message did, or did not, start a turn of an agent",
-		Long: `Says in plain words what came of one message for one agent: that it answered,
-and with what; what it waits for; why it was dropped or its turn died; or why
-the message did not call it: no mention, a mention inside code, a quote or a
-link, a misspelt name, its own words, words in the middle of a turn.
+		Use: "why CHAT MESSAGE AGENT", Short: "explain why a message did or did not start a turn of an agent",
+		Long: `Explains what one message led to for one agent: that the agent answered, and
+with what; what the message waits for; why it was dropped or its turn died; or
+why the message did not call the agent: no mention, a mention inside code, a
+quote or a link, a misspelt name, the agent's own words, words in the middle of
+a turn.
 
-MESSAGE is the number that chat send prints and chat view shows, or an id. Exit
-status 3 when there is no such message or agent.`,
+MESSAGE is the number that chat send prints and chat view shows, or an id. The
+exit status is 3 if there is no such message or agent.`,
 		Example:           "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
 		Args:              command.Exactly(3, "a chat, the number of a message and an agent"),
 		ValidArgsFunction: complete.InOrder(complete.ChatNames(e), nil, complete.AgentNames(e)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return explain(cmd.Context(), e, args, asJSON) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

@@ -144,7 +144,7 @@ func (e *Env) CheckAnswered(err error) error {
 
 // RawFlag adds the flag for those who want text as the model wrote it.
 func RawFlag(c *cobra.Command, raw *bool) {
-	c.Flags().BoolVar(raw, "raw", false, "the text as it was written: not rendered on a terminal, and with its terminal escapes")
+	c.Flags().BoolVar(raw, "raw", false, "print the text as written: not rendered on a terminal, and with its terminal escapes")
 }
 
 // TableRows makes table rows.

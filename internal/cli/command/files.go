@@ -15,8 +15,8 @@ type NamedFiles struct{ paths client.NamedFiles }
 
 // Flags gives a command --file and --image.
 func (n *NamedFiles) Flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&n.paths.Files, "file", nil, "a file that goes with the prompt: text, or a picture; more than once for several")
-	c.Flags().StringArrayVar(&n.paths.Images, "image", nil, "a picture (PNG, JPEG, GIF, WebP) that goes with the prompt")
+	c.Flags().StringArrayVar(&n.paths.Files, "file", nil, "attach a file to the prompt: text, or a picture (repeat for several)")
+	c.Flags().StringArrayVar(&n.paths.Images, "image", nil, "attach a picture (PNG, JPEG, GIF, WebP) to the prompt")
 }
 
 // AttachFiles makes files part of a prompt, as [client.PromptFiles.Attach] does. About

@@ -62,5 +62,5 @@ func YesFlag(c *cobra.Command, yes *bool, about string) {
 
 // JSONFlag adds the flag for programs.
 func JSONFlag(c *cobra.Command, asJSON *bool) {
-	c.Flags().BoolVar(asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }

@@ -14,14 +14,14 @@ import (
 func newCheck(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "check", Short: "report every problem of the settings",
-		Long: `Reports everything that is wrong with config.toml, models.toml and the local.toml
-of each context, and what they name that is not there: models, agents, workspaces,
-tools. It ends with status 2 if anything is.
+		Use: "check", Short: "report every problem in the settings",
+		Long: `Reports everything that is wrong with config.toml, models.toml and the
+local.toml of each context, including models, agents, workspaces and tools that
+they name but that do not exist. The exit status is 2 if anything is wrong.
 
-A name in tool_permissions or tools_off that is nearly the name of a tool counts as
-misspelt. Any other that is unknown may belong to a plugin that is not installed
-yet: that, and a key that does nothing, is a warning.`,
+A name in tool_permissions or tools_off that is almost the name of a tool counts
+as misspelt. Any other unknown name may belong to a plugin that is not installed
+yet: it causes a warning, as does a key that does nothing.`,
 		Example: "  fika config check", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := doctor.CheckConfig(cmd.Context(), e.App())

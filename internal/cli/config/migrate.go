@@ -15,11 +15,11 @@ import (
 
 func newMigrate(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "migrate [SOURCE]", Short: "make a config.toml of another program's configuration",
-		Long: `Turns the JSON or TOML of niffler or the TOML of chibi into a config.toml of this
-home. SOURCE is the file or its folder; without it the usual places are looked
-at. The source is copied to a backup first, and a config.toml that somebody has
-written in is never touched. What cannot be carried over is named.`,
+		Use: "migrate [SOURCE]", Short: "make a config.toml from another program's configuration",
+		Long: `Turns the JSON or TOML of niffler, or the TOML of chibi, into a config.toml of
+this home. SOURCE is the file or its folder; without SOURCE, fika looks in the
+usual places. fika first copies the source to a backup, and never touches a
+config.toml that somebody has written in. It names what cannot be carried over.`,
 		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: command.AtMostOne("a file or folder"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, err := e.App().Home()

@@ -20,10 +20,10 @@ func newShow(e *command.Env) *cobra.Command {
 	var context string
 	var all, asJSON bool
 	c := &cobra.Command{
-		Use: "show", Short: "show settings, and where each came from",
+		Use: "show", Short: "show settings, and where each comes from",
 		Long: `Shows the settings of a context (the current one unless --context names another)
-as TOML, with where each came from: flag, environment, file and line, or
-default. --all adds the settings of the whole home. Secrets are not shown.`,
+as TOML, with the source of each: flag, environment, file and line, or default.
+--all adds the settings of the whole home. Secrets are not shown.`,
 		Example: "  fika config show --context coder\n  fika config show --all", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			name, err := e.CurrentContext()
@@ -53,9 +53,9 @@ default. --all adds the settings of the whole home. Secrets are not shown.`,
 			}))
 		},
 	}
-	c.Flags().StringVarP(&context, "context", "c", "", "whose settings")
-	c.Flags().BoolVar(&all, "all", false, "also those of the whole home")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().StringVarP(&context, "context", "c", "", "the context whose settings to show")
+	c.Flags().BoolVar(&all, "all", false, "also show the settings of the whole home")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("context", complete.ContextNames(e))
 	return c
 }

@@ -26,14 +26,14 @@ type compactOptions struct {
 func newCompact(e *command.Env) *cobra.Command {
 	o := &compactOptions{Env: e}
 	c := oneContext(e, &cobra.Command{
-		Use: "compact [NAME]", Short: "replace what was said by a summary",
+		Use: "compact [NAME]", Short: "replace a conversation by a summary",
 		Long: `Replaces the conversation of a context by a summary (summary.md), or with
---rolling a part of it: what the model finds settled, else the oldest. Nothing
-is deleted: fika context log --all shows it, and --undo takes the last
-compaction back. Messages that nobody has read yet stay.
+--rolling a part of it: what the model considers settled, otherwise the oldest.
+Nothing is deleted: fika context log --all shows it, and --undo undoes the last
+compaction. Messages that nobody has read yet stay.
 
-An agent that runs compacts itself, once it has finished what it works on.
-With auto_compact = true contexts are compacted by themselves.`,
+A running agent compacts its context itself, once it has finished its current
+work. With auto_compact = true, contexts are compacted automatically.`,
 		Example: "  fika context compact --dry-run\n  fika context compact notes --rolling\n  fika context compact notes --undo",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := Find(e, args)
@@ -44,11 +44,11 @@ With auto_compact = true contexts are compacted by themselves.`,
 		},
 	})
 	f := c.Flags()
-	f.BoolVar(&o.rolling, "rolling", false, "only a part (rolling_compact_drop_percentage)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be archived; no model is asked")
-	f.BoolVar(&o.undo, "undo", false, "take the last compaction back")
+	f.BoolVar(&o.rolling, "rolling", false, "replace only a part (rolling_compact_drop_percentage)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be archived, without asking a model")
+	f.BoolVar(&o.undo, "undo", false, "undo the last compaction")
 	f.StringVarP(&o.model, "model", "m", "", "model that writes the summary (id or nickname)")
-	f.BoolVar(&o.json, "json", false, "one JSON object")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	command.WaitFlag(c, &o.wait)
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c

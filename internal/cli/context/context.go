@@ -13,8 +13,8 @@ import (
 
 // New makes fika context.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("context", "contexts: list, new, switch, show, log, prompt, …",
-		"A context is an agent's folder with its ongoing conversation. One is current:\nprompts go there unless -c names another.\n\n"+command.ExitHelp,
+	return command.Group("context", "manage contexts: list, new, switch, show, log, prompt, …",
+		"A context is an agent's folder with its ongoing conversation. One context is\ncurrent: prompts go there unless -c names another.\n\n"+command.ExitHelp,
 		"  fika context list\n  fika context switch new:review\n  fika context show",
 		newList(e), newNew(e), newSwitch(e), newShow(e), newLog(e), newSend(e), newPrompt(e),
 		newRename(e), newDelete(e), newClear(e), newCompact(e), newImport(e), newExport(e), newUnlock(e))

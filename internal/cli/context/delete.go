@@ -17,10 +17,10 @@ func newDelete(e *command.Env) *cobra.Command {
 	var yes bool
 	var wait time.Duration
 	c := &cobra.Command{
-		Use: "delete NAME", Aliases: []string{"rm"}, Short: "delete a context with all that was said in it",
-		Long: `Deletes a context: its folder, its conversations and its agent. What it said in
-chats stays. Asks first; without a terminal, or for the current context, --yes
-has to say it.`,
+		Use: "delete NAME", Aliases: []string{"rm"}, Short: "delete a context and everything said in it",
+		Long: `Deletes a context: its folder, its conversations and its agent. What the agent
+said in chats stays. Asks first; without a terminal, or for the current context,
+--yes is required.`,
 		Example: "  fika context delete scratch\n  fika context delete scratch --yes",
 		Args:    command.Exactly(1, "the name of a context"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

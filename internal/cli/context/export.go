@@ -12,7 +12,8 @@ func newExport(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "export NAME PATH", Short: "write a copy of a context into a new folder",
 		Long: `Writes the entries and texts of a context into a new folder, from which any fika
-can make it again: with fika context import, or put into its contexts folder.`,
+can make the context again: with fika context import, or by a copy of the folder
+in its contexts folder.`,
 		Example: "  fika context export parser ~/backup/parser",
 		Args:    command.Exactly(2, "a name and a folder that does not exist yet"), ValidArgsFunction: complete.InOrder(complete.ContextNames(e), complete.FileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {

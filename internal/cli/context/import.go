@@ -14,10 +14,11 @@ import (
 func newImport(e *command.Env) *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
-		Use: "import NAME PATH", Short: "take over a context folder from elsewhere",
-		Long: `Takes over the entries and texts of a context folder: one that fika exported, or
-one of another program in the same format. The context is made if it is missing.
-Entries that are here already are not taken twice; texts that are here stay.`,
+		Use: "import NAME PATH", Short: "import a context folder from elsewhere",
+		Long: `Imports the entries and texts of a context folder: one that fika exported, or
+one of another program in the same format. The context is created if it is
+missing. Entries that exist here are not imported twice; texts that exist here
+stay.`,
 		Example: "  fika context import parser ~/backup/parser",
 		Args:    command.Exactly(2, "a name and a folder"), ValidArgsFunction: complete.InOrder(complete.ContextNames(e), complete.FileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {

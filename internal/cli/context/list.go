@@ -52,8 +52,8 @@ func newList(e *command.Env) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the contexts", Args: command.Exactly(0, "no arguments"),
-		Long: `Lists the contexts by name. * marks the current one; [active] and [stale] tell of
-its lock, [agent] that its agent runs as a process.`,
+		Long: `Lists the contexts by name. * marks the current one; [active] and [stale]
+describe its lock; [agent] means that its agent runs as a process.`,
 		Example: "  fika context list\n  fika context list --json | jq -r 'select(.current).name'",
 		RunE: func(*cobra.Command, []string) error {
 			list, strange, err := contexts.List(e.App())
@@ -75,8 +75,8 @@ its lock, [agent] that its agent runs as a process.`,
 			return nil
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -29,8 +29,9 @@ func newLog(e *command.Env) *cobra.Command {
 		Long: `Shows the messages that are still in the conversation. --all shows everything:
 what was cleared or compacted away, tool calls and their results.
 
-On a terminal a readable page; piped, one entry a line: seq|timestamp|from|content,
-with newlines, carriage returns, | and \ in any field escaped by a backslash.`,
+On a terminal the output is a readable page; piped, one entry per line:
+seq|timestamp|from|content, with newlines, carriage returns, | and \ in any
+field escaped by a backslash.`,
 		Example: "  fika context log --last 5\n  fika context log coder --all --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := Find(e, args)
@@ -41,11 +42,11 @@ with newlines, carriage returns, | and \ in any field escaped by a backslash.`,
 		},
 	})
 	f := c.Flags()
-	command.LimitFlag(c, &o.last, 0, "only the last N", "last")
-	f.IntVar(&o.first, "first", 0, "only the first N")
-	f.Int64Var(&o.since, "since", 0, "only what came after this seq")
-	f.BoolVar(&o.all, "all", false, "everything: archived entries, tool calls and results too")
-	f.BoolVar(&o.json, "json", false, "JSON Lines")
+	command.LimitFlag(c, &o.last, 0, "show only the last N", "last")
+	f.IntVar(&o.first, "first", 0, "show only the first N")
+	f.Int64Var(&o.since, "since", 0, "show only what came after this seq")
+	f.BoolVar(&o.all, "all", false, "show everything, including archived entries, tool calls and results")
+	f.BoolVar(&o.json, "json", false, "print JSON Lines")
 	c.MarkFlagsMutuallyExclusive("limit", "first")
 	return c
 }

@@ -18,9 +18,9 @@ func newNew(e *command.Env) *cobra.Command {
 	var file string
 	var change bool
 	c := oneContext(e, &cobra.Command{
-		Use: "new [NAME]", Short: "make a context",
-		Long: `Makes a context. Without a name it is named by the time, and the name goes to
-stdout.`,
+		Use: "new [NAME]", Short: "create a context",
+		Long: `Creates a context. Without NAME the context is named after the time, and its
+name goes to stdout.`,
 		Example: "  fika context new review --prompt \"You review Go code.\" --switch\n  fika context new --if-missing notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := textFrom(e, o.Prompt, file)
@@ -33,10 +33,10 @@ stdout.`,
 	})
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	f := c.Flags()
-	f.StringVar(&o.Prompt, "prompt", "", "its system prompt")
-	f.StringVar(&file, "prompt-file", "", "file with its system prompt (- for stdin)")
-	f.BoolVar(&o.IfMissing, "if-missing", false, "leave one that exists as it is, without an error")
-	f.BoolVar(&change, "switch", false, "make it current")
+	f.StringVar(&o.Prompt, "prompt", "", "system prompt of the context")
+	f.StringVar(&file, "prompt-file", "", "file with the system prompt (- for stdin)")
+	f.BoolVar(&o.IfMissing, "if-missing", false, "leave an existing context as it is, without an error")
+	f.BoolVar(&change, "switch", false, "make the new context current")
 	command.WaitFlag(c, &o.Wait)
 	_ = c.RegisterFlagCompletionFunc("prompt-file", complete.FileNames)
 	return c

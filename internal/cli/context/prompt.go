@@ -19,9 +19,9 @@ func newPrompt(e *command.Env) *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
 		Use: "prompt [NAME [TEXT...]]", Short: "show or set the system prompt of a context",
-		Long: `Shows the system prompt of a context; with a text or --file it sets it, with
---clear the default one counts again. --assembled shows all that the model gets:
-with summary, goals, todos, reflection and what plugins put in.`,
+		Long: `Shows the system prompt of a context. TEXT or --file sets it; --clear brings
+back the default. --assembled shows everything that the model gets, including
+summary, goals, todos, reflection and what plugins add.`,
 		Example: "  fika context prompt\n  fika context prompt review \"You review Go code.\"\n  fika context prompt review --file prompt.md\n  fika context prompt --assembled",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,10 +54,10 @@ with summary, goals, todos, reflection and what plugins put in.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&file, "file", "", "set it to what this file holds (- for stdin)")
+	fl.StringVar(&file, "file", "", "set it to the contents of this file (- for stdin)")
 	fl.BoolVar(&assembled, "assembled", false, "show the whole prompt as the model gets it")
 	_ = c.RegisterFlagCompletionFunc("file", complete.FileNames)
-	fl.BoolVar(&clearIt, "clear", false, "take it away: the default counts again")
+	fl.BoolVar(&clearIt, "clear", false, "remove it, so that the default applies again")
 	command.WaitFlag(c, &wait)
 	return c
 }

@@ -14,7 +14,7 @@ import (
 func newRename(e *command.Env) *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
-		Use: "rename OLD NEW", Short: "give a context another name", Example: "  fika context rename 20260301_101500 parser",
+		Use: "rename OLD NEW", Short: "rename a context", Example: "  fika context rename 20260301_101500 parser",
 		Args: command.Exactly(2, "the old and the new name"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := fika.ParseAgentName(args[0])

@@ -17,11 +17,12 @@ func newSend(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "send NAME MESSAGE...", Short: "put a message into a context's conversation",
 		Long: `Puts a message into the ongoing conversation of a context, prints its seq and
-returns. The next turn there reads it; the files of the context have it at once.
-An agent with an [[agents]] entry is woken by it, a mere context is not.
+returns. The next turn there reads the message; the context's files hold it at
+once. The message wakes an agent that has an [[agents]] entry, but not a mere
+context.
 
-It is what agents do with the tool send_message. In a tool it is the agent that
-speaks, as itself.
+Agents do the same with the tool send_message. Inside a tool the sender is the
+agent itself.
 
 ` + command.ExitHelp,
 		Example: "  fika context send coffee-table \"lunch is at noon\"\n  go test ./... | fika context send review \"what do you make of this?\"",

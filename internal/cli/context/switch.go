@@ -16,9 +16,9 @@ func newSwitch(e *command.Env) *cobra.Command {
 	var create bool
 	c := &cobra.Command{
 		Use: "switch NAME|-|new[:PREFIX]", Short: "make another context current",
-		Long: `Makes a context current. - is the one before; new makes one named by the time,
-YYYYMMDD_HHMMSS, and new:PREFIX puts PREFIX_ before that. A name that does not
-exist is an error unless --create says to make it.`,
+		Long: `Makes a context current. - is the previous one; new makes one named after the
+time, YYYYMMDD_HHMMSS, and new:PREFIX puts PREFIX_ before that. A name that does
+not exist is an error unless --create is given.`,
 		Example: "  fika context switch review\n  fika context switch -\n  fika context switch new:bug",
 		Args:    command.Exactly(1, "a name, - or new"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,7 +29,7 @@ exist is an error unless --create says to make it.`,
 			return switchTo(e, cmd, name)
 		},
 	}
-	c.Flags().BoolVarP(&create, "create", "C", false, "make it if it does not exist")
+	c.Flags().BoolVarP(&create, "create", "C", false, "create the context if it does not exist")
 	return c
 }
 

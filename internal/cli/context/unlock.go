@@ -12,10 +12,10 @@ import (
 func newUnlock(e *command.Env) *cobra.Command {
 	var o folder.UnlockOptions
 	c := &cobra.Command{
-		Use: "unlock NAME", Short: "end a process that holds a context and is silent",
-		Long: `Ends the process that holds a context when it has given no sign of life for one
-and a half heartbeats; a lock whose process is gone needs nothing. --force also
-ends one that is alive.`,
+		Use: "unlock NAME", Short: "end a silent process that holds a context",
+		Long: `Ends the process that holds a context if it has given no sign of life for one
+and a half heartbeats; a lock whose process is gone needs no unlocking. --force
+also ends a process that is alive.`,
 		Example: "  fika context unlock coder",
 		Args:    command.Exactly(1, "the name of a context"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,8 +14,8 @@ import (
 
 // New makes fika conversation.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("conversation", "look at all conversations: list, show, search",
-		"Every conversation is kept: asks (an agent's ongoing ones), tasks (one request\neach) and chats (shared; fika chat has more for them).",
+	return command.Group("conversation", "list, show and search all conversations",
+		"fika keeps every conversation: asks (an agent's ongoing ones), tasks (one\nrequest each) and chats (shared; fika chat has more commands for them).",
 		"  fika conversation list --kind task\n  fika conversation search \"port already in use\"",
 		newList(e), newShow(e), newSearch(e))
 }
@@ -41,9 +41,9 @@ type filter struct {
 }
 
 func (f *filter) flags(e *command.Env, c *cobra.Command, limit int) {
-	c.Flags().StringVar(&f.kind, "kind", "", "only ask, task or chat")
+	c.Flags().StringVar(&f.kind, "kind", "", "only this kind: ask, task or chat")
 	c.Flags().StringVar(&f.agent, "agent", "", "only those of this agent")
-	command.LimitFlag(c, &f.limit, limit, "at most this many")
+	command.LimitFlag(c, &f.limit, limit, "list at most this many")
 	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -16,7 +16,7 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Short: "list conversations, newest first", Example: "  fika conversation list --agent coder", Args: command.Exactly(0, "no arguments"),
-		Long: "Lists conversations, newest first. A * marks the ask conversation that an\nagent's next ask goes on with.",
+		Long: "Lists conversations, newest first. * marks the ask conversation that an agent's\nnext ask continues.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)
@@ -52,6 +52,6 @@ func newList(e *command.Env) *cobra.Command {
 		},
 	}
 	f.flags(e, c, 50)
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }

@@ -62,6 +62,6 @@ func newSearch(e *command.Env) *cobra.Command {
 		},
 	}
 	f.flags(e, c, 30)
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }

@@ -19,7 +19,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "show CONVERSATION", Short: "print a conversation", Args: command.Exactly(1, "the name of a conversation"), ValidArgsFunction: complete.FirstOnly(complete.ConversationNames(e)),
-		Long:    "Prints the messages and notices of a conversation; --all adds what tools were\ncalled with and said. An agent's name stands for its ongoing conversation.",
+		Long:    "Prints the messages and notices of a conversation; --all adds tool calls, their\nresults and compactions. The name of an agent stands for its ongoing\nconversation.",
 		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -45,10 +45,10 @@ func newShow(e *command.Env) *cobra.Command {
 			return showEntries(e, entries, raw)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	c.Flags().BoolVar(&all, "all", false, "tool calls, results and compactions too")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	c.Flags().BoolVar(&all, "all", false, "include tool calls, results and compactions")
 	command.RawFlag(c, &raw)
-	command.LimitFlag(c, &limit, 0, "only the last N", "last")
+	command.LimitFlag(c, &limit, 0, "show only the last N", "last")
 	return c
 }
 

@@ -32,15 +32,15 @@ func New(e *command.Env) *cobra.Command {
 	var keep bool
 	c := &cobra.Command{
 		Use: "demo", Short: "watch three agents talk to each other, offline",
-		Long: `Starts a hub with three agents in a folder of its own, says one sentence to a
-chat, shows what the agents make of it, and takes everything away again. It
-needs no key and no network: the agents use the scripted model, which answers
-from a rules file. Everything else is real: processes, bus, database, tools.`,
+		Long: `Starts a hub with three agents in a folder of its own, sends one sentence to a
+chat, shows what the agents make of it, and removes everything again. It needs
+no key and no network: the agents use the scripted model, which answers from a
+rules file. Everything else is real: processes, bus, database, tools.`,
 		Example: "  fika demo\n  fika demo --keep   # and look into the folder afterwards",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), e, keep) },
 	}
-	c.Flags().BoolVar(&keep, "keep", false, "keep the folder (the hub is stopped all the same)")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the folder (the hub is still stopped)")
 	return c
 }
 

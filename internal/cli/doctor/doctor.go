@@ -15,10 +15,10 @@ import (
 func New(e *command.Env) *cobra.Command {
 	var asJSON, fix bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "look for what is wrong with this home", Args: command.Exactly(0, "no arguments"),
-		Long: `Looks at permissions, configuration, database, contexts, locks, plugins and the
-disk. --fix mends what can be mended without losing anything, and takes note that
-you know of requests of other programs that were lost. Exit status 1 when
+		Use: "doctor", Short: "check this home for problems", Args: command.Exactly(0, "no arguments"),
+		Long: `Checks permissions, configuration, database, contexts, locks, plugins and the
+disk. --fix repairs what can be repaired without losing anything, and records
+that you know of lost requests from other programs. The exit status is 1 if
 something is wrong.`,
 		Example: "  fika doctor\n  fika doctor --fix",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,8 +44,8 @@ something is wrong.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	c.Flags().BoolVar(&fix, "fix", false, "mend what can be mended")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	c.Flags().BoolVar(&fix, "fix", false, "repair what can be repaired")
 	return c
 }
 

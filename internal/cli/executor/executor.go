@@ -18,13 +18,15 @@ func New(e *command.Env) *cobra.Command {
 		Use:   "executor NAME",
 		Short: "run the commands of agents in their place",
 		Long: `Runs the process of an executor in this terminal and shows what it runs. Agents
-whose settings name it (executor) give it the commands that their models ask for
-(bash): it judges each by what the database and the settings say, runs it in the
-sandbox as the user of its [[executors]] entry, and writes the result back.
+whose settings name the executor (executor) give it the commands that their
+models ask for (bash). The executor judges each command by the database and the
+settings, runs it in the sandbox as the user of its [[executors]] entry, and
+writes the result back.
 
-The hub starts and looks after the executors that agents name, so that this is
-needed only where no hub runs. Ctrl-C ends it when its present calls are done; what
-it was running when it was killed is decided about when it starts again.`,
+The hub starts and supervises the executors that agents name, so this command is
+needed only where no hub runs. Ctrl-C ends the executor when its current calls
+are done; if it is killed, it settles the calls that were running when it starts
+again.`,
 		Example: "  fika executor box",
 		Args:    command.Exactly(1, "the name of an executor"), ValidArgsFunction: complete.FirstOnly(completeExecutors(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,14 +19,14 @@ func NewDown(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "down",
 		Short: "stop the agents and the hub",
-		Long: `Stops every agent after its current step, those started by hand too, and then
-the hub. With --finish the requests that agents are working on end first; with
---now the current steps are cancelled, and a hub or agent that does not answer is
-killed: it takes no longer than 10 seconds. What is not finished waits in the store
-for the next fika up. That includes requests that wait themselves: for a task
+		Long: `Stops every agent after its current step, including those started by hand, and
+then the hub. With --finish, the requests under way end first; with --now, the
+current steps are cancelled, and a hub or agent that does not answer is killed:
+this takes no longer than 10 seconds. Unfinished work waits in the store for the
+next fika up. That includes requests that are themselves waiting: for a task
 given to another agent, for the end of a pause, for the next hour. --finish does
-not wait for those, because nobody begins the work they wait for. A fika down
-while another waits for requests to finish is stricter.`,
+not wait for those, because nobody begins the work they wait for. While one fika
+down waits for requests to finish, another one can be stricter.`,
 		Example: "  fika down\n  fika down --finish",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +40,7 @@ while another waits for requests to finish is stricter.`,
 			return TakeDown(cmd.Context(), e, how, timeout)
 		},
 	}
-	c.Flags().BoolVar(&finish, "finish", false, "let what agents are working on end first")
+	c.Flags().BoolVar(&finish, "finish", false, "finish the requests under way first")
 	c.Flags().BoolVar(&now, "now", false, "cancel the current steps, and kill what does not end within seconds")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
 	return c

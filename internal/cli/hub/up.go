@@ -27,8 +27,8 @@ func NewUp(e *command.Env) *cobra.Command {
 		Use:   "up",
 		Short: "start the hub and its agents",
 		Long: `Starts the hub in the background and returns when the agents with auto_start
-have given a sign of life. With --foreground it stays, for a service manager,
-and logs to stderr.
+have given a sign of life. With --foreground the hub stays in the foreground,
+for a service manager, and logs to stderr.
 
 ` + command.ExitHelp,
 		Example: "  fika up\n  fika up --foreground",

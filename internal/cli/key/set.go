@@ -17,8 +17,9 @@ func newSet(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set NAME", Short: "store a key, read from stdin",
 		Long: `Reads a key from stdin and stores it under the name of the variable that a model
-names in api_key_env. On a terminal what is typed is not shown. It is stored for
-the hosts of the models that name it, or of its first use; --host names others.`,
+names in api_key_env. On a terminal your typing is not shown. The key is stored
+for the hosts of the models that name it, or else for that of its first use;
+--host names others.`,
 		Example: "  fika key set OPENAI_API_KEY\n  pass show openai | fika key set OPENAI_API_KEY",
 		Args:    command.Exactly(1, "the name of a variable"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +45,7 @@ the hosts of the models that name it, or of its first use; --host names others.`
 			return nil
 		},
 	}
-	c.Flags().StringSliceVar(&hosts, "host", nil, "host it is for (several: repeat or separate by commas)")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "host that the key is for (for several, repeat or separate by commas)")
 	return c
 }
 

@@ -43,6 +43,6 @@ func newShow(e *command.Env) *cobra.Command {
 				term.Fact{Label: "stored", Value: k.Set.Local().Format("2006-01-02 15:04")}, term.Fact{Label: "note", Value: note})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }

@@ -25,32 +25,32 @@ func New(e *command.Env) *cobra.Command {
 	var o Flags
 	c := &cobra.Command{
 		Use: "master", Short: "give agents work from one console",
-		Long: `Opens a console that gives agents work and shows what comes of it:
+		Long: `Opens a console that gives agents work and shows the results:
 
   @coder:task: write a README     a task of its own
-  @coder:ask: now add a section   go on with the agent's conversation (also @coder: …)
-  @coder, @reviewer: which db?    all of them at the same time; every answer is shown
+  @coder:ask: now add a section   continue its conversation (also @coder: …)
+  @coder, @reviewer: which db?    all at the same time; every answer is shown
   @researcher -> @coder: stream   one after the other, each with what came before
   @a, @b --combine @c: which db?  c makes one answer of all
-  plain text                      for [master] default_agent, or worked here if
+  plain text                      for [master] default_agent, or worked on here if
                                   no agents are configured
 
-Several requests may be at work at once. Ctrl-C cancels the newest, /help lists
-the commands. On a terminal the tool calls of your requests are shown as they
-happen; fika agent attach shows all that an agent does.
+Several requests may be under way at once. Ctrl-C cancels the newest; /help
+lists the commands. On a terminal the console shows the tool calls of your
+requests as they happen; fika agent attach shows everything that an agent does.
 
 Lines of piped input are sent at once, so that agents work side by side; with
---wait each line waits until those before it have their answers. The master ends
-when its own lines have theirs: with status 1 if one of them failed, with 7 if
---timeout was over before that (the work goes on).
+--wait, each line waits until the lines before it have their answers. The master
+ends when its own lines have theirs: with status 1 if one of them failed, with 7
+if --timeout expired before that (the work goes on).
 
 ` + command.ExitHelp,
 		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet\n  fika master --wait --timeout 30m < plan.txt", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return OpenConsole(cmd.Context(), e, o) },
 	}
 	f := c.Flags()
-	f.BoolVar(&o.quiet, "quiet", false, "bare completion lines only")
-	f.BoolVar(&o.wait, "wait", false, "piped input: each line waits for the answers of those before it")
+	f.BoolVar(&o.quiet, "quiet", false, "print only bare completion lines")
+	f.BoolVar(&o.wait, "wait", false, "piped input: each line waits for the answers to the lines before it")
 	f.DurationVar(&o.timeout, "timeout", 0, "piped input: stop waiting for answers after this long (the work goes on)")
 	return c
 }

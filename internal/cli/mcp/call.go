@@ -16,7 +16,7 @@ func newCall(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "call TOOL [JSON]", Short: "call a tool of a server, as a model would",
-		Long:              "Calls a tool, SERVER__TOOL, in the sandbox and in the folder of the current\ncontext. What it reports on its way goes to stderr.",
+		Long:              "Calls a tool, SERVER__TOOL, in the sandbox and in the folder of the current\ncontext. Progress reports of the tool go to stderr.",
 		Example:           "  fika mcp call files__list_directory '{\"path\":\".\"}'",
 		ValidArgsFunction: complete.FirstOnly(tools(e)),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -45,7 +45,7 @@ func newCall(e *command.Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

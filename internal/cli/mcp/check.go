@@ -15,10 +15,10 @@ import (
 func newCheck(e *command.Env) *cobra.Command {
 	var yes, asJSON bool
 	c := &cobra.Command{
-		Use: "check [NAME...]", Short: "ask servers for their tools, and agree to what has changed",
-		Long: `Starts or reaches servers, all unless some are named, and asks for their tools.
-What a server says first is what agents are told. What it says otherwise later is
-shown and counts only when you agree; until then a changed tool is not called.`,
+		Use: "check [NAME...]", Short: "ask servers for their tools, and agree to changes",
+		Long: `Starts or contacts servers, all of them unless some are named, and asks for
+their tools. Agents are told what a server said first. fika shows later changes,
+which take effect only when you agree; until then a changed tool is not called.`,
 		Example:           "  fika mcp check\n  fika mcp check files --yes",
 		ValidArgsFunction: complete.AnyNumber(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,8 +46,8 @@ shown and counts only when you agree; until then a changed tool is not called.`,
 			})
 		},
 	}
-	command.YesFlag(c, &yes, "agree to what has changed")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.YesFlag(c, &yes, "agree to the changes")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -16,8 +16,8 @@ func newInstall(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "install NAME [COMMAND...]", Short: "add a server, after showing what it runs",
 		Long: `Shows what the server runs, starts it once to see its tools, and writes it into
-config.toml as [[mcp]]. Flags stand before NAME: what follows is the command.
-Nothing is downloaded by fika; npx and uvx do that themselves, with --network.`,
+config.toml as [[mcp]]. Put flags before NAME: what follows NAME is the command.
+fika downloads nothing; npx and uvx do that themselves, with --network.`,
 		Example: "  fika mcp install --network files npx -y @modelcontextprotocol/server-filesystem .\n  fika mcp install --url https://mcp.example.org/mcp --bearer-env EXAMPLE_TOKEN far",
 		Args:    command.AtLeastOne("a name, and the command that the server is"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,10 +33,10 @@ Nothing is downloaded by fika; npx and uvx do that themselves, with --network.`,
 	}
 	c.Flags().SetInterspersed(false)
 	c.Flags().StringVar(&entry.URL, "url", "", "address of a remote server, instead of a command")
-	c.Flags().StringVar(&entry.BearerEnv, "bearer-env", "", "variable or stored key that is sent to it as its token")
-	c.Flags().StringArrayVar(&entry.Env, "env", nil, "variable that the command gets: NAME, or NAME=VALUE; may be repeated")
-	c.Flags().BoolVar(&network, "network", false, "the command reaches the network")
-	c.Flags().BoolVar(&entry.Trust, "trust", false, "believe what it says of the effects of its tools")
+	c.Flags().StringVar(&entry.BearerEnv, "bearer-env", "", "variable or stored key to send to the server as its token")
+	c.Flags().StringArrayVar(&entry.Env, "env", nil, "variable for the command: NAME, or NAME=VALUE (repeat for several)")
+	c.Flags().BoolVar(&network, "network", false, "let the command reach the network")
+	c.Flags().BoolVar(&entry.Trust, "trust", false, "believe what the server says about the effects of its tools")
 	command.YesFlag(c, &yes, "do not ask")
 	return c
 }

@@ -75,10 +75,10 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list the MCP servers of the config", Args: command.Exactly(0, "no arguments"),
-		Long: `Lists the servers that [[mcp]] names, with what is known of them; none is
-started. "new" was never asked for its tools, "changed" says something else than
-what you agreed to, "failed" could not be asked: fika mcp check asks.`,
+		Use: "list", Short: "list the MCP servers in the config", Args: command.Exactly(0, "no arguments"),
+		Long: `Lists the servers that [[mcp]] names, with what is known about them, and starts
+none. "new" was never asked for its tools, "changed" now reports something other
+than what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 		Example: "  fika mcp list\n  fika mcp list --json | jq -r '.tools[]'",
 		RunE: func(*cobra.Command, []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
@@ -96,7 +96,7 @@ what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 			})
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }

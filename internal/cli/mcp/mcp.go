@@ -14,7 +14,7 @@ import (
 // New makes fika mcp.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("mcp", "list, check, call, install and import MCP servers",
-		"An MCP server is a program or an address that has tools for agents; [[mcp]] in\nconfig.toml names it. A program runs in the sandbox of the agent's commands.\nAgents call its tools SERVER__TOOL, when tool_permissions has mcp:SERVER.",
+		"An MCP server is a program or an address that provides tools for agents; [[mcp]]\nin config.toml names it. A program runs in the sandbox of the agent's commands.\nAgents call its tools SERVER__TOOL, if tool_permissions contains mcp:SERVER.",
 		"  fika mcp install files npx -y @modelcontextprotocol/server-filesystem .\n  fika mcp check\n  fika mcp call files__list_directory '{\"path\":\".\"}'",
 		newList(e), newShow(e), newCheck(e), newCall(e), newInstall(e), newImport(e), newRemove(e))
 }

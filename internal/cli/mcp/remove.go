@@ -10,7 +10,7 @@ import (
 
 func newRemove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "take a server out of config.toml", Long: "Takes the [[mcp]] entry of a server out of config.toml, and forgets its tools.",
+		Use: "remove NAME", Short: "remove a server from config.toml", Long: "Removes the [[mcp]] entry of a server from config.toml, and forgets its tools.",
 		Example: "  fika mcp remove files", Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {

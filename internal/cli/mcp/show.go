@@ -29,7 +29,7 @@ type toolJSON struct {
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show NAME", Short: "show a server and its tools, as agents are told of them", Example: "  fika mcp show files\n  fika mcp show files --json | jq .described",
+		Use: "show NAME", Short: "show a server and its tools, as agents see them", Example: "  fika mcp show files\n  fika mcp show files --json | jq .described",
 		Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
@@ -48,7 +48,7 @@ func newShow(e *command.Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

@@ -53,8 +53,8 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list the models of config.toml and models.toml", Args: command.Exactly(0, "no arguments"),
-		Long:    "Lists the models that are defined; * marks the one the current context uses.\nEither name works with -m and in local.toml.\nPRICE is in US dollars per million tokens read and written, with the day on\nwhich the provider's page said so, or \"config\" for prices of your own; ? is a\nmodel whose price is not known: set prices in its [[models]] entry.",
+		Use: "list", Short: "list the models in config.toml and models.toml", Args: command.Exactly(0, "no arguments"),
+		Long:    "Lists the models that are defined; * marks the one that the current context\nuses. -m and local.toml accept either name. PRICE is in US dollars per million\ntokens read and written, with the day on which the provider's page gave it, or\n\"config\" for your own prices; ? marks a model whose price is not known: set\nprices in its [[models]] entry.",
 		Example: "  fika model list\n  fika run -m opus \"…\"",
 		RunE: func(*cobra.Command, []string) error {
 			list, err := e.App().Models()
@@ -72,8 +72,8 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "PRICE", "ADDRESS"}, command.TableRows(list, modelRow))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 

@@ -15,7 +15,7 @@ import (
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show MODEL", Short: "show where a model is reached, its key and its price", Example: "  fika model show sonnet\n  fika model show sonnet --json",
+		Use: "show MODEL", Short: "show a model's address, key and price", Example: "  fika model show sonnet\n  fika model show sonnet --json",
 		Args: command.Exactly(1, "the id or nickname of a model"), ValidArgsFunction: complete.FirstOnly(complete.ModelNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := e.App().Models()
@@ -45,6 +45,6 @@ func newShow(e *command.Env) *cobra.Command {
 			return e.Facts(facts...)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }

@@ -43,19 +43,19 @@ const (
 func New(e *command.Env) *cobra.Command {
 	o := &monitorOptions{Env: e}
 	c := &cobra.Command{
-		Use: "monitor [SUBJECT]", Short: "follow what goes over the bus",
+		Use: "monitor [SUBJECT]", Short: "follow the messages on the bus",
 		Long: `Shows every message on the bus of this home, as a subscriber to PREFIX.> sees
-it, or to the subject given ("agent.*.status"; the prefix may be left out).
---type keeps one kind: request, bell, response, status, heartbeat, control,
-chat, dead. While no hub runs it says so and waits.
+it, or those on the given subject ("agent.*.status"; the prefix may be left
+out). --type keeps one kind: request, bell, response, status, heartbeat,
+control, chat, dead. While no hub runs, the command says so and waits.
 
---log FILE writes all that into a file instead of showing it, as --json would: one
-JSON object a line. It goes on with a file that is there. Before it becomes larger
-than --log-size MiB it is renamed to FILE.1, and that to FILE.2; --log-keep says
-how many of these are kept. When another program moves the file away, a new one is
-begun. From when to when it has listened stands in it too, as
-lines with "note" in place of a subject. Traffic holds what agents and people say:
-the file is readable for you alone.`,
+--log FILE writes the messages to a file instead of showing them, in the form of
+--json: one JSON object per line. It appends to an existing file. Before the
+file becomes larger than --log-size MiB it is renamed to FILE.1, and that to
+FILE.2; --log-keep says how many of these are kept. When another program moves
+the file away, a new one is begun. The file also records from when to when the
+command has listened, as lines with "note" in place of a subject. Messages hold
+what agents and people say: only you can read the file.`,
 		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body\n  fika monitor --log traffic.jsonl",
 		Args:    command.AtMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,10 +73,10 @@ the file is readable for you alone.`,
 	f.StringVar(&o.agent, "agent", "", "only what concerns this agent")
 	f.StringVar(&o.chat, "chat", "", "only the entries of this chat")
 	f.StringVar(&o.kind, "type", "", "only this kind of message")
-	f.BoolVar(&o.json, "json", false, "JSON Lines: at, subject, body (or text)")
-	f.StringVar(&o.log, "log", "", "write it into this file, which is rotated, as JSON Lines")
+	f.BoolVar(&o.json, "json", false, "print JSON Lines: at, subject, body (or text)")
+	f.StringVar(&o.log, "log", "", "write the messages to this file, which is rotated, as JSON Lines")
 	f.Int64Var(&o.logSize, "log-size", defaultLogSize, "how large the file may become, in MiB")
-	f.IntVar(&o.logKeep, "log-keep", defaultLogKeep, "how many older files are kept")
+	f.IntVar(&o.logKeep, "log-keep", defaultLogKeep, "how many older files to keep")
 	_ = c.RegisterFlagCompletionFunc("log", complete.FileNames)
 	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	_ = c.RegisterFlagCompletionFunc("chat", complete.ChatNames(e))

@@ -18,8 +18,8 @@ func newCheck(e *command.Env) *cobra.Command {
 	var call, args string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "check FILE", Short: "look whether a file is a plugin",
-		Long:    "Asks a plugin for its schema and says what is wrong with it. FILE is a path, or\nthe name of an installed plugin. With --args one of its tools is called as well.",
+		Use: "check FILE", Short: "check whether a file is a plugin",
+		Long:    "Asks a plugin for its schema and reports what is wrong with it. FILE is a path,\nor the name of an installed plugin. With --args, the command also calls one of\nits tools.",
 		Example: "  fika plugin check ./weather\n  fika plugin check ./weather --args '{\"city\":\"Oslo\"}'",
 		Args:    command.Exactly(1, "a file, or the name of a plugin"), ValidArgsFunction: complete.FirstOnly(names{e}.installedOrFiles),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -37,10 +37,10 @@ func newCheck(e *command.Env) *cobra.Command {
 			return showCheck(e, r)
 		},
 	}
-	c.Flags().StringVar(&call, "tool", "", "tool to call, when it has several")
+	c.Flags().StringVar(&call, "tool", "", "tool to call, if the plugin has several")
 	_ = c.RegisterFlagCompletionFunc("tool", names{e}.tools)
 	c.Flags().StringVar(&args, "args", "", "arguments of a trial call, a JSON object")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

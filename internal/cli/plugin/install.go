@@ -19,9 +19,10 @@ func newInstall(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "install NAME", Short: "install a plugin",
-		Long: `Installs a plugin that fika brings along, or a file or folder of your own after
-checking it. A plugin gets none of your environment but the usual names; when it asks for
-more you are asked, and what you allow is written to config.toml. It brings:
+		Long: `Installs a plugin that comes with fika, or a file or folder of your own after
+checking it. A plugin gets only the usual variables of your environment; if it
+asks for more, fika asks you and writes what you allow to config.toml. With fika
+come:
 ` + strings.Join(plugin.ShippedNames(), ", ") + ".",
 		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
 		Args:              command.Exactly(1, "the name of a plugin, or a file or folder"),
@@ -42,7 +43,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 			return grantTools(e, r, yes || shipped)
 		},
 	}
-	command.YesFlag(c, &yes, "give it what it asks for: environment variables, the use of fika")
+	command.YesFlag(c, &yes, "grant what it asks for: environment variables, the use of fika")
 	return c
 }
 

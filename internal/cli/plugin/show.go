@@ -16,8 +16,8 @@ import (
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show NAME", Short: "show what a plugin gives, and whether it is in use",
-		Long:    "Shows what is known of an installed plugin, without running it (fika plugin check\ndoes).",
+		Use: "show NAME", Short: "show what a plugin provides, and whether it is in use",
+		Long:    "Shows what is known about an installed plugin, without running it (fika plugin\ncheck runs it).",
 		Example: "  fika plugin show coffee-table\n  fika plugin show coffee-table --json", Args: command.Exactly(1, "a plugin"), ValidArgsFunction: complete.FirstOnly(names{e}.installed),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := pluginadmin.List(cmd.Context(), e.App())
@@ -41,6 +41,6 @@ func newShow(e *command.Env) *cobra.Command {
 				term.Fact{Label: "environment", Value: strings.Join(j.Env, ", ")}, term.Fact{Label: "guard", Value: failing})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }

@@ -15,9 +15,9 @@ import (
 
 // New makes fika project.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("project", "list your projects, and look after their data", `A project is a folder with a .fika in it: fika init makes one. Its conversations and
-agents' contexts are kept outside of it, in a home of its own below ~/.fika/projects;
-all working trees of a git repository share one.`,
+	return command.Group("project", "list your projects and manage their data", `A project is a folder with a .fika in it: fika init makes one. Its conversations
+and the contexts of its agents are kept outside the folder, in a home of its own
+below ~/.fika/projects; all working trees of a git repository share one home.`,
 		"  fika project list\n  fika project show\n  fika project move shop-0123456789   # after its folder was moved",
 		newList(e), newShow(e), newMove(e), newForget(e))
 }
@@ -84,15 +84,15 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show [PROJECT]", Short: "show where a project and its data are, and if it is trusted",
+		Use: "show [PROJECT]", Short: "show where a project and its data are, and whether it is trusted",
 		Example: "  fika project show\n  cd \"$(fika project show --json | jq -r .home)\"",
 		Args:    command.AtMostOne("the id, name or folder of a project"), ValidArgsFunction: complete.FirstOnly(completeProjects(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -114,14 +114,14 @@ func newShow(e *command.Env) *cobra.Command {
 				term.Fact{Label: "state", Value: state(k)}, term.Fact{Label: "trusted", Value: trusted})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 
 func newMove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "move PROJECT", Short: "give a project whose folder was moved its data back",
-		Long: `Say it in the folder where the project is now, with the id it had before (fika
+		Use: "move PROJECT", Short: "give a project its data back after its folder was moved",
+		Long: `Run this in the folder where the project is now, with the id it had before (fika
 project list shows it as gone) or the folder it was in.`,
 		Example: "  mv ~/src/shop ~/work/shop && cd ~/work/shop\n  fika project move shop-0123456789",
 		Args:    command.Exactly(1, "the id, name or former folder of a project"), ValidArgsFunction: complete.FirstOnly(completeProjects(e)),
@@ -144,7 +144,7 @@ func newForget(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "forget PROJECT", Aliases: []string{"rm"}, Short: "remove the data of a project for good",
-		Long:    "Removes the home of a project: its conversations, its agents' contexts and your word\nthat you trust it. The project's own folder is left alone.",
+		Long:    "Removes the home of a project: its conversations, the contexts of its agents and\nthe record that you trust it. The project's own folder is left alone.",
 		Example: "  fika project forget shop-0123456789",
 		Args:    command.Exactly(1, "the id, name or folder of a project"), ValidArgsFunction: complete.FirstOnly(completeProjects(e)),
 		RunE: func(_ *cobra.Command, args []string) error {

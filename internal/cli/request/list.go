@@ -51,10 +51,10 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only those that this agent was asked for or works")
+	c.Flags().StringVar(&agent, "agent", "", "only those addressed to this agent or worked on by it")
 	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(requestStates[:]))
-	command.LimitFlag(c, &limit, 50, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 50, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), complete.NoFiles))
 	return c

@@ -9,8 +9,8 @@ import (
 
 // New makes fika request.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("request", "look at requests: list, show, wait, cancel, retry",
-		"A request is a piece of work one agent has taken or will take. Its id may be\nshortened to any unique beginning of at least 6 characters.", "  fika request list\n  fika request wait 01a1fd6e",
+	return command.Group("request", "list, show, wait for, cancel and retry requests",
+		"A request is a piece of work that one agent has taken or will take. Its id may\nbe shortened to any unique beginning of at least 6 characters.", "  fika request list\n  fika request wait 01a1fd6e",
 		newList(e), newShow(e), newWait(e), newCancel(e), newRetry(e))
 }
 

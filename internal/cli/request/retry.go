@@ -25,7 +25,7 @@ func requestsFor(ctx context.Context, e *command.Env, ids []string) (*client.Cli
 
 func newRetry(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead)),
+		Use: "retry REQUEST", Short: "make a new request from one that did not end well", Example: "  fika request retry 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := requestsFor(cmd.Context(), e, args)
 			if err != nil {

@@ -36,7 +36,7 @@ func newShow(e *command.Env) *cobra.Command {
 			return e.CheckWritten("")
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

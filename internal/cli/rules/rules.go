@@ -9,6 +9,6 @@ import (
 // New makes fika rules.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("rules", "see what the rules say about a tool call",
-		"Rules ([[rules]] of config.toml, of an agent, of its local.toml) allow tool calls,\nask you about them or deny them. They spare questions and stop what is plainly\nunwanted; what keeps a command in is the sandbox.",
+		"Rules ([[rules]] in config.toml, of an agent, of its local.toml) allow tool\ncalls, ask you about them or deny them. They save you questions and stop what is\nplainly unwanted; it is the sandbox that confines commands.",
 		"  fika rules test coder 'git push origin main'", newTest(e))
 }

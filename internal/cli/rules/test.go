@@ -25,8 +25,8 @@ func newTest(e *command.Env) *cobra.Command {
 	var asJSON, tainted bool
 	var tool string
 	c := &cobra.Command{
-		Use: "test AGENT CALL", Short: "say what becomes of a call, and which rule says so",
-		Long:    "CALL is a command of bash, or, with --tool, the arguments of that tool as JSON.\nNothing is run.",
+		Use: "test AGENT CALL", Short: "show what happens to a call, and which rule decides it",
+		Long:    "CALL is a bash command or, with --tool, the arguments of that tool as JSON.\nNothing is run.",
 		Example: "  fika rules test coder 'git push origin main'\n  fika rules test coder --tainted --tool fetch '{\"url\": \"https://example.org\"}'\n  fika rules test coder --tool fetch '{\"url\": \"https://example.org\"}'",
 		Args:    command.Exactly(2, "an agent and a command"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -68,8 +68,8 @@ func newTest(e *command.Env) *cobra.Command {
 			return e.Println(line)
 		},
 	}
-	c.Flags().BoolVar(&tainted, "tainted", false, "in a turn that has read text from outside")
-	c.Flags().StringVar(&tool, "tool", "bash", "the tool that is called")
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&tainted, "tainted", false, "assume a turn that has read text from outside")
+	c.Flags().StringVar(&tool, "tool", "bash", "the tool of the call")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -45,11 +45,11 @@ func New(e *command.Env) *cobra.Command {
 		Use:   "run [PROMPT...]",
 		Short: "answer one prompt in a context",
 		Long: `Answers one prompt in a context: the current one, or the one named with -c.
-Arguments are joined by a space; piped input is the prompt, or follows it after
-a blank line; on a terminal without either, type the prompt and end it with a
-line that holds a single dot, or with ctrl-D.
+Arguments are joined by spaces; piped input is the prompt, or follows it after a
+blank line. On a terminal, with neither, type the prompt and end it with a line
+that holds a single dot, or with ctrl-D.
 
---file and --image send files along; @name and @path in a prompt are text.
+--file and --image attach files; @name and @path in a prompt are plain text.
 
 The answer goes to stdout, everything else to stderr.
 
@@ -71,14 +71,14 @@ func (o *Options) AddFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&o.context, "context", "c", "", "context for this prompt only")
 	f.StringVarP(&o.model, "model", "m", "", "model for this prompt only (id or nickname)")
-	f.StringVarP(&o.username, "username", "u", "", "what you are called in this context, kept in its local.toml")
-	f.StringVarP(&o.tempUsername, "temp-username", "U", "", "what you are called, for this prompt only")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "say on stderr what happens")
-	f.BoolVar(&o.json, "json", false, "one JSON object at the end (as --output-format json)")
+	f.StringVarP(&o.username, "username", "u", "", "your username in this context, kept in its local.toml")
+	f.StringVarP(&o.tempUsername, "temp-username", "U", "", "your username for this prompt only")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "report on stderr what happens")
+	f.BoolVar(&o.json, "json", false, "print one JSON object at the end (as --output-format json)")
 	f.StringVar(&o.format, "output-format", "text", "text, json or stream-json")
-	f.BoolVar(&o.cont, "continue", false, "go on with the interrupted prompt of the context")
+	f.BoolVar(&o.cont, "continue", false, "continue the interrupted prompt of the context")
 	f.DurationVar(&o.wait, "wait", 0, "wait this long for a context that is in use")
-	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave the reflection out, text and tool")
+	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave out the reflection, both text and tool")
 	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
 	command.RawFlag(c, &o.raw)
 	o.files.Flags(c)

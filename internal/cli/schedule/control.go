@@ -29,8 +29,8 @@ func controlWith(e *command.Env, open func(context.Context) (*client.Client, err
 
 func newDelete(e *command.Env) *cobra.Command {
 	return control(e, &cobra.Command{
-		Use: "delete NAME", Short: "take a schedule away", Example: "  fika schedule delete report",
-		Long: "Takes a schedule out of config.toml. What it began goes on.",
+		Use: "delete NAME", Short: "delete a schedule", Example: "  fika schedule delete report",
+		Long: "Removes a schedule from config.toml. Work that it started continues.",
 	}, func(ctx context.Context, s *client.Schedules, name string) error {
 		if err := s.Remove(ctx, name); err != nil {
 			return err
@@ -42,8 +42,8 @@ func newDelete(e *command.Env) *cobra.Command {
 
 func newPause(e *command.Env) *cobra.Command {
 	return control(e, &cobra.Command{
-		Use: "pause NAME", Short: "let nothing of a schedule begin", Example: "  fika schedule pause report",
-		Long: "Lets nothing of a schedule begin until fika schedule resume. What it began goes on;\nwhat is missed meanwhile is not caught up on.",
+		Use: "pause NAME", Short: "pause a schedule", Example: "  fika schedule pause report",
+		Long: "Keeps a schedule from starting anything until fika schedule resume. Work that it\nstarted continues; times missed meanwhile are not caught up on.",
 	}, func(ctx context.Context, s *client.Schedules, name string) error {
 		one, err := s.Pause(ctx, name)
 		if err != nil {
@@ -56,8 +56,8 @@ func newPause(e *command.Env) *cobra.Command {
 
 func newResume(e *command.Env) *cobra.Command {
 	return control(e, &cobra.Command{
-		Use: "resume NAME", Short: "end the pause of a schedule", Example: "  fika schedule resume report",
-		Long: "Ends the pause of a schedule: it goes on with its next time.",
+		Use: "resume NAME", Short: "resume a paused schedule", Example: "  fika schedule resume report",
+		Long: "Ends the pause of a schedule, which continues with its next time.",
 	}, func(ctx context.Context, s *client.Schedules, name string) error {
 		one, err := s.Resume(ctx, name)
 		if err != nil {
@@ -71,8 +71,8 @@ func newResume(e *command.Env) *cobra.Command {
 
 func newRun(e *command.Env) *cobra.Command {
 	return controlWith(e, e.ClientWithHub, &cobra.Command{
-		Use: "run NAME", Short: "begin now what a schedule begins", Example: "  fika schedule run report",
-		Long: "Begins now what a schedule begins, also while what it began last goes on, and\nprints the id of the request. Its next time stays as it is.",
+		Use: "run NAME", Short: "start the work of a schedule now", Example: "  fika schedule run report",
+		Long: "Starts the work of a schedule now, even while the work it started last is still\nunder way, and prints the id of the request. The next time stays as it is.",
 	}, func(ctx context.Context, s *client.Schedules, name string) error {
 		done, err := s.BeginNow(ctx, name)
 		if err != nil {

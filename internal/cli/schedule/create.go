@@ -23,15 +23,15 @@ type createOptions struct {
 func newCreate(e *command.Env) *cobra.Command {
 	o := &createOptions{Env: e}
 	c := &cobra.Command{
-		Use: "create NAME [PROMPT]", Short: "make a schedule",
-		Long: `Writes a schedule into config.toml. It gives PROMPT to an agent as a task, says it
-in a chat, in your name, or begins a run of a workflow with it as the input prompt.
-With --summarise the agent sums up what it has before it, as fika agent summarise
-does; fika schedule show NAME says how to read it.
+		Use: "create NAME [PROMPT]", Short: "create a schedule",
+		Long: `Writes a schedule into config.toml. It gives PROMPT to an agent as a task, sends
+it to a chat in your name, or starts a run of a workflow with PROMPT as the
+input named prompt. With --summarise the agent summarises its conversation, as
+fika agent summarise does; fika schedule show NAME says how to read the summary.
 
---cron takes five fields: minute, hour, day of the month, month and day of the week,
-with numbers or names, * , - and /, or @hourly, @daily, @weekly, @monthly, @yearly.
-Times are those of this machine, or of --zone.`,
+--cron takes five fields: minute, hour, day of the month, month and day of the
+week, with numbers or names, * , - and /, or @hourly, @daily, @weekly, @monthly,
+@yearly. Times are in the time zone of this machine, or in that of --zone.`,
 		Example: "  fika schedule create report --cron \"30 8 * * mon-fri\" --agent coder \"What changed since yesterday?\"\n" +
 			"  fika schedule create standup --cron \"0 9 * * *\" --zone Europe/Stockholm --chat standup \"@coder what is next?\"\n" +
 			"  fika schedule create week --cron @weekly --workflow review --input work=\"what changed this week\"\n" +
@@ -54,12 +54,12 @@ Times are those of this machine, or of --zone.`,
 	}
 	f, s := c.Flags(), &o.schedule
 	f.StringVar(&s.Cron, "cron", "", "when, as in \"30 8 * * mon-fri\"")
-	f.StringVar(&s.Zone, "zone", "", "by whose clock, as in Europe/Stockholm")
-	f.StringVar(&s.Agent, "agent", "", "the agent that gets the prompt")
-	f.BoolVar(&s.Summarise, "summarise", false, "the agent sums up what it has before it; no PROMPT")
-	f.StringVar(&s.Workflow, "workflow", "", "the workflow of which a run begins")
-	f.StringVar(&s.Chat, "chat", "", "the chat in which the prompt is said")
-	f.StringArrayVarP(&o.inputs, "input", "i", nil, "an input of the workflow as NAME=VALUE; may be given several times")
+	f.StringVar(&s.Zone, "zone", "", "time zone, as in Europe/Stockholm")
+	f.StringVar(&s.Agent, "agent", "", "agent that gets the prompt")
+	f.BoolVar(&s.Summarise, "summarise", false, "have the agent summarise its conversation; takes no PROMPT")
+	f.StringVar(&s.Workflow, "workflow", "", "workflow to run")
+	f.StringVar(&s.Chat, "chat", "", "chat to which the prompt is sent")
+	f.StringArrayVarP(&o.inputs, "input", "i", nil, "input of the workflow as NAME=VALUE (repeat for several)")
 	command.JSONFlag(c, &o.asJSON)
 	c.MarkFlagsMutuallyExclusive("agent", "workflow", "chat")
 	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, complete.NoFiles))

@@ -13,8 +13,8 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list the schedules, with the next time and the last", Args: command.Exactly(0, "no arguments"),
-		Long: "Lists the schedules of this home by name. NEXT is by the clock of the schedule's\nzone; LAST is when something began last and what became of it.", Example: "  fika schedule list\n  fika schedule list --json",
+		Use: "list", Short: "list the schedules with their next and last times", Args: command.Exactly(0, "no arguments"),
+		Long: "Lists the schedules of this home by name. NEXT is in the time zone of the\nschedule; LAST is when it last started something, and the outcome.", Example: "  fika schedule list\n  fika schedule list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {
@@ -36,8 +36,8 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"SCHEDULE", "WHEN", "BEGINS", "NEXT", "LAST"}, command.TableRows(list, row))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 
@@ -53,7 +53,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show NAME", Short: "show one schedule", Args: command.Exactly(1, "the name of a schedule"),
-		Long: "Shows a schedule, its next three times, and what became of the last one.", Example: "  fika schedule show report\n  fika schedule show report --json", ValidArgsFunction: offerNames(e),
+		Long: "Shows a schedule, its next three times, and the outcome of the last one.", Example: "  fika schedule show report\n  fika schedule show report --json", ValidArgsFunction: offerNames(e),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

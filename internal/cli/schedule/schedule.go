@@ -14,10 +14,11 @@ import (
 
 // New makes fika schedule.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("schedule", "let work begin by itself, by the clock",
-		`A schedule ([[schedules]] of config.toml) gives a prompt to an agent, says it in a
-chat, or begins a run of a workflow, at the times that a cron expression names. The
-hub begins what is due, once, and catches up once on what was missed while none ran.`,
+	return command.Group("schedule", "start work automatically, by the clock",
+		`A schedule ([[schedules]] in config.toml) gives a prompt to an agent, sends it
+to a chat, or starts a run of a workflow, at the times that a cron expression
+names. The hub starts what is due, once, and catches up once on what was missed
+while no hub ran.`,
 		"  fika schedule create report --cron \"30 8 * * mon-fri\" --agent coder \"What changed since yesterday?\"\n  fika schedule list",
 		newList(e), newShow(e), newCreate(e), newDelete(e), newRun(e), newPause(e), newResume(e))
 }

@@ -33,20 +33,20 @@ func NewInit(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "init", Short: "make this folder a project, with a team of agents",
 		Long: `Makes a .fika folder at the root of the repository (or here, outside of one):
-settings and agents as files to be committed and shared. What agents say and do
-is kept outside of the repository, in a home of the project's own; fika project
-lists those. Nothing that is there is overwritten.
+settings and agents as files to commit and share. What agents say and do is kept
+outside the repository, in a home that belongs to the project; fika project
+lists these homes. No existing file is overwritten.
 
 Without arguments, on a terminal, it asks for the team, the model and whether
-agents read AGENTS.md. A model that is not chosen is each person's own.`,
+agents read AGENTS.md. If you choose no model, each person uses their own.`,
 		Example: "  fika init\n  fika init --team review\n  fika init -y   # the review team, and no questions",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE:    func(*cobra.Command, []string) error { return runInit(e, o) },
 	}
-	c.Flags().StringVar(&o.team, "team", "", "agents to begin with: review, research, discussion or none")
-	c.Flags().StringVarP(&o.model, "model", "m", "", "model of everybody who works on the project (id or nickname)")
-	c.Flags().BoolVar(&o.noAgentsMD, "no-agents-md", false, "agents do not read AGENTS.md")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask nothing")
+	c.Flags().StringVar(&o.team, "team", "", "agents to start with: review, research, discussion or none")
+	c.Flags().StringVarP(&o.model, "model", "m", "", "model for everybody who works on the project (id or nickname)")
+	c.Flags().BoolVar(&o.noAgentsMD, "no-agents-md", false, "do not let agents read AGENTS.md")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask no questions")
 	_ = c.RegisterFlagCompletionFunc("team", func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		for _, t := range template.ShippedTeams() {
 			out = append(out, cobra.CompletionWithDesc(t.Name, t.Description))

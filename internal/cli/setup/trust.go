@@ -18,13 +18,13 @@ import (
 func NewTrust(e *command.Env) *cobra.Command {
 	var yes, diff, revoke bool
 	c := &cobra.Command{
-		Use: "trust", Short: "put what a project's files say in force",
+		Use: "trust", Short: "put a project's files in force",
 		Long: `Shows what has changed in the project's .fika, and in the AGENTS.md files of the
-repository, since you trusted it, and asks. Until you say yes nothing of it is
+repository, since you trusted it, and asks. Until you say yes, none of it is
 read into a prompt or run; afterwards a copy of what you were shown is in force,
-and stays so when the files change, by your own hand or by git pull.
+and stays in force when the files change, by your own hand or by git pull.
 
-In a folder that is no project it lets the AGENTS.md there into prompts.`,
+In a folder that is not a project, it allows the AGENTS.md there into prompts.`,
 		Example: "  fika trust\n  fika trust --diff   # only look\n  fika trust --revoke",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -60,7 +60,7 @@ In a folder that is no project it lets the AGENTS.md there into prompts.`,
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	c.Flags().BoolVar(&diff, "diff", false, "show what has changed, and do nothing")
-	c.Flags().BoolVar(&revoke, "revoke", false, "use nothing of the project any more")
+	c.Flags().BoolVar(&revoke, "revoke", false, "stop using anything of the project")
 	return c
 }
 

@@ -77,16 +77,18 @@ func New(e *command.Env) *cobra.Command {
 	var asJSON, busOnly, all bool
 	c := &cobra.Command{
 		Use: "status", Short: "show the hub, the bus, the store and the agents",
-		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
-0 when the hub is up, 3 when it is not, 1 when it runs and does not answer.
+		Long: `Shows the state of everything; it starts nothing and works without a hub. The
+exit status is 0 if the hub is up, 3 if it is not, 1 if it runs but does not
+answer.
 
---show-bus prints the bus URL with a credential, for programs that are not
-fika: that of a member, who may read everything, send requests and ring; or, for
-somebody else's server, what [nats] says, files it needs named on stderr. With
---json each part is a field.
+--show-bus prints the bus URL with a credential, for programs that are not fika.
+With the hub's server it is the credential of a member, who may read everything,
+send requests and ring; with a server of somebody else's, it is what [nats]
+says, and stderr names the files that are needed. With --json each part is a
+field.
 
---all shows which of your homes, those of projects and your own, have a hub that
-runs, and what it works on; its status is 0.`,
+--all shows which of your homes, those of projects and your own, have a running
+hub, and what it works on; the exit status is then 0.`,
 		Example: "  fika status\n  fika status --all\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -120,9 +122,9 @@ runs, and what it works on; its status is 0.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	c.Flags().BoolVar(&all, "all", false, "the hubs of all your homes, one a line")
-	c.Flags().BoolVar(&busOnly, "show-bus", false, "print the URL and credential for a foreign client, nothing else")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&all, "all", false, "show the hubs of all your homes, one per line")
+	c.Flags().BoolVar(&busOnly, "show-bus", false, "print only the URL and credential for a foreign client")
 	return c
 }
 

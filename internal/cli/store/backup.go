@@ -12,12 +12,13 @@ import (
 func NewBackup(e *command.Env) *cobra.Command {
 	var list bool
 	c := &cobra.Command{
-		Use: "backup [FILE]", Short: "save the database and what you have edited into one file", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
-		Long: `Writes one file: the whole database as of one moment, and settings, prompts,
-notes and plugins of this home. Agents may be at work meanwhile. Keys and
-passwords are left out, and so is what is made again from the database. The file
-holds conversations in plain text. Without FILE it goes to backups/ in the home,
-where the hub also puts one a day ([store] backups says how many it keeps).`,
+		Use: "backup [FILE]", Short: "save the database, settings, prompts, notes and plugins to a file", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
+		Long: `Writes one file with the whole database as of one moment, and the settings,
+prompts, notes and plugins of this home. Agents may be at work meanwhile. Keys
+and passwords are left out, and so is what can be rebuilt from the database. The
+file holds conversations in plain text. Without FILE it goes to backups/ in the
+home, where the hub also puts one a day ([store] backups sets how many it
+keeps).`,
 		Example: "  fika backup\n  fika backup /mnt/usb/fika.zip\n  fika backup --list",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {

@@ -10,8 +10,8 @@ import (
 
 func newCheck(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "read the whole database and say what is damaged", Args: command.Exactly(0, "no arguments"),
-		Long:    "Reads every page and row. Exit status 1 when something is damaged.",
+		Use: "check", Short: "read the whole database and report what is damaged", Args: command.Exactly(0, "no arguments"),
+		Long:    "Reads every page and row. The exit status is 1 if something is damaged.",
 		Example: "  fika store check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := backup.CheckStore(cmd.Context(), e.App())

@@ -12,12 +12,12 @@ import (
 func NewRestore(e *command.Env) *cobra.Command {
 	var empty bool
 	c := &cobra.Command{
-		Use: "restore [FILE]", Short: "bring back a backup", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
-		Long: `Puts the database and the files of a backup in the place of those that are
-there, which are set aside under another name, never deleted. The hub must be
-down. What was said since the backup is in what is set aside. With --empty it
-begins a new database instead, for a home whose database is lost: contexts then
-bring back what their folders tell of, chats and tasks are gone.`,
+		Use: "restore [FILE]", Short: "restore a backup", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
+		Long: `Replaces the current database and files with those of a backup. The current ones
+are set aside under another name, never deleted; they hold what was said since
+the backup. The hub must be down. --empty begins a new database instead, for a
+home whose database is lost: contexts then restore what their folders hold;
+chats and tasks are gone.`,
 		Example: "  fika down && fika restore ~/.fika/backups/fika-20260501-120000.zip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if empty == (len(args) == 1) {
@@ -42,6 +42,6 @@ bring back what their folders tell of, chats and tasks are gone.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&empty, "empty", false, "begin a new database")
+	c.Flags().BoolVar(&empty, "empty", false, "begin a new, empty database")
 	return c
 }

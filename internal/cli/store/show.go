@@ -42,7 +42,7 @@ func ToJSON(m client.StoreMeta, bytes int64) JSON {
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show", Short: "show which database this home has, and how it is", Args: command.Exactly(0, "no arguments"),
+		Use: "show", Short: "show which database this home has, and its state", Args: command.Exactly(0, "no arguments"),
 		Example: "  fika store show --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := backup.StoreMeta(cmd.Context(), e.App())
@@ -61,6 +61,6 @@ func newShow(e *command.Env) *cobra.Command {
 			return e.Printf("%s\n", m.Sync)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -8,7 +8,7 @@ import (
 
 // New makes fika store.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("store", "look at the database, or move it", `All conversations, requests and outcomes are in one database: the file fika.db in
+	return command.Group("store", "show, check or move the database", `All conversations, requests and outcomes are in one database: the file fika.db in
 the home, or a schema on a PostgreSQL server ([store] url).`,
 		"  fika store show\n  fika store move postgres://fika@localhost/fika\n  fika store check",
 		newShow(e), newMove(e), newCheck(e))

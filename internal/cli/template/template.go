@@ -12,9 +12,10 @@ import (
 
 // New makes fika template.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("template", "look at the agents to start from", `Templates are agents that you can make your own with fika agent create. Fika brings
-some along; a file NAME.md in templates/ of ~/.fika is one of yours, and stands in
-for one of the same name. fika init makes teams of them.`,
+	return command.Group("template", "list and show the agents to start from", `Templates are agents from which fika agent create makes your own. Some come with
+fika; a file NAME.md in templates/ of ~/.fika is a template of yours, and
+replaces one of the same name that comes with fika. fika init makes teams of
+them.`,
 		"  fika template list\n  fika template show reviewer\n  fika agent create critic --template reviewer",
 		newList(e), newShow(e))
 }
@@ -62,8 +63,8 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
-	command.LimitFlag(c, &limit, 0, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	command.LimitFlag(c, &limit, 0, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
 }
 
@@ -88,6 +89,6 @@ func newShow(e *command.Env) *cobra.Command {
 			return e.PrintText(t.Text)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -41,11 +41,11 @@ func NewProfile(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "profile", Short: "show what agents spend their time on",
-		Long: `Shows by agent how long its requests waited (for the agent, a pause, another's
-answer), and what model calls, tool calls and fika's own work between them
-(COMMIT) took: the median and the 95th percentile, of all that has ended. IN, OUT
-and COST are the sums of the ledger for these requests. fika trace shows one of
-them.`,
+		Long: `Shows for each agent how long its requests waited (for the agent, a pause,
+another agent's answer), and how long model calls, tool calls and fika's own
+work between them (COMMIT) took: the median and the 95th percentile of
+everything that has ended. IN, OUT and COST are the sums of the ledger for these
+requests. fika trace shows a single one.`,
 		Example: "  fika profile\n  fika profile --since 7d --agent coder\n  fika profile --json | jq '{agent, p95: .model.p95_ms}'",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,9 +76,9 @@ them.`,
 			return e.Table([]string{"AGENT", "REQUESTS", "WAIT", "MODEL", "TOOL", "COMMIT", "IN", "OUT", "COST"}, command.TableRows(list, profileRow))
 		},
 	}
-	c.Flags().StringVar(&since, "since", "24h", "only requests that were given or ended in the last 24h, 7d …")
+	c.Flags().StringVar(&since, "since", "24h", "only requests submitted or ended in the last 24h, 7d …")
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, with sums and compactions")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, with sums and compactions")
 	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	return c
 }

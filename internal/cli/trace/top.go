@@ -39,10 +39,10 @@ func NewTop(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "top", Short: "watch what agents do, what takes their time and what they spend",
 		Long: `Shows the agents, and keeps the table up to date until Ctrl-C: what is under way
-and waits (RUN, Q), the median and the 95th percentile of how long requests waited,
-and of model calls, tool calls and fika's own work (COMMIT), tokens and money: the
-sums of the ledger for the requests that were given or ended in that time. Piped, or
-with --json, it prints once.`,
+and what waits (RUN, Q); the median and the 95th percentile of the time that
+requests waited, and of model calls, tool calls and fika's own work (COMMIT);
+tokens and money, as the sums of the ledger for the requests submitted or ended
+in that time. Piped, or with --json, it prints once.`,
 		Example: "  fika top\n  fika top --since 7d\n  fika top --json | jq '{agent, status, p95: .model.p95_ms}'",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,8 +69,8 @@ with --json, it prints once.`,
 			return e.Table(topHead(), topTable(list))
 		},
 	}
-	c.Flags().StringVar(&since, "since", "1h", "requests that were given or ended in the last 1h, 7d …")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, once")
+	c.Flags().StringVar(&since, "since", "1h", "requests submitted or ended in the last 1h, 7d …")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines, once")
 	return c
 }
 

@@ -22,11 +22,11 @@ func NewTrace(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "trace CHAIN|REQUEST|RUN", Short: "show where time and money went",
 		Args: command.Exactly(1, "the id of a chain, a request or a run"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e)),
-		Long: `Shows each request of a chain of messages, of a request with what it delegated, or
-of a run of a workflow, and what it did when: how long it waited (w), its model
-calls (m), tool calls (t) and compactions (c), and what fika took between (·). A
-conversation's name means the chain that went on there last. The sums are those of
-fika usage.`,
+		Long: `Shows each request of a chain of messages, of a request with what it delegated,
+or of a run of a workflow, and what it did when: how long it waited (w), its
+model calls (m), tool calls (t) and compactions (c), and what fika took between
+them (·). The name of a conversation means the chain that was last active there.
+The sums are those of fika usage.`,
 		Example: "  fika trace 01a1fd6e\n  fika trace design\n  fika trace 01a1fd6e --json | jq .cost_usd",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
@@ -46,7 +46,7 @@ fika usage.`,
 			return showTrace(e, t)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 

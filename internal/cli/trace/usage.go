@@ -34,14 +34,15 @@ func NewUsage(e *command.Env) *cobra.Command {
 	var since, by string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "usage", Short: "show what was spent: tokens and money",
-		Long: `Shows tokens and money over all agents and models. COST is what the
-prices of fika model list make of them; ? is a model whose price is not known,
-and a sum with + ? holds one. Budgets follow on stderr.
+		Use: "usage", Short: "show the tokens and money spent",
+		Long: `Shows tokens and money for all agents and models. COST follows from the prices
+in fika model list; ? marks a model whose price is not known, and + ? a sum that
+includes one. Budgets follow on stderr.
 
---by adds up by agent, model, chat, workflow or day of this machine's clock. What
-an agent did in a chat, and what came of a message there, belongs to the chat;
-(none) is all that belongs to no chat, or to no workflow; (team), what "a,b" and "a -> b" did.`,
+--by adds up by agent, model, chat, workflow or day of this machine's clock.
+What an agent did in a chat, and what followed from a message there, belongs to
+the chat; (none) is everything that belongs to no chat, or to no workflow;
+(team) is what "a,b" and "a -> b" did.`,
 		Example: "  fika usage --since 7d --by model\n  fika usage --since 30d --by day --json", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := sinceFlag(e, since)
@@ -74,7 +75,7 @@ an agent did in a chat, and what came of a message there, belongs to the chat;
 	}
 	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
 	c.Flags().StringVar(&by, "by", "", "add up by "+strings.Join(client.SpendingKeys(), ", ")+" (default: agent and model)")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(client.SpendingKeys(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

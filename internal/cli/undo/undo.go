@@ -26,24 +26,24 @@ type undoOptions struct {
 func New(e *command.Env) *cobra.Command {
 	o := undoOptions{Env: e}
 	c := &cobra.Command{
-		Use: "undo [REQUEST]", Short: "take back what an agent changed in files, or make it again",
-		Long: `Takes back what one request changed with edit and create: the one you name, or
-the last one that changed files in this folder. Said again, it makes the changes
-again. What was there before is kept for 30 days.
+		Use: "undo [REQUEST]", Short: "undo an agent's changes to files, or make them again",
+		Long: `Undoes what one request changed with edit and create: the request you name, or
+the last one that changed files in this folder. Run again, the command makes the
+changes again. The previous contents are kept for 30 days.
 
-A file that somebody has changed since is left as it is, and named; the status is
-1 then. What commands (bash, plugins) changed is not undone: in a git repository
-those files are named. Nothing outside of the agent's workspace is touched, and
-what tools may not write is left. The agents are not told.`,
+A file that somebody has changed since is left as it is, and named; the exit
+status is then 1. What commands (bash, plugins) changed is not undone: in a git
+repository those files are named. Files outside the agent's workspace, and files
+that tools may not write, are left alone. The agents are not told.`,
 		Example: "  fika undo\n  fika undo --diff      # only look at what was changed\n  fika undo --list\n  fika undo 01a1fd6e -y",
 		Args:    command.AtMostOne("a request"), ValidArgsFunction: complete.FirstOnly(completeUndo(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	c.Flags().BoolVar(&o.list, "list", false, "list the requests that changed files, the last one first")
-	c.Flags().BoolVar(&o.dry, "dry-run", false, "say what would become of every file, and do nothing")
+	c.Flags().BoolVar(&o.dry, "dry-run", false, "report what would become of every file, and do nothing")
 	c.Flags().BoolVar(&o.diff, "diff", false, "show what was changed, and do nothing")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	c.Flags().BoolVar(&o.json, "json", false, "as JSON")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	command.LimitFlag(c, &o.limit, 20, "list at most this many")
 	c.MarkFlagsMutuallyExclusive("list", "dry-run", "diff", "yes")
 	c.MarkFlagsMutuallyExclusive("json", "diff")

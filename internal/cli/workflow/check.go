@@ -25,10 +25,10 @@ func newCheck(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "check NAME|FILE", Short: "report every mistake in a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
-		Long: `Reports everything that is wrong with a workflow, each with its file, line and
-column: keys, agents and steps that are not there, steps that wait for each other,
-and what prompts and conditions read that nobody gives them. No model is called.
-It ends with status 2 if anything is wrong.`,
+		Long: `Reports everything that is wrong with a workflow, each problem with its file,
+line and column: keys, agents and steps that do not exist, steps that wait for
+each other, and values that prompts and conditions read but nothing provides. No
+model is called. The exit status is 2 if anything is wrong.`,
 		Example:           "  fika workflow check review\n  fika workflow check ./mine.toml",
 		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ It ends with status 2 if anything is wrong.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "the mistakes as JSON Lines")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the mistakes as JSON Lines")
 	return c
 }
 

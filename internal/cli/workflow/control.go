@@ -11,8 +11,8 @@ import (
 func newPause(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "pause RUN...", Short: "let nothing more of a run begin", Args: command.AtLeastOne("the ids of runs"),
-		Long:              "Nothing of the run begins any more, however much of it waits, and what is being\nworked at stops between two steps. It is stored: it holds until fika workflow resume.\nThe time in which a run is paused counts for none of its time limits but max_time.",
+		Use: "pause RUN...", Short: "pause runs", Args: command.AtLeastOne("the ids of runs"),
+		Long:              "Nothing more of the run begins, however much of it waits, and work under way\nstops between two steps. The pause is stored, and lasts until fika workflow\nresume. The time in which a run is paused counts toward none of its time limits\nexcept max_time.",
 		Example:           "  fika workflow pause 01a1fd6e",
 		ValidArgsFunction: complete.AnyNumber(completeRuns(e, func(r client.Run) bool { return !r.Over() && r.Paused.IsZero() })),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ func newPause(e *command.Env) *cobra.Command {
 
 // controlFlags are those of commands that change how runs go on.
 func controlFlags(c *cobra.Command, asJSON *bool) {
-	c.Flags().BoolVar(asJSON, "json", false, "print each run as it is now, one JSON object a line")
+	c.Flags().BoolVar(asJSON, "json", false, "print each run as it is now, one JSON object per line")
 }
 
 // printAsJSON prints a run, if that is wanted.
@@ -56,8 +56,8 @@ func printAsJSON(e *command.Env, wanted bool, r client.Run) error {
 func newCancel(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "cancel RUN...", Short: "end a run", Args: command.AtLeastOne("the ids of runs"),
-		Long:              "Nothing of the run begins any more, and what is being worked at is told to stop. What\nis done stays done: fika workflow resume goes on from there.",
+		Use: "cancel RUN...", Short: "cancel runs", Args: command.AtLeastOne("the ids of runs"),
+		Long:              "Nothing more of the run begins, and work under way is told to stop. What is done\nstays done: fika workflow resume continues from there.",
 		Example:           "  fika workflow cancel 01a1fd6e",
 		ValidArgsFunction: complete.AnyNumber(completeRuns(e, isGoing)),
 		RunE: func(cmd *cobra.Command, args []string) error {

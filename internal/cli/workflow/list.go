@@ -58,8 +58,8 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON, runs bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list the workflows of the home, and those that are brought along", Args: command.Exactly(0, "no arguments"),
-		Long: "Lists the workflows, with the inputs that a run has to be given; those in brackets\nhave a default. With --runs: the runs there have been, newest first.", Example: "  fika workflow list\n  fika workflow list --runs",
+		Use: "list", Short: "list the workflows of the home and those that come with fika", Args: command.Exactly(0, "no arguments"),
+		Long: "Lists the workflows with the inputs that a run needs; those in brackets have a\ndefault. With --runs, lists all runs so far, newest first.", Example: "  fika workflow list\n  fika workflow list --runs",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runs {
 				c, err := e.Client(cmd.Context())
@@ -79,9 +79,9 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"WORKFLOW", "FROM", "INPUTS", "ABOUT"}, command.TableRows(list, workflowRow))
 		},
 	}
-	command.LimitFlag(c, &limit, 200, "at most this many")
-	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	c.Flags().BoolVar(&runs, "runs", false, "the runs of workflows instead")
+	command.LimitFlag(c, &limit, 200, "list at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	c.Flags().BoolVar(&runs, "runs", false, "list the runs of workflows instead")
 	return c
 }
 

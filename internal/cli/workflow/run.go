@@ -38,19 +38,19 @@ func newRun(e *command.Env) *cobra.Command {
 	o := &runOptions{Env: e}
 	c := &cobra.Command{
 		Use: "run NAME|FILE", Short: "run a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
-		Long: `Runs a workflow and prints what it gave. What happens meanwhile goes to stderr. A
-run is kept in the store from its first moment: it goes on when this command, an
-agent or the hub ends, and when everything was killed and starts again. Ctrl-C only
-stops the waiting; fika workflow cancel ends the run.
+		Long: `Runs a workflow and prints its result. Progress goes to stderr. A run is kept in
+the store from its first moment: it goes on when this command, an agent or the
+hub ends, and when everything was killed and starts again. Ctrl-C only stops
+waiting; fika workflow cancel ends the run.
 
-An input is NAME=VALUE, or NAME=@FILE for what stands in a file.
+An input is NAME=VALUE, or NAME=@FILE for the contents of a file.
 
 ` + command.ExitHelp,
 		Example:           "  fika workflow run tandem -i goal=\"a logo for the shop\"\n  fika workflow run review -i work=@patch.diff --no-wait",
 		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
-	c.Flags().StringArrayVarP(&o.inputs, "input", "i", nil, "an input as NAME=VALUE or NAME=@FILE; may be given several times")
+	c.Flags().StringArrayVarP(&o.inputs, "input", "i", nil, "input as NAME=VALUE or NAME=@FILE (repeat for several)")
 	c.Flags().BoolVar(&o.noWait, "no-wait", false, "print the id of the run and return")
 	o.waitFlags(c)
 	_ = c.RegisterFlagCompletionFunc("input", func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -194,8 +194,8 @@ func foundRun(ctx context.Context, c *client.Client, word string) (client.Run, *
 func newWait(e *command.Env) *cobra.Command {
 	o := &runOptions{Env: e}
 	c := &cobra.Command{
-		Use: "wait RUN", Short: "wait for a run and print what it gave", Args: command.Exactly(1, "the id of a run"),
-		Long:              "Waits for a run and prints what it gave, as fika workflow run does. Ctrl-C stops the\nwaiting; the run goes on.\n\n" + command.ExitHelp,
+		Use: "wait RUN", Short: "wait for a run and print its result", Args: command.Exactly(1, "the id of a run"),
+		Long:              "Waits for a run and prints its result, as fika workflow run does. Ctrl-C stops\nwaiting; the run goes on.\n\n" + command.ExitHelp,
 		Example:           "  fika workflow wait $(fika workflow run tandem -i goal=\"a logo\" --no-wait)",
 		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -219,13 +219,14 @@ func newResume(e *command.Env) *cobra.Command {
 	var from string
 	var newDefinition bool
 	c := &cobra.Command{
-		Use: "resume RUN", Short: "let a run go on that is paused, has failed or was cancelled", Args: command.Exactly(1, "the id of a run"),
-		Long: `A paused run goes on where it was. One that is over goes on with what is not done;
-what is done stays. With --from a step is done again, and all that needs it.
+		Use: "resume RUN", Short: "resume a run that is paused, has failed or was cancelled", Args: command.Exactly(1, "the id of a run"),
+		Long: `A paused run continues where it was. A run that is over continues with what is
+not done; what is done stays. With --from, a step is done again, and so is every
+step that needs it.
 
-If the file of the workflow has changed since the run began, say which one counts:
---new-definition takes the new one, and shows how it differs; --old-definition goes
-on with what the run began with.
+If the file of the workflow has changed since the run began, say which version
+to use: --new-definition uses the new one, and shows how it differs;
+--old-definition continues with the one that the run began with.
 
 ` + command.ExitHelp,
 		Example:           "  fika workflow resume 01a1fd6e\n  fika workflow resume 01a1fd6e --from test --no-wait",
@@ -238,9 +239,9 @@ on with what the run began with.
 		}
 		return o.resume(cmd.Context(), args[0], from, newDefinition, oldDefinition)
 	}
-	c.Flags().StringVar(&from, "from", "", "do this step again, and all that needs it")
-	c.Flags().BoolVar(&newDefinition, "new-definition", false, "go on with the workflow as its file is now")
-	c.Flags().BoolVar(&oldDefinition, "old-definition", false, "go on with the workflow as it was when the run began")
+	c.Flags().StringVar(&from, "from", "", "do this step again, and every step that needs it")
+	c.Flags().BoolVar(&newDefinition, "new-definition", false, "use the workflow as its file is now")
+	c.Flags().BoolVar(&oldDefinition, "old-definition", false, "use the workflow as it was when the run began")
 	c.Flags().BoolVar(&o.noWait, "no-wait", false, "print the id of the run and return")
 	o.waitFlags(c)
 	_ = c.RegisterFlagCompletionFunc("from", func(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {

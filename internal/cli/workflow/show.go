@@ -16,7 +16,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show NAME", Short: "print the text of a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
-		Long:              "Prints a workflow as it is written: the beginning of one of your own, when it is saved\nas workflows/NAME.toml in the home.",
+		Long:              "Prints a workflow as it is written. Saved as workflows/NAME.toml in the home,\nthe text is the start of a workflow of your own.",
 		Example:           "  fika workflow show review\n  fika workflow show tandem > ~/.fika/workflows/mine.toml",
 		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -34,6 +34,6 @@ func newShow(e *command.Env) *cobra.Command {
 			return e.PrintLine(toListed(info))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "what it says as one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print its contents as one JSON object")
 	return c
 }

@@ -43,10 +43,10 @@ func newStatus(e *command.Env) *cobra.Command {
 	var asJSON, all bool
 	var limit int
 	c := &cobra.Command{
-		Use: "status [RUN]", Short: "show how a run stands, or which runs go on", Args: command.AtMostOne("the id of a run"),
-		Long: `Without RUN: the runs that go on. With it: each step, who is at it and since when,
-what it has used, and what it waits for. Of a list that a step goes through only
-what is under way and what failed is shown; --all shows everything.`,
+		Use: "status [RUN]", Short: "show the state of a run, or the runs under way", Args: command.AtMostOne("the id of a run"),
+		Long: `Without RUN: the runs under way. With RUN: each step, who works on it and since
+when, what it has used, and what it waits for. For a step that goes through a
+list, only what is under way and what failed is shown; --all shows everything.`,
 		Example:           "  fika workflow status\n  fika workflow status 01a1fd6e\n  fika workflow status 01a1fd6e --json",
 		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,9 +60,9 @@ what is under way and what failed is shown; --all shows everything.`,
 			return showRun(cmd.Context(), e, c, args[0], asJSON, all)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON; of one run with all its steps")
-	c.Flags().BoolVar(&all, "all", false, "every attempt at every item")
-	command.LimitFlag(c, &limit, 200, "at most this many runs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for one run, with all its steps")
+	c.Flags().BoolVar(&all, "all", false, "show every attempt at every item")
+	command.LimitFlag(c, &limit, 200, "list at most this many runs")
 	return c
 }
 
@@ -211,8 +211,8 @@ func whatOf(s client.RunStep) string {
 func newOutput(e *command.Env) *cobra.Command {
 	var asJSON, raw bool
 	c := &cobra.Command{
-		Use: "output RUN [STEP]", Short: "print all that a run gave, or one of its steps", Args: runAndStep,
-		Long:              "Prints what a run gave. With STEP, as fika workflow status names it: all that this step\ngave, however long; of a step that went through a list one item after the other.",
+		Use: "output RUN [STEP]", Short: "print the whole result of a run, or of one of its steps", Args: runAndStep,
+		Long:              "Prints the result of a run. With STEP, named as in fika workflow status: the\nwhole result of that step, however long; for a step that went through a list,\none item after the other.",
 		Example:           "  fika workflow output 01a1fd6e\n  fika workflow output 01a1fd6e research\n  fika workflow output 01a1fd6e 'files[17]'",
 		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -244,7 +244,7 @@ func newOutput(e *command.Env) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "a list of texts as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list of texts as JSON")
 	command.RawFlag(c, &raw)
 	return c
 }
