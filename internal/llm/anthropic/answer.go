@@ -27,13 +27,13 @@ type block struct {
 	kind      string
 	id        string
 	name      string
-	start     json.RawMessage // as it began: all there is of kinds not known here
-	input     json.RawMessage // given at the start
+	start     json.RawMessage // as it began; kinds not known here have nothing else
+	input     json.RawMessage // as given at the start
 	text      wire.Joiner     // text, thinking, or the JSON of a call's input
 	signature string
 }
 
-// Complete reports whether the reason came for which the answer ends.
+// Complete reports whether the stop reason has arrived.
 func (a *answer) Complete() bool { return a.reason != "" }
 
 // Take handles one event of the stream.
@@ -72,10 +72,10 @@ func (a *answer) Take(_ string, data []byte) error {
 	case "message":
 		return a.readWhole(e)
 	}
-	return a.Emit(llm.Alive, "") // ping, content_block_stop, and what may be invented yet
+	return a.Emit(llm.Alive, "") // ping, content_block_stop, and kinds not known yet
 }
 
-// readStart reads what the first event tells of usage.
+// readStart reads the usage in the first event.
 func (a *answer) readStart(raw json.RawMessage) error {
 	var m struct {
 		Usage *usage `json:"usage"`
@@ -86,7 +86,7 @@ func (a *answer) readStart(raw json.RawMessage) error {
 	return nil
 }
 
-// readWhole takes a message from a server that did not stream.
+// readWhole reads a message from a server that did not stream.
 func (a *answer) readWhole(e event) error {
 	for i, raw := range e.Content {
 		if err := a.startBlock(i, raw); err != nil {
@@ -150,7 +150,7 @@ func (a *answer) addDelta(index int, d delta) error {
 	return a.Emit(llm.Alive, "")
 }
 
-// growBlock adds to a block and tells of it; Alive shows nothing of what it adds.
+// growBlock adds to a block and emits the addition; with kind Alive it shows nothing.
 func (a *answer) growBlock(b *block, kind llm.EventKind, piece wire.Text) error {
 	a.size += len(piece)
 	if a.size > wire.MaxAnswer {
@@ -163,7 +163,7 @@ func (a *answer) growBlock(b *block, kind llm.EventKind, piece wire.Text) error 
 	return a.Emit(kind, shown)
 }
 
-// Finish makes the response of a complete answer.
+// Finish returns the response of a complete answer.
 func (a *answer) Finish() (llm.Response, error) {
 	if a.reason == "" {
 		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
@@ -196,7 +196,7 @@ func (a *answer) Finish() (llm.Response, error) {
 	return r, nil
 }
 
-// closeBlock shows halves of characters that never became whole.
+// closeBlock emits the halves of characters that were never completed.
 func (a *answer) closeBlock(b *block) error {
 	rest := b.text.Close()
 	switch b.kind {
@@ -208,7 +208,7 @@ func (a *answer) closeBlock(b *block) error {
 	return nil
 }
 
-// nameCall gives a call without an id, or with one already taken, its own.
+// nameCall gives a call an id of its own if it has none, or one already taken.
 func (b *block) nameCall(n int, taken map[string]bool) {
 	if b.kind != "tool_use" {
 		return
@@ -242,7 +242,7 @@ func (b *block) callArgs() string {
 	return "{}"
 }
 
-// raw is the block as it must be sent back; nil for one that must not.
+// raw returns the block as it must be sent back; nil: it must not be.
 func (b *block) raw() json.RawMessage {
 	text := b.text.String()
 	switch b.kind {
@@ -256,7 +256,7 @@ func (b *block) raw() json.RawMessage {
 	case "tool_use":
 		input := json.RawMessage(b.callArgs())
 		if !isObject(input) {
-			input = json.RawMessage("{}") // cut off; never executed, but the loop must stay readable
+			input = json.RawMessage("{}") // cut off; never executed, but the history must stay readable
 		}
 		return rawBlock{Type: "tool_use", ID: b.id, Name: b.name, Input: input}.raw()
 	}

@@ -7,19 +7,18 @@
 // [llm.ProviderError] cause; an error event in the middle of a stream gets the
 // HTTP status it would have had (overloaded_error: 529).
 //
-// Response.Blob is the assistant message with its thinking blocks and their
-// signatures, to be sent back to the same model. Where a running tool loop lacks
-// them (another model began it), a thinking budget is not asked for, because the
-// API would refuse.
+// Response.Blob is the assistant message with its thinking blocks and their signatures,
+// to be sent back to the same model. If a running tool loop lacks them (because another
+// model began it), no thinking budget is requested, because the API would refuse it.
 //
-// Reasoning is asked for in the words of the model's family; family.go has them
-// and their sources. max_tokens is Request.MaxTokens (8192 if 0) plus what
-// thinking may take, so the answer always has its room.
+// Reasoning is requested in the form that the model's family understands; family.go has
+// the forms and their sources. max_tokens is Request.MaxTokens (8192 if 0) plus what
+// thinking may take, so that the answer always has its room.
 //
-// The last tool, the system text and the last block that the next call will have
-// are marked for the prompt cache, so every call reads what the one before it
-// wrote. What is passing comes after the last mark.
+// The last tool, the system text and the last block that the next call will repeat are
+// marked for the prompt cache, so that every call reads what the one before it wrote.
+// Passing messages come after the last mark.
 //
-// Read first: [New], [Options], family.go. A Model owns no goroutine and may be used by
-// many at once.
+// Read first: [New], [Options], family.go. A model owns no goroutine and is safe for
+// concurrent use.
 package anthropic

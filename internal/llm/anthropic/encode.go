@@ -12,7 +12,7 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// defaultMaxTokens is the room for an answer when the request names none.
+// defaultMaxTokens is the room for an answer if the request sets none.
 const defaultMaxTokens = 8192
 
 // cacheMark asks the API to cache everything up to the block that carries it.
@@ -20,15 +20,15 @@ const defaultMaxTokens = 8192
 // then system, then messages; at most four marks.
 const cacheMark = `{"type":"ephemeral"}`
 
-// body is a call as the API reads it. What the provider caches by its
-// beginning comes last and in the order in which it is cached.
+// body is a call as the API reads it. The parts that the provider caches by their
+// beginning come last, in the order in which they are cached.
 type body struct {
 	options options
 	tools   []llm.Tool
 	said    said
 }
 
-// options are the fields that come first.
+// options holds the fields that come first.
 type options struct {
 	Model        string `json:"model"`
 	MaxTokens    int64  `json:"max_tokens"`
@@ -37,7 +37,7 @@ type options struct {
 	OutputConfig any    `json:"output_config,omitempty"`
 }
 
-// said is what comes after the tools.
+// said holds the fields that come after the tools.
 type said struct {
 	System   []rawBlock   `json:"system,omitempty"`
 	Messages []rawMessage `json:"messages"`
@@ -73,7 +73,7 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 	}
 }
 
-// encodeBody builds the body of a call.
+// encodeBody returns the body of a call.
 func (m *model) encodeBody(r llm.Request) body {
 	b := options{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true}
 	if b.MaxTokens <= 0 {
@@ -90,8 +90,8 @@ func (m *model) encodeBody(r llm.Request) body {
 	return body{options: b, tools: r.Tools, said: s}
 }
 
-// rawMessage is a message as it is sent. Its blocks stay raw, so that what the
-// API signed goes back byte for byte.
+// rawMessage is a message as it is sent. Its blocks stay raw, so that what the API
+// signed goes back byte for byte.
 type rawMessage struct {
 	Role    string            `json:"role"`
 	Content []json.RawMessage `json:"content"`
@@ -115,15 +115,15 @@ type rawBlock struct {
 
 func (b rawBlock) raw() json.RawMessage {
 	raw, err := json.Marshal(b)
-	if err != nil { // Input is checked before; nothing else can fail
+	if err != nil { // Input was checked before; nothing else can fail
 		return json.RawMessage(`{"type":"text","text":"(unreadable)"}`)
 	}
 	return raw
 }
 
 // acceptedMessages turns messages into what the API accepts: roles that alternate and
-// begin and end with the user, results before text, unique ids, no empty text.
-// The last block that the next call will have, too, is marked for the cache.
+// begin and end with the user, results before text, unique ids, no empty text. The last
+// block that the next call will also have is marked for the cache.
 func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 	w := builder{current: map[string]string{}, used: map[string]bool{}}
 	loop := loopStart(messages)
@@ -150,7 +150,7 @@ func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 	return w.finishedMessages()
 }
 
-// pictureBlocks are the blocks of a message's pictures, which come before its text.
+// pictureBlocks returns the blocks of a message's pictures, which come before its text.
 // https://platform.claude.com/docs/en/build-with-claude/vision
 func pictureBlocks(m llm.Message) []json.RawMessage {
 	var out []json.RawMessage
@@ -161,15 +161,15 @@ func pictureBlocks(m llm.Message) []json.RawMessage {
 	return out
 }
 
-// rawSource is where a picture comes from: here.
+// rawSource is a picture's data.
 type rawSource struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
 }
 
-// loopStart is the index after the last thing the user said: where the running
-// tool loop begins.
+// loopStart returns the index after the user's last message, where the running tool loop
+// begins.
 func loopStart(messages []llm.Message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role == llm.User {
@@ -183,8 +183,8 @@ type builder struct {
 	out      []draft
 	current  map[string]string // our call id → the id on the wire
 	used     map[string]bool   // ids on the wire
-	passing  bool              // what is added now may be missing in the next call
-	thoughts bool              // reasoning goes back, too
+	passing  bool              // blocks added now may be missing from the next call
+	thoughts bool              // reasoning goes back too
 }
 
 // draft is a message that may still grow.
@@ -211,8 +211,8 @@ func (w *builder) addBlocks(role string, blocks ...json.RawMessage) {
 	}
 }
 
-// finishedMessages gives the drafts as they are sent. The cache mark is put at the end
-// of its block, so that everything before it is the same without it.
+// finishedMessages returns the drafts as they are sent. The cache mark is at the end of
+// its block, so that everything before the mark is the same as without it.
 func (w *builder) finishedMessages() []rawMessage {
 	out := make([]rawMessage, len(w.out))
 	var marked *json.RawMessage
@@ -277,7 +277,7 @@ func (w *builder) resultBlock(m llm.Message) json.RawMessage {
 	return rawBlock{Type: "tool_result", ToolUseID: id, Content: orPlaceholder(m.Text), IsError: m.IsError}.raw()
 }
 
-// nameCall gives a call an id that the API takes and that no other call has.
+// nameCall returns an id for a call that the API accepts and that no other call has.
 func (w *builder) nameCall(id string) string {
 	base := safeID(id)
 	name := base
@@ -301,7 +301,7 @@ func safeID(id string) string {
 	}, id)
 }
 
-// ownBlob reads a blob if it is a message of this wire format.
+// ownBlob parses a blob if it is a message of this wire format.
 func ownBlob(blob json.RawMessage) (rawMessage, bool) {
 	var m rawMessage
 	if len(blob) == 0 || json.Unmarshal(blob, &m) != nil {
@@ -332,7 +332,7 @@ func blockType(raw json.RawMessage) string {
 
 func textBlock(text string) json.RawMessage { return rawBlock{Type: "text", Text: text}.raw() }
 
-// orPlaceholder stands in for text that the API refuses because it is empty.
+// orPlaceholder replaces text that the API refuses because it is empty.
 func orPlaceholder(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return "(empty)"

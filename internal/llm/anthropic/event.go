@@ -7,8 +7,7 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// event is any event of a stream, or a whole message from a server that does
-// not stream.
+// event is any event of a stream, or a whole message from a server that does not stream.
 type event struct {
 	Type    string          `json:"type"`
 	Index   int             `json:"index"`
@@ -31,8 +30,8 @@ type delta struct {
 	StopReason string    `json:"stop_reason"`
 }
 
-// usage counts tokens; every field is what is known so far, so a later one
-// replaces an earlier one.
+// usage counts tokens; every field is the total so far, so that a later one replaces an
+// earlier one.
 type usage struct {
 	Input   *int64 `json:"input_tokens"`
 	Written *int64 `json:"cache_creation_input_tokens"`
@@ -74,7 +73,7 @@ func (u usage) totalUsage() fika.Usage {
 	}
 }
 
-// statusOf gives an error event the HTTP status that it amounts to.
+// statusOf returns the HTTP status that an error event corresponds to.
 func statusOf(raw json.RawMessage) int {
 	switch blockType(raw) {
 	case "invalid_request_error":

@@ -29,13 +29,12 @@ type family struct {
 	always   bool     // cannot be told not to
 	disable  string   // the type that turns thinking off; empty: leave the field out
 	efforts  []string // of adaptive thinking, least first
-	bound    bool     // checks that what came before its reasoning has not changed
+	bound    bool     // checks that nothing before its reasoning has changed
 }
 
-// familyOf tells a model's family from its name: claude-TIER-MAJOR-MINOR, or
-// claude-MAJOR-MINOR-TIER before 4. A name that is not Anthropic's gets a
-// budget, which other makers' servers know; a tier not known here counts as
-// new.
+// familyOf derives a model's family from its name: claude-TIER-MAJOR-MINOR, or
+// claude-MAJOR-MINOR-TIER before 4. A name that is not Anthropic's gets a budget, which
+// other makers' servers know; an unknown tier counts as new.
 func familyOf(model string) family {
 	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool { return strings.ContainsRune("-./@:_", r) })
 	at := slices.Index(parts, "claude")
@@ -63,8 +62,8 @@ func familyOf(model string) family {
 	return f
 }
 
-// nameAndVersion reads the tier and the version as 100 × major + minor. A
-// number of more than two digits is a date; no number counts as 5.
+// nameAndVersion returns the tier, and the version as 100 × major + minor. A number of
+// more than two digits is a date; no number counts as 5.
 func nameAndVersion(parts []string) (tier string, version int) {
 	var numbers []int
 	for _, p := range parts {
@@ -85,8 +84,8 @@ func nameAndVersion(parts []string) (tier string, version int) {
 	return tier, 100*numbers[0] + numbers[1]
 }
 
-// clampEffort gives the nearest effort at or below the one wished for that the
-// family knows.
+// clampEffort returns the nearest effort at or below the requested one that the family
+// knows, else its lowest.
 func (f family) clampEffort(effort string) string {
 	order := []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 	for i := slices.Index(order, effort); i > 0; i-- {

@@ -10,13 +10,13 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// DefaultBaseURL is used where Options name none.
+// DefaultBaseURL is used if Options has no BaseURL.
 const DefaultBaseURL = "https://api.anthropic.com"
 
 // apiVersion is the version of the API whose shapes this package knows.
 const apiVersion = "2023-06-01"
 
-// Options say where a model is.
+// Options says where a model is.
 type Options struct {
 	BaseURL    string // with or without /v1; empty: Anthropic
 	APIKey     string // empty: no key is sent
@@ -32,7 +32,8 @@ type model struct {
 	bad      error
 }
 
-// New makes a model. Wrong options are reported by the first call, as Invalid.
+// New returns a model. The first call reports wrong options, as an error of kind
+// Invalid.
 func New(o Options) llm.Model {
 	o.BaseURL = wire.BaseURL(o.BaseURL, DefaultBaseURL)
 	o.BaseURL = strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/messages"), "/v1")

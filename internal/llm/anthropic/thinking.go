@@ -10,8 +10,8 @@ import (
 // in anthropic-sdk-go v1.84.0, message.go.
 const minBudget = 1024
 
-// bindingBeta allows to say what happens to reasoning whose beginning has
-// changed: BetaThinkingBlockBindingParam in anthropic-sdk-go v1.84.0,
+// bindingBeta allows a request to say what happens to reasoning if what came before it
+// has changed: BetaThinkingBlockBindingParam in anthropic-sdk-go v1.84.0,
 // betamessage.go.
 const bindingBeta = "thinking-binding-controls-2026-08-01"
 
@@ -23,12 +23,12 @@ type thinking struct {
 	replay replay // which earlier reasoning goes back
 }
 
-// replay says which of the reasoning of earlier calls goes back to the API.
+// replay says which reasoning of earlier calls goes back to the API.
 type replay int
 
 const (
 	replayAll  replay = iota
-	replayLoop        // of the running tool loop only
+	replayLoop        // only of the running tool loop
 	replayNone
 )
 
@@ -47,7 +47,7 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// thinkingFor turns the wish for reasoning into what models of a family accept.
+// thinkingFor translates the requested reasoning into what models of the family accept.
 func (f family) thinkingFor(r llm.Request) thinking {
 	var wish llm.Reasoning
 	if r.Reasoning != nil {
@@ -68,7 +68,7 @@ func (f family) thinkingFor(r llm.Request) thinking {
 	return f.adaptiveThinking(wish.Effort)
 }
 
-// withoutThinking asks for no thinking, or as little as the model can do with.
+// withoutThinking asks for no thinking, or for as little as the model can do with.
 func (f family) withoutThinking() thinking {
 	switch {
 	case f.always:
@@ -81,7 +81,7 @@ func (f family) withoutThinking() thinking {
 	return thinking{config: thinkingConfig{Type: f.disable}, room: roomFor("low"), replay: replayLoop}
 }
 
-// defaultThinking leaves it to the model, but leaves room for what it will think.
+// defaultThinking leaves thinking to the model, but leaves room for it.
 func (f family) defaultThinking() thinking {
 	t := thinking{}
 	if f.unbidden {
@@ -102,13 +102,13 @@ func (f family) adaptiveThinking(effort string) thinking {
 	return thinking{config: c, output: outputConfig{effort}, room: roomFor(effort)}
 }
 
-// dropMismatch lets the API leave out reasoning whose beginning has changed, for
+// dropMismatch lets the API drop reasoning if what came before it has changed, for
 // example by a compaction, instead of refusing the call:
 // https://platform.claude.com/docs/build-with-claude/preserved-thinking.
 func dropMismatch() *binding { return &binding{"drop_block"} }
 
-// thinkingBudget asks for so many tokens of thinking. The API refuses that where the
-// running tool loop lacks thoughts, as when another model began it.
+// thinkingBudget asks for n tokens of thinking. The API refuses that if the running tool
+// loop lacks thoughts, for example because another model began it.
 func (f family) thinkingBudget(n int64, messages []llm.Message) thinking {
 	if !loopHasThoughts(messages) {
 		return thinking{replay: replayNone}
@@ -117,9 +117,8 @@ func (f family) thinkingBudget(n int64, messages []llm.Message) thinking {
 	return thinking{config: thinkingConfig{Type: "enabled", Budget: n}, room: n}
 }
 
-// roomFor is what thinking of an effort may take, in tokens: the budget where
-// the API wants one, else a part of max_tokens, which limits thinking and
-// answer together.
+// roomFor returns how many tokens thinking at an effort may take: the budget where the
+// API wants one, else a part of max_tokens, which limits thinking and answer together.
 func roomFor(effort string) int64 {
 	switch effort {
 	case "minimal":
@@ -136,7 +135,7 @@ func roomFor(effort string) int64 {
 	return 24576
 }
 
-// effortOf is the effort whose thinking takes about so many tokens.
+// effortOf returns the effort whose thinking takes about that many tokens.
 func effortOf(tokens int64) string {
 	for _, effort := range []string{"low", "medium", "high", "xhigh"} {
 		if tokens <= roomFor(effort) {
@@ -146,8 +145,8 @@ func effortOf(tokens int64) string {
 	return "max"
 }
 
-// loopHasThoughts reports whether every assistant message with calls after the
-// last thing the user said still has its thoughts.
+// loopHasThoughts reports whether every assistant message with calls after the user's
+// last message still has its thoughts.
 func loopHasThoughts(messages []llm.Message) bool {
 	for _, m := range messages[loopStart(messages):] {
 		if m.Role != llm.Assistant || len(m.Calls) == 0 {

@@ -13,8 +13,8 @@
 // every provider package must pass. The command llmserve beside this package
 // serves a rules file over the wire as a process of its own.
 //
-// It is not for production and has no limits. A [Server] owns its listener and
-// the goroutines of net/http; Close ends and joins them, also those that stall.
+// It is not for production and has no limits. A [Server] owns its listener and the
+// goroutines of net/http; Close ends and joins them, even those that stall.
 //
 // Read first: [Server], [Script], [TestModel].
 package llmtest

@@ -14,9 +14,9 @@ import (
 	"fika/internal/llm"
 )
 
-// FuzzStream feeds arbitrary bytes as a streamed answer to a model that open
-// makes around an HTTP client: whatever they are, the call ends, in a response
-// of valid text with usable calls, or in an error of a known kind.
+// FuzzStream feeds arbitrary bytes as a streamed answer to a model that open builds on
+// an HTTP client. Whatever the bytes, the call must end in a response of valid text with
+// usable calls, or in an error of a known kind.
 func FuzzStream(f *testing.F, w Wire, open func(baseURL string, c *http.Client) llm.Model) {
 	for _, seed := range seeds(w) {
 		f.Add("text/event-stream", seed)
@@ -67,7 +67,7 @@ func checkResponse(t *testing.T, res llm.Response, events []llm.Event) {
 	}
 }
 
-// seeds are well-formed streams to begin from.
+// seeds returns well-formed streams to start from.
 func seeds(w Wire) []string {
 	var s speech = &openAISpeech{model: "m"}
 	if w == Anthropic {

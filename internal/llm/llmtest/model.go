@@ -8,9 +8,9 @@ import (
 	"fika/internal/llm"
 )
 
-// FromModel answers requests by a model, for example a scripted one, so that
-// its answers travel over a real wire. What the model emits is sent as soon as
-// the model is done.
+// FromModel returns a Handler that answers requests with a model, for example a scripted
+// one, so that its answers travel over a real wire. Nothing is sent before the model is
+// done.
 func FromModel(m llm.Model) Handler {
 	return func(r Request) Script {
 		var script Script
@@ -41,8 +41,8 @@ func FromModel(m llm.Model) Handler {
 	}
 }
 
-// failed passes a model's error on: as an HTTP status, or as a cut in the
-// middle of what was sent before.
+// failed passes a model's error on: as an HTTP status, or as a cut if the answer has
+// begun or a provider's error has no status.
 func failed(err error, begun bool) Script {
 	var p *llm.ProviderError
 	switch {

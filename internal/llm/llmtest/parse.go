@@ -55,8 +55,8 @@ type bodyBlock struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// parse reads a request, as strictly as the providers do where fika has been
-// bitten: roles, answered calls, unique ids, empty text.
+// parse reads a request, as strictly as the providers do in the points that have caused
+// trouble: roles, answered calls, unique ids, empty text.
 func parse(w Wire, data []byte) (Request, error) {
 	var b body
 	if err := json.Unmarshal(data, &b); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// player answers one request by a script.
+// player answers one request from a script.
 type player struct {
 	server *Server
 	rec    *Record
@@ -22,7 +22,7 @@ type player struct {
 	stop   string
 }
 
-// speech is one wire format; every string it returns is ready to be sent.
+// speech is one wire format; every string it returns is ready to send.
 type speech interface {
 	begin() string
 	text(chunk string) string
@@ -53,7 +53,7 @@ func (p *player) play(script Script) {
 	}
 }
 
-// act performs one action; false ends the answer.
+// act performs one action; it returns false when the answer is over.
 func (p *player) act(a Action) bool {
 	switch a.kind {
 	case actStatus:
@@ -94,7 +94,7 @@ func (p *player) act(a Action) bool {
 	return p.stream(a)
 }
 
-// stream performs the actions that send something and go on.
+// stream performs the actions that send something and continue.
 func (p *player) stream(a Action) bool {
 	var out []string
 	switch a.kind {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Script is an answer, action by action.
+// Script is an answer as a list of actions.
 type Script []Action
 
 // Action is one thing that a server does while it answers. Make one with the
@@ -44,7 +44,7 @@ const (
 	actRefusal
 )
 
-// ToolCall is a call that a server makes.
+// ToolCall is a tool call that a server makes.
 type ToolCall struct {
 	ID, Name, Args string
 }
@@ -61,13 +61,13 @@ func Call(id, name string, args ...string) Action {
 	return Action{kind: actCall, id: id, name: name, text: args}
 }
 
-// Whole sends text and calls in one message instead of deltas (OpenAI wire;
-// on the other one it is one event per block).
+// Whole sends text and calls in one message instead of deltas (OpenAI wire; on the
+// Anthropic wire, one event per block).
 func Whole(text string, calls ...ToolCall) Action {
 	return Action{kind: actWhole, text: []string{text}, calls: calls}
 }
 
-// Refusal sends the words of a refusal and stops for that reason.
+// Refusal sends the words of a refusal and ends the answer with that reason.
 func Refusal(words string) Action { return Action{kind: actRefusal, text: []string{words}} }
 
 // Usage reports tokens at the end.
@@ -79,11 +79,11 @@ func UsageOf(input, output, cached, reasoning int64, cost float64) Action {
 	return Action{kind: actUsage, n: [4]int64{input, output, cached, reasoning}, cost: cost}
 }
 
-// Stop sets the reason for which the answer ends, in the wire's own words;
-// without it: stop, or tool calls if there were any.
+// Stop sets the reason for which the answer ends, in the wire's own words; the default
+// is stop, or tool calls if there were any.
 func Stop(reason string) Action { return Action{kind: actStop, name: reason} }
 
-// Wait goes on when ch is closed or sends, or the client is gone.
+// Wait continues when ch is closed or sends, or when the client is gone.
 func Wait(ch <-chan struct{}) Action { return Action{kind: actWait, wait: ch} }
 
 // Delay waits for d.
@@ -96,8 +96,7 @@ func Stall() Action { return Action{kind: actStall} }
 // Cut closes the connection in the middle of the answer.
 func Cut() Action { return Action{kind: actCut} }
 
-// Open ends the answer politely but stalls instead of closing it, without an
-// end mark.
+// Open ends the answer politely, without an end mark, but stalls instead of closing it.
 func Open() Action { return Action{kind: actOpen} }
 
 // NoDone leaves the end mark out ([DONE], message_stop).

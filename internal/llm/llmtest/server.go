@@ -23,11 +23,10 @@ const (
 	Anthropic Wire = "anthropic"
 )
 
-// Handler decides how a request is answered. It may be called from several
-// goroutines at once.
+// Handler decides how a request is answered. It must be safe for concurrent use.
 type Handler func(Request) Script
 
-// Request is what a server was asked.
+// Request is a request as a server received it.
 type Request struct {
 	N         int // counts from 1
 	Wire      Wire
@@ -68,12 +67,10 @@ type Server struct {
 	changed chan struct{} // closed and replaced at each change of records
 }
 
-// NewOpenAI starts a server that speaks chat completions and is closed with
-// the test.
+// NewOpenAI starts a server that speaks chat completions and closes it with the test.
 func NewOpenAI(t testing.TB, h Handler) *Server { return start(t, OpenAI, h) }
 
-// NewAnthropic starts a server that speaks messages and is closed with the
-// test.
+// NewAnthropic starts a server that speaks messages and closes it with the test.
 func NewAnthropic(t testing.TB, h Handler) *Server { return start(t, Anthropic, h) }
 
 func start(t testing.TB, w Wire, h Handler) *Server {
@@ -86,7 +83,7 @@ func start(t testing.TB, w Wire, h Handler) *Server {
 	return s
 }
 
-// Listen starts a server at addr, for use outside tests. Call Close.
+// Listen starts a server at addr, for use outside tests. The caller must call Close.
 func Listen(addr string, w Wire, h Handler) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -102,7 +99,7 @@ func Listen(addr string, w Wire, h Handler) (*Server, error) {
 	return s, nil
 }
 
-// URL is the base URL to give to a model, /v1 included.
+// URL returns the base URL to give to a model, /v1 included.
 func (s *Server) URL() string { return "http://" + s.addr + "/v1" }
 
 // Close ends everything the server does and waits for it.
@@ -113,7 +110,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Requests are the records so far, oldest first.
+// Requests returns the records so far, oldest first.
 func (s *Server) Requests() []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +121,7 @@ func (s *Server) Requests() []Record {
 	return out
 }
 
-// Await returns the records as soon as ok says yes to them, or ctx's error.
+// Await blocks until ok accepts the records and returns them, or returns ctx's error.
 func (s *Server) Await(ctx context.Context, ok func([]Record) bool) ([]Record, error) {
 	for {
 		s.mu.Lock()

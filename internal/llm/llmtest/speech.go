@@ -127,7 +127,8 @@ func (s *anthropicSpeech) begin() string {
 	}}) + s.event("ping", object{})
 }
 
-// enter opens a block of a kind unless it is open.
+// enter opens a block of a kind unless one is already open; a tool_use block is always a
+// new one.
 func (s *anthropicSpeech) enter(kind string, block object) string {
 	if s.open == kind && kind != "tool_use" {
 		return ""

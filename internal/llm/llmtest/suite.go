@@ -14,12 +14,12 @@ import (
 	"fika/internal/llm"
 )
 
-// Secret is the API key that models under [TestModel] must be made with; it
-// must not appear in any error.
+// Secret is the API key that models in [TestModel] must be made with; it must not appear
+// in any error.
 const Secret = "sk-very-secret-0123456789"
 
-// TestModel checks that a provider package keeps the contract of [llm.Model].
-// open makes a model that uses the API key [Secret] and some model id.
+// TestModel checks that a provider package keeps the contract of [llm.Model]. open
+// returns a model that uses the API key [Secret] and any model id.
 func TestModel(t *testing.T, w Wire, open func(baseURL string) llm.Model) {
 	s := suite{wire: w, open: open}
 	for name, test := range map[string]func(*testing.T){
@@ -56,7 +56,7 @@ type suite struct {
 	open func(baseURL string) llm.Model
 }
 
-// serve starts a server that always answers by script.
+// serve starts a server that always answers with script.
 func (s suite) serve(t *testing.T, script ...Action) (*Server, llm.Model) {
 	t.Helper()
 	srv := start(t, s.wire, func(Request) Script { return script })
@@ -95,7 +95,8 @@ func textOf(events []llm.Event, kind llm.EventKind) string {
 	return b.String()
 }
 
-// failure checks that err is a provider's, without the secret, and returns it.
+// failure checks that err is a provider's and does not contain the secret, and returns
+// it.
 func failure(t *testing.T, err error) *llm.ProviderError {
 	t.Helper()
 	var p *llm.ProviderError
@@ -237,8 +238,8 @@ func (s suite) request(t *testing.T) {
 	}
 }
 
-// toolLoop makes a second round with what the first one left, as a turn does,
-// and once more as another provider's turn would look: without the blob.
+// toolLoop makes a second round with the result of the first, as a turn does, and once
+// more without the blob, as another provider's turn would look.
 func (s suite) toolLoop(t *testing.T) {
 	srv := start(t, s.wire, func(r Request) Script {
 		if len(r.Messages) == 1 {

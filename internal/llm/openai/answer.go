@@ -16,13 +16,13 @@ type answer struct {
 	*wire.Call
 
 	text, reasoning, refusal wire.Joiner
-	thought                  string // which field reasoning came in
+	thought                  string // the field that reasoning came in
 	details                  []*detail
 	calls                    []*pending
 	usage                    fika.Usage
 	metered                  bool
 	finished                 string // the finish reason
-	ended                    bool   // the end mark came
+	ended                    bool   // the end mark has come
 	size                     int    // bytes held besides text
 }
 
@@ -35,8 +35,8 @@ type pending struct {
 	extra json.RawMessage
 }
 
-// Complete reports whether nothing essential is missing: some servers send an
-// end mark but no finish reason.
+// Complete reports whether nothing essential is missing: some servers send an end mark
+// but no finish reason.
 func (a *answer) Complete() bool {
 	return a.finished != "" || a.ended && (a.text.Len() > 0 || a.refusal.Len() > 0 || len(a.calls) > 0)
 }
@@ -82,7 +82,7 @@ func (a *answer) Take(_ string, data []byte) error {
 	return nil
 }
 
-// statedError looks for trouble that the server tells of inside the stream.
+// statedError returns the error that the server reports inside the stream; nil: none.
 func (a *answer) statedError(c chunk) error {
 	raw := c.Error
 	for _, ch := range c.Choices {
@@ -118,7 +118,7 @@ func (a *answer) addChoice(ch choice) error {
 	return nil
 }
 
-// addPiece adds a delta, or a whole message: of that only what no delta brought.
+// addPiece adds a delta, or from a whole message only what no delta has brought.
 func (a *answer) addPiece(p piece, whole bool) error {
 	if !whole || a.reasoning.Len() == 0 {
 		if err := a.addReasoning(p); err != nil {
@@ -191,7 +191,7 @@ func (a *answer) addCall(p callPiece, position int, whole bool) {
 	a.size += len(p.ID) + len(p.Function.Name) + len(p.Function.Arguments) + len(p.Extra)
 }
 
-// callOf tells which call a piece continues: nil for a new one. Some servers
+// callOf returns the call that a piece continues; nil: it begins a new one. Some servers
 // give every call of a reply the same index, some give none.
 func (a *answer) callOf(p callPiece, position int, whole bool) *pending {
 	id := string(p.ID)
@@ -230,7 +230,7 @@ func (a *answer) checkSize() error {
 	return nil
 }
 
-// Finish makes the response of a complete answer.
+// Finish returns the response of a complete answer.
 func (a *answer) Finish() (llm.Response, error) {
 	if !a.Complete() {
 		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
@@ -254,7 +254,7 @@ func (a *answer) Finish() (llm.Response, error) {
 	return r, nil
 }
 
-// flushHalves shows halves of characters that never became whole.
+// flushHalves emits the halves of characters that were never completed.
 func (a *answer) flushHalves() error {
 	for _, c := range a.calls {
 		c.args.Close()

@@ -44,13 +44,13 @@ type callPiece struct {
 	} `json:"function"`
 }
 
-// saysSomething reports whether an error field says something.
+// saysSomething reports whether an error field has any content.
 func saysSomething(raw json.RawMessage) bool {
 	s := strings.TrimSpace(string(raw))
 	return s != "" && s != "null" && s != "{}" && s != `""` && s != "false"
 }
 
-// statusOf finds the HTTP status that an error inside a stream amounts to.
+// statusOf returns the HTTP status that an error inside a stream corresponds to.
 func statusOf(raw json.RawMessage) int {
 	var e struct {
 		Code   wire.Text `json:"code"`
@@ -91,8 +91,8 @@ func knownStatus(code string) int {
 	return 0
 }
 
-// usageOf reads token counts; what it cannot read counts as nothing, because a
-// paid answer is worth more than its bill.
+// usageOf reads token counts. Unreadable counts are zero, because a paid answer is worth
+// more than its bill.
 func usageOf(raw json.RawMessage) (fika.Usage, bool) {
 	if !saysSomething(raw) {
 		return fika.Usage{}, false
@@ -124,7 +124,7 @@ func usageOf(raw json.RawMessage) (fika.Usage, bool) {
 // count is a number that is never negative, huge or missing.
 type count float64
 
-// UnmarshalJSON reads numbers, and numbers in quotes; the rest is 0.
+// UnmarshalJSON reads numbers, also in quotes; anything else is 0.
 func (c *count) UnmarshalJSON(raw []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > 1e15 {

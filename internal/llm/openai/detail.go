@@ -39,7 +39,7 @@ func (d *detail) addPiece(next map[string]json.RawMessage) {
 	}
 }
 
-// raw is the whole block as it must be sent back.
+// raw returns the whole block as it must be sent back.
 func (d *detail) raw() json.RawMessage {
 	d.text.Close()
 	d.summary.Close()
@@ -59,7 +59,7 @@ func (d *detail) raw() json.RawMessage {
 	return out
 }
 
-// addDetail adds a piece of reasoning_details and returns what it shows.
+// addDetail adds a piece of reasoning_details and returns the text to show for it.
 func (a *answer) addDetail(raw json.RawMessage) wire.Text {
 	var next map[string]json.RawMessage
 	if json.Unmarshal(raw, &next) != nil || len(next) == 0 {

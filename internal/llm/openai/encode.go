@@ -8,15 +8,15 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// body is a call as the server reads it. What providers cache by its beginning
-// comes last and in the order in which it is cached.
+// body is a call as the server reads it. The parts that providers cache by their
+// beginning come last, in the order in which they are cached.
 type body struct {
 	options  options
 	tools    []llm.Tool
 	messages []any // rawMessage, or a blob
 }
 
-// options are the fields that come first.
+// options holds the fields that come first.
 type options struct {
 	Model               string         `json:"model"`
 	Stream              bool           `json:"stream"`
@@ -63,7 +63,7 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 	}
 }
 
-// encodeBody builds the body of a call.
+// encodeBody returns the body of a call.
 func (m *model) encodeBody(r llm.Request) body {
 	b := options{Model: m.opts.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	host := m.endpoint.Host()
@@ -99,9 +99,8 @@ func wireMessages(r llm.Request) []any {
 	return out
 }
 
-// userMessage is a message of text, or of parts where pictures go with it.
-// https://platform.openai.com/docs/guides/images-vision: a picture may be a data
-// URL.
+// userMessage returns a message of text, or of parts if it has pictures.
+// https://platform.openai.com/docs/guides/images-vision: a picture may be a data URL.
 func userMessage(m llm.Message) any {
 	if len(m.Images) == 0 {
 		return rawMessage{Role: "user", Content: &m.Text}
@@ -114,7 +113,7 @@ func userMessage(m llm.Message) any {
 	return partsMessage{Role: "user", Content: parts}
 }
 
-// partsMessage is a message whose content is more than text.
+// partsMessage is a message whose content is not only text.
 type partsMessage struct {
 	Role    string `json:"role"`
 	Content []part `json:"content"`
@@ -130,8 +129,8 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// assistantMessage sends a message back as the server made it if it still has that,
-// else builds it anew.
+// assistantMessage returns the message as the server made it, if it still has that form,
+// or else builds it anew.
 func assistantMessage(m llm.Message) any {
 	if ownBlob(m.Blob) {
 		return m.Blob
@@ -165,7 +164,7 @@ func argsOrEmpty(args string) string {
 	return args
 }
 
-// rawMessage is a message as it is sent; most fields are an assistant's.
+// rawMessage is a message as it is sent; most fields belong to an assistant's.
 type rawMessage struct {
 	Role             string            `json:"role"`
 	Content          *string           `json:"content"`

@@ -10,10 +10,10 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// DefaultBaseURL is used where Options name none.
+// DefaultBaseURL is used if Options has no BaseURL.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// ReasoningStyle is how reasoning is asked for on the wire.
+// ReasoningStyle is how reasoning is requested on the wire.
 type ReasoningStyle string
 
 // The styles. The zero value chooses by host: an object for openrouter.ai,
@@ -22,10 +22,10 @@ const (
 	ReasoningByHost ReasoningStyle = ""
 	ReasoningEffort ReasoningStyle = "effort" // reasoning_effort: "medium"
 	ReasoningObject ReasoningStyle = "object" // reasoning: {effort | max_tokens}
-	ReasoningNone   ReasoningStyle = "none"   // never asked for
+	ReasoningNone   ReasoningStyle = "none"   // never requested
 )
 
-// Options say where a model is and how to ask it.
+// Options says where a model is and how to ask it.
 type Options struct {
 	BaseURL        string // up to and including /v1; empty: OpenAI
 	APIKey         string // empty: no Authorization header is sent
@@ -41,7 +41,8 @@ type model struct {
 	bad      error
 }
 
-// New makes a model. Wrong options are reported by the first call, as Invalid.
+// New returns a model. The first call reports wrong options, as an error of kind
+// Invalid.
 func New(o Options) llm.Model {
 	o.BaseURL = strings.TrimSuffix(wire.BaseURL(o.BaseURL, DefaultBaseURL), "/chat/completions")
 	m := &model{opts: o}

@@ -8,9 +8,9 @@ import (
 	"fika/internal/llm"
 )
 
-// askReasoning puts the wish for reasoning into the form that the server
-// knows. A number of tokens has no plain field, so it becomes the nearest
-// effort. Sources, read in November 2026:
+// askReasoning puts the requested reasoning into the form that the server knows. The
+// plain field takes no number of tokens, so a number becomes the nearest effort.
+// Sources, read in November 2026:
 //
 //   - ReasoningEffort of openai-go v3.95.0 (shared/shared.go): none, minimal,
 //     low, medium, high, xhigh, max;
@@ -47,19 +47,18 @@ func wireEffort(r *llm.Reasoning) string {
 	return "high"
 }
 
-// effortsBetween lists those from the least to the most, both included.
+// effortsBetween lists the efforts from least to most, both included.
 func effortsBetween(least, most string) []string {
 	all := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 	return all[slices.Index(all, least) : slices.Index(all, most)+1]
 }
 
-// effortsOf lists what a model of OpenAI takes; nil: it does not reason. A
+// effortsOf lists the efforts that an OpenAI model takes; nil: it does not reason. A
 // name that is not OpenAI's takes all of them: its server decides.
 //
-// Which model takes what is said by the reasoning guide and by the comments on
-// ReasoningEffort in OpenAI's API description: "none" since gpt-5.1, "minimal"
-// for gpt-5 only, "xhigh" since gpt-5.2 (and gpt-5.1-codex-max), "max" since
-// gpt-5.6.
+// The sources are the reasoning guide and the comments on ReasoningEffort in OpenAI's
+// API description: "none" since gpt-5.1, "minimal" for gpt-5 only, "xhigh" since gpt-5.2
+// (and gpt-5.1-codex-max), "max" since gpt-5.6.
 func effortsOf(model string) []string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	switch {
@@ -86,7 +85,8 @@ func effortsOf(model string) []string {
 	return []string{"none", "low", "medium", "high", "xhigh", "max"}
 }
 
-// versionOf reads gpt-MAJOR.MINOR as 100 × major + minor; 0: it has none.
+// versionOf returns the version in gpt-MAJOR.MINOR as 100 × major + minor; 0: there is
+// none.
 func versionOf(name string) int {
 	number, _, _ := strings.Cut(strings.TrimPrefix(name, "gpt-"), "-")
 	major, minor, _ := strings.Cut(number, ".")
@@ -98,8 +98,8 @@ func versionOf(name string) int {
 	return 100*n + m
 }
 
-// nearestEffort gives the effort itself if it is known, else the next below, else
-// the least; empty when none is known.
+// nearestEffort returns effort itself if it is known, else the next lower known one,
+// else the lowest; empty if none is known.
 func nearestEffort(effort string, known []string) string {
 	order := effortsBetween("none", "max")
 	for i := slices.Index(order, effort); i >= 0; i-- {

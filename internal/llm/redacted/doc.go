@@ -1,6 +1,5 @@
-// Package redacted is a decorator that takes known keys out of what a model
-// says, before anybody is shown it and before it is stored: a model repeats what
-// it has read.
+// Package redacted is a decorator that removes known keys from what a model says, before
+// it is shown or stored, because a model may repeat what it has read.
 //
 // Read first: [Model].
 package redacted

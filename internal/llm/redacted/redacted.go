@@ -8,8 +8,8 @@ import (
 	"fika/internal/redact"
 )
 
-// Model returns m without keys in its text, reasoning, calls and raw message,
-// also where one comes in several pieces. nil keys change nothing.
+// Model returns m with known keys removed from its text, reasoning, calls and raw
+// message, even if a key arrives in several pieces. nil keys change nothing.
 func Model(m llm.Model, keys *redact.Keys) llm.Model {
 	if keys == nil {
 		return m
@@ -37,11 +37,11 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	return answer, err
 }
 
-// stream is what a model says in one call, on its way to emit.
+// stream is the output of one model call on its way to emit.
 type stream struct {
 	keys *redact.Keys
 	emit func(llm.Event) error
-	kind llm.EventKind  // of what is under way; empty: nothing is
+	kind llm.EventKind  // of the output under way; empty: none
 	text *redact.Stream // of kind
 }
 
@@ -58,12 +58,12 @@ func (s *stream) event(ev llm.Event) error {
 	}
 	ev.Text = string(s.text.Next([]byte(ev.Text)))
 	if ev.Text == "" {
-		ev.Kind = llm.Alive // something has arrived
+		ev.Kind = llm.Alive // something did arrive
 	}
 	return s.emit(ev)
 }
 
-// flush passes on what was held back.
+// flush passes on the text that was held back.
 func (s *stream) flush() error {
 	if s.kind == "" {
 		return nil

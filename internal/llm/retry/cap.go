@@ -7,7 +7,7 @@ import (
 	"fika/internal/llm"
 )
 
-// DefaultCap is what [CapLength] allows when it is given 0.
+// DefaultCap is the limit that [CapLength] uses when it is given 0, in bytes.
 const DefaultCap = 8 << 20
 
 type capper struct {
@@ -15,9 +15,9 @@ type capper struct {
 	limit int64
 }
 
-// CapLength ends a call whose text and reasoning together exceed limit bytes
-// (0: [DefaultCap]), with an error of kind Limit, which is not retried. Tool
-// arguments are bounded by the providers themselves.
+// CapLength ends a call whose text and reasoning together exceed limit bytes (0:
+// [DefaultCap]), with an error of kind Limit, which is not retried. The providers
+// themselves bound tool arguments.
 func CapLength(m llm.Model, limit int64) llm.Model {
 	if limit <= 0 {
 		limit = DefaultCap

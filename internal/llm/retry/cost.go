@@ -8,15 +8,15 @@ import (
 	"fika/internal/llm"
 )
 
-// Prices are in US dollars per million tokens. Cached is for input read from
-// the provider's cache; 0 means it costs what other input costs.
+// Prices are in US dollars per million tokens. Cached is for input read from the
+// provider's cache; 0 means that it costs what other input costs.
 type Prices struct {
 	Input  float64
 	Output float64
 	Cached float64
 }
 
-// Of is what a usage costs, in micro-dollars, rounded to the nearest.
+// Of returns the cost of a usage in micro-dollars, rounded to the nearest.
 func (p Prices) Of(u fika.Usage) int64 {
 	cached := p.Cached
 	if cached <= 0 {
@@ -34,7 +34,7 @@ type coster struct {
 	prices Prices
 }
 
-// FillCost fills in what a call costs where the provider did not say.
+// FillCost fills in the cost of a call if the provider did not state it.
 func FillCost(m llm.Model, p Prices) llm.Model {
 	if p == (Prices{}) {
 		return m

@@ -1,15 +1,15 @@
-// Package retry holds what every model call gets besides the call itself, as
-// decorators around [llm.Model]: [Retry], [IdleTimeout], [FillCost] and [CapLength].
+// Package retry holds the decorators that every model call gets around its [llm.Model]:
+// [Retry], [IdleTimeout], [FillCost] and [CapLength].
 //
-// The order that makes sense, outermost first, is
+// # The order, outermost first, should be
 //
-//	Retry(Idle(Cap(Cost(model, prices), limits), 90*time.Second), policy)
+// Retry(IdleTimeout(CapLength(FillCost(model, prices), limit), 90*time.Second), policy)
 //
 // so that each attempt has its own idle timeout and its own limit.
 //
-// They start no goroutines; a timer of Idle ends with the call. Errors keep
-// their *llm.ProviderError cause. What was shown before a retry is taken back
-// by a Restarted event, so nobody reads two halves as one answer.
+// They start no goroutines; the timer of IdleTimeout ends with the call. Errors keep
+// their *llm.ProviderError cause. A Restarted event takes back what was shown before a
+// retry, so that nobody reads two halves as one answer.
 //
 // Read first: [Retry], [Policy], [IdleTimeout].
 package retry

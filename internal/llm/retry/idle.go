@@ -17,10 +17,10 @@ type idler struct {
 	after time.Duration
 }
 
-// IdleTimeout ends a call of m from which nothing was heard for d: the error is a
-// ProviderError with Status 0, so a [Retry] around it tries again. Everything
-// that arrives counts, also what has no text (Alive events, which go no
-// further). d <= 0 returns m itself.
+// IdleTimeout ends a call of m if nothing arrives for d: the error is a ProviderError
+// with Status 0, so a [Retry] around it tries again. Everything that arrives counts,
+// even without text (Alive events, which are not passed on). If d <= 0, it returns m
+// itself.
 func IdleTimeout(m llm.Model, d time.Duration) llm.Model {
 	if d <= 0 {
 		return m
@@ -37,7 +37,7 @@ func (i *idler) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 
 	visible := false
 	res, err := i.inner.Generate(call, r, func(e llm.Event) error {
-		// The consumer may take its time: only silence of the provider counts.
+		// The consumer may take its time: only silence from the provider counts.
 		timer.Stop()
 		defer timer.Reset(i.after)
 		if e.Kind == llm.Alive {

@@ -14,16 +14,15 @@ import (
 
 const op = "model call"
 
-// Policy says how often and how long to try. The zero value means the
-// defaults.
+// Policy says how often and how long to try. Zero fields take the defaults.
 type Policy struct {
 	Attempts int           // calls in all; default 5
-	Total    time.Duration // no attempt begins later than this after the first; default 5 min
+	Total    time.Duration // no attempt begins later than this after the first one did; default 5 min
 	Base     time.Duration // upper bound of the first wait, doubled each time; default 500 ms
 	Max      time.Duration // upper bound of any wait that the provider did not ask for; default 30 s
 
 	Now   func() time.Time                                 // default time.Now
-	Sleep func(ctx context.Context, d time.Duration) error // default: a timer; returns ctx's error when it ends first
+	Sleep func(ctx context.Context, d time.Duration) error // default: a timer; returns ctx's error if ctx ends first
 	Rand  func() float64                                   // in [0, 1); default math/rand
 }
 
@@ -57,11 +56,10 @@ type retrier struct {
 	policy Policy
 }
 
-// Retry calls m again after errors that may pass: no answer, 408, 409, 429 and
-// 5xx. It waits as long as the provider asks, else a random time below a bound
-// that doubles (full jitter). Before each wait it emits Retrying; if anything
-// was shown of the failed attempt, Restarted comes first. An error of emit is
-// never retried.
+// Retry calls m again after errors that may pass: no answer, 408, 409, 429 and 5xx. It
+// waits as long as the provider asks, else for a random time below a bound that doubles
+// (full jitter). Before each wait it emits Retrying; if anything of the failed attempt
+// was shown, Restarted comes first. An error from emit is never retried.
 func Retry(m llm.Model, p Policy) llm.Model { return &retrier{m, p.withDefaults()} }
 
 // Generate implements [llm.Model].
@@ -101,7 +99,7 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 	}
 }
 
-// waitWords says how long a wait is, never that it is none.
+// waitWords formats a wait, and never as zero.
 func waitWords(d time.Duration) string {
 	if d < time.Second {
 		return "less than a second"
@@ -118,7 +116,7 @@ func announceRetry(emit func(llm.Event) error, shown bool, failure *llm.Provider
 	return emit(llm.Event{Kind: llm.Retrying, After: wait, Reason: failure.Message})
 }
 
-// exhaustedError says how often it was tried; the cause stays.
+// exhaustedError wraps err with the number of attempts; the cause is kept.
 func exhaustedError(err error, attempts int, why string) error {
 	if attempts == 1 && why == "" {
 		return err
@@ -130,7 +128,7 @@ func exhaustedError(err error, attempts int, why string) error {
 	return &fika.Error{Kind: fika.KindOf(err), Op: op, Msg: "gave up after " + tries + why, Err: withoutOp(err)}
 }
 
-// withoutOp takes off the outer [fika.Error] if all it adds is the operation.
+// withoutOp removes the outer [fika.Error] if it adds nothing but the operation.
 func withoutOp(err error) error {
 	if e, ok := err.(*fika.Error); ok && e.Msg == "" && e.Err != nil {
 		return e.Err

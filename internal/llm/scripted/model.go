@@ -13,13 +13,13 @@ import (
 	"fika/internal/sleep"
 )
 
-// Options make a scripted model.
+// Options configures a scripted model.
 type Options struct {
 	Rules []byte // a rules file; empty: none, every prompt gets the default answer
 	File  string // its name in errors; default "rules.toml"
-	Agent string // whose answers; empty: as the system prompt says
+	Agent string // whose answers to give; empty: the agent that the system prompt names
 
-	Sleep func(ctx context.Context, d time.Duration) error // default: a timer; returns ctx's error when it ends first
+	Sleep func(ctx context.Context, d time.Duration) error // default: a timer; returns ctx's error if ctx ends first
 }
 
 type model struct {
@@ -28,7 +28,7 @@ type model struct {
 	sleep func(ctx context.Context, d time.Duration) error
 }
 
-// New makes a model from a rules file. Error kind: [fika.Invalid].
+// New returns a model that answers from a rules file. Errors are of kind [fika.Invalid].
 func New(o Options) (llm.Model, error) {
 	if o.File == "" {
 		o.File = "rules.toml"
@@ -44,8 +44,8 @@ func New(o Options) (llm.Model, error) {
 	return m, nil
 }
 
-// Default is a model without rules: it says that it is scripted, and repeats
-// what it was told.
+// Default returns a model without rules: it says that it is scripted, and repeats what
+// it was told.
 func Default() llm.Model { return &model{rules: &Rules{}, sleep: sleep.For} }
 
 // Generate implements [llm.Model].
@@ -68,7 +68,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	return llm.Response{Text: text, Usage: estimateUsage(r, text)}, nil
 }
 
-// fallbackText is what is said when no rule matches.
+// fallbackText returns the answer when no rule matches.
 func (m *model) fallbackText(s scene) (string, error) {
 	v := view{Agent: s.agent, From: s.from, Last: s.last, Round: s.round, Messages: len(s.messages)}
 	if n := len(s.results); n > 0 {
@@ -85,7 +85,7 @@ func (m *model) fallbackText(s scene) (string, error) {
 	return fmt.Sprintf("[scripted answer, no language model] You said: %s", firstBytes(500, s.last)), nil
 }
 
-// playRule answers by a rule.
+// playRule answers as a rule says.
 func (m *model) playRule(ctx context.Context, r *rule, v view, req llm.Request, emit func(llm.Event) error) (llm.Response, error) {
 	res, err := r.wholeResponse(v, req)
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *model) playRule(ctx context.Context, r *rule, v view, req llm.Request, 
 	return res, nil
 }
 
-// wholeResponse is the whole answer of a rule.
+// wholeResponse returns the complete response of a rule.
 func (r *rule) wholeResponse(v view, req llm.Request) (llm.Response, error) {
 	var res llm.Response
 	var err error
@@ -155,7 +155,7 @@ func (r *rule) wholeResponse(v view, req llm.Request) (llm.Response, error) {
 	return res, nil
 }
 
-// estimateUsage counts four bytes as a token.
+// estimateUsage counts four bytes as one token.
 func estimateUsage(r llm.Request, answer string) fika.Usage {
 	in := len(r.System)
 	for _, m := range r.Messages {
@@ -205,7 +205,7 @@ func (p performance) sayPiecewise(kind llm.EventKind, text string, size int, pau
 	return nil
 }
 
-// firstWord is the first word of text with the white space after it.
+// firstWord returns the first word of text with the white space after it.
 func firstWord(text string) string {
 	space := false
 	for i, r := range text {

@@ -19,7 +19,7 @@ const op = "scripted rules"
 // maxRules bounds the size of a rules file.
 const maxRules = 4 << 20
 
-// Rules are a checked rules file.
+// Rules is a rules file that has been checked.
 type Rules struct {
 	rules    []rule
 	fallback *template.Template
@@ -44,10 +44,10 @@ type rule struct {
 
 type call struct {
 	name string
-	args any // strings replaced by *template.Template
+	args any // strings are replaced by *template.Template
 }
 
-// The file as it is written.
+// rawFile is the rules file as it is written.
 type rawFile struct {
 	Delay      string    `toml:"delay"`
 	ChunkDelay string    `toml:"chunk_delay"`
@@ -111,7 +111,7 @@ func Parse(data []byte, file string) (*Rules, error) {
 	return c.checkRules(raw)
 }
 
-// decodeError gives the decoder's error its place in the file.
+// decodeError adds the place in the file to the decoder's error.
 func decodeError(err error, file string) error {
 	var unknown *toml.StrictMissingError
 	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
@@ -127,7 +127,7 @@ func decodeError(err error, file string) error {
 	return fika.Errorf(fika.Invalid, op, "%s:1:1: %v", file, err)
 }
 
-// checker turns what is written into rules, and remembers the first mistake.
+// checker turns a raw file into rules, and remembers the first mistake.
 type checker struct {
 	places places
 	file   string
@@ -267,7 +267,7 @@ func (c *checker) parseTemplate(key, s string) *template.Template {
 	return t
 }
 
-// checkArgs replaces every string within by its template.
+// checkArgs replaces every string in v by its template.
 func (c *checker) checkArgs(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -6,13 +6,14 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// places tells where each rule and its keys are written.
+// places records where each rule and its keys are written.
 type places struct {
 	top   map[string]unstable.Position
 	rules []map[string]unstable.Position // the empty key: the rule itself
 }
 
-// placeOf finds a key of a rule (of the top of the file for -1), else the rule.
+// placeOf returns the place of a rule's key (at the top of the file for -1), or else
+// that of the rule.
 func (p places) placeOf(rule int, key string) unstable.Position {
 	start := unstable.Position{Line: 1, Column: 1}
 	keys := p.top
@@ -36,8 +37,8 @@ func (p places) hasKey(rule int, key string) bool {
 	return ok
 }
 
-// locateKeys walks a file that has been decoded already. Rules written as an
-// inline array have the place of that array only.
+// locateKeys walks a file that has already been decoded. For rules written as an inline
+// array it knows only the place of the array.
 func locateKeys(data []byte) places {
 	p := places{top: map[string]unstable.Position{}}
 	current := p.top
@@ -69,7 +70,7 @@ func locateKeys(data []byte) places {
 	return p
 }
 
-// rememberFirst notes the first place of a key's first part.
+// rememberFirst records the first place of a key's first part.
 func rememberFirst(m map[string]unstable.Position, key string, at unstable.Position) {
 	first, _, _ := strings.Cut(key, ".")
 	if _, ok := m[first]; !ok {

@@ -9,14 +9,14 @@ import (
 	"fika/internal/llm"
 )
 
-// scene is what rules look at: everything follows from the request.
+// scene is what rules are matched against; it follows entirely from the request.
 type scene struct {
 	agent    string
 	messages []llm.Message
 	from     string // who speaks in the last user message
 	last     string // its text
 	round    int
-	results  []result // the tools that have just answered
+	results  []result // from the tools that have just answered
 }
 
 type result struct {
@@ -24,7 +24,7 @@ type result struct {
 }
 
 func sceneOf(agent string, r llm.Request) scene {
-	r.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(m llm.Message) bool { return m.Role == llm.System }) // rules answer people
+	r.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(m llm.Message) bool { return m.Role == llm.System }) // rules answer people, not the program
 	s := scene{agent: agent, messages: r.Messages, round: 1}
 	if s.agent == "" {
 		s.agent = agentIn(r.System)
@@ -54,8 +54,8 @@ func sceneOf(agent string, r llm.Request) scene {
 	return s
 }
 
-// agentIn finds the agent's name in a system prompt that says `You are "name"`
-// or "You are @name".
+// agentIn returns the agent's name in a system prompt that says `You are "name"` or "You
+// are @name".
 func agentIn(system string) string {
 	for rest := system; ; {
 		_, after, ok := strings.Cut(rest, "You are ")
@@ -79,7 +79,7 @@ func agentIn(system string) string {
 }
 
 // splitSpeaker splits "[name] text", "[message from name; …]\ntext" and "[task from
-// name]\ntext". Text without such a mark is the user's own: its speaker is "".
+// name]\ntext". Text without such a mark is the user's own, with the speaker "".
 func splitSpeaker(text string) (from, rest string) {
 	if !strings.HasPrefix(text, "[") {
 		return "", text
@@ -118,7 +118,8 @@ type view struct {
 	Group                           map[string]string
 }
 
-// meetsScene reports whether a rule answers this scene, and what its templates see.
+// meetsScene reports whether a rule answers this scene, and returns what its templates
+// see.
 func (r *rule) meetsScene(s scene) (view, bool) {
 	v := view{Agent: s.agent, From: s.from, Last: s.last, Round: s.round, Messages: len(s.messages)}
 	if r.raw.Agent != "" {
@@ -151,7 +152,7 @@ func (r *rule) meetsScene(s scene) (view, bool) {
 	return v, r.raw.Nth == 0 || r.raw.Nth == v.N
 }
 
-// hearsMessage checks from and match against one message.
+// hearsMessage matches from and match against one message.
 func (r *rule) hearsMessage(from, text string) ([]string, bool) {
 	if r.from != nil && !r.from.MatchString(from) {
 		return nil, false
@@ -163,7 +164,8 @@ func (r *rule) hearsMessage(from, text string) ([]string, bool) {
 	return groups, groups != nil
 }
 
-// answeredResult finds the first result that the rule waits for; -1: none.
+// answeredResult returns the index of the first result that the rule waits for; -1:
+// none.
 func (r *rule) answeredResult(results []result) int {
 	for i, res := range results {
 		if r.afterTool.MatchString(res.tool) && (r.result == nil || r.result.MatchString(res.text)) {
@@ -173,7 +175,7 @@ func (r *rule) answeredResult(results []result) int {
 	return -1
 }
 
-// countOccasions is how often the rule's occasion has come up in the conversation.
+// countOccasions counts how often the conversation has met the rule's conditions.
 func (r *rule) countOccasions(s scene) int {
 	n := 0
 	if r.afterTool != nil {

@@ -8,7 +8,7 @@ import (
 	"fika"
 )
 
-// maxText bounds what one template may write.
+// maxText bounds the output of one template, in bytes.
 const maxText = 4 << 20
 
 func templateFunctions() template.FuncMap {
@@ -36,7 +36,7 @@ func firstBytes(n int, s string) string {
 	return s
 }
 
-// bounded refuses to grow without end.
+// bounded is a string builder that refuses to grow without limit.
 type bounded struct{ strings.Builder }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -57,7 +57,7 @@ func expandTemplate(t *template.Template, v view, where string) (string, error) 
 	return b.String(), nil
 }
 
-// expandArgs replaces the templates within a call's arguments.
+// expandArgs executes the templates in a call's arguments.
 func expandArgs(v any, see view, where string) (any, error) {
 	switch v := v.(type) {
 	case *template.Template:

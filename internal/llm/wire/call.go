@@ -2,8 +2,8 @@ package wire
 
 import "fika/internal/llm"
 
-// Call is what the answers of all providers share: telling of what arrives, and
-// the error that ends the call.
+// Call is what the answers of all providers share: passing on what arrives, and the
+// error that ends the call.
 type Call struct {
 	*Deadline
 	fail   Failure
@@ -11,20 +11,21 @@ type Call struct {
 	halted error
 }
 
-// Failure says how an error is told by now: whether text was seen.
+// Failure returns how an error is to be reported now, depending on whether text was
+// shown.
 func (c *Call) Failure() Failure { return c.fail }
 
-// Halted is the error that ends the call as it is; nil: none.
+// Halted returns the error that ends the call as it is; nil: none.
 func (c *Call) Halted() error { return c.halted }
 
-// Halt remembers the error that ends the call, and returns it.
+// Halt remembers err as the error that ends the call, and returns it.
 func (c *Call) Halt(err error) error {
 	c.halted = err
 	return err
 }
 
-// Emit tells of text, or with Alive of anything else. An error of the listener
-// ends the call.
+// Emit passes on text or, with Alive, anything else. An error of the listener ends the
+// call.
 func (c *Call) Emit(kind llm.EventKind, text string) error {
 	if text == "" && kind != llm.Alive {
 		return nil

@@ -12,28 +12,28 @@ import (
 	"fika/internal/llm"
 )
 
-// Target says where the calls of a model go, and with what key.
+// Target says where the calls of a model go, and with which key.
 type Target struct {
-	URL      string // of the method, whole
-	Model    string // what errors call it
+	URL      string // full URL of the method
+	Model    string // the model's name in errors
 	APIKey   string // empty: none is sent
-	Insecure bool   // the key may cross a network without encryption
+	Insecure bool   // the key may cross a network unencrypted
 	Header   http.Header
 	Client   *http.Client // nil: http.DefaultClient
 }
 
-// Endpoint makes the calls of one model. It may be used by many at once.
+// Endpoint makes the calls of one model. It is safe for concurrent use.
 type Endpoint struct {
 	host   string
-	called string // in errors: host, port and model, so that two servers of one machine are told apart
+	called string // name in errors: host, port and model, so that two servers on one machine are told apart
 	url    string
 	secret string
 	header http.Header
 	client http.Client
 }
 
-// NewEndpoint checks a target. Error kind Invalid: the address is not one, or
-// the key would cross a network in the clear.
+// NewEndpoint checks a target. It fails with kind Invalid if the URL is not a valid
+// address, or if the key would cross a network unencrypted.
 func NewEndpoint(t Target) (*Endpoint, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -60,15 +60,15 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 	return e, nil
 }
 
-// refuseRedirect follows none: the address that a person wrote is the only one
+// refuseRedirect follows no redirect: the address that a person wrote is the only one
 // that gets their prompts and their key.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Host is the name of the host that is called, without its port.
+// Host returns the name of the host that is called, without its port.
 func (e *Endpoint) Host() string { return e.host }
 
-// Post sends body, a [Body] or any value, as JSON. An answer of any status is no error; closing its
-// body is the caller's. Errors are those of net/http.
+// Post sends body, a [Body] or any other value, as JSON. A response with any status is
+// not an error; the caller must close its body. Errors are those of net/http.
 func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 	data, err := EncodeBody(body)
 	if err != nil {
@@ -82,8 +82,8 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 	return e.client.Do(req)
 }
 
-// Generate makes one call: it sends body, and hands the stream of the answer
-// to what open makes. What arrives is told to emit.
+// Generate makes one call: it sends body, and feeds the stream of the response to the
+// Answer that open returns. Whatever arrives is passed to emit.
 func (e *Endpoint) Generate(ctx context.Context, body any, emit func(llm.Event) error, open func(*Call) Answer) (llm.Response, error) {
 	within, deadline := NewDeadline(ctx)
 	defer deadline.Stop()
@@ -96,7 +96,7 @@ func (e *Endpoint) Generate(ctx context.Context, body any, emit func(llm.Event) 
 	return ReadAnswer(ctx, res, open(call))
 }
 
-// redirectWords says where an answer sends the caller, who does not go there.
+// redirectWords says where a response redirects the caller, who does not follow.
 func redirectWords(res *http.Response) string {
 	to, err := res.Location()
 	if err != nil {

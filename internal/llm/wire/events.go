@@ -9,23 +9,22 @@ import (
 	"fika"
 )
 
-// MaxEvent bounds one server-sent event, MaxAnswer what one call may gather
-// (text, reasoning and tool arguments together).
+// MaxEvent bounds one server-sent event, MaxAnswer all that one call gathers (text,
+// reasoning and tool arguments together); both in bytes.
 const (
 	MaxEvent  = 16 << 20
 	MaxAnswer = 16 << 20
 )
 
-// ErrDone, returned by the callback of [ReadEvents], ends the reading without
-// error.
+// ErrDone, returned by the callback of [ReadEvents], ends the reading without an error.
 var ErrDone = errors.New("done")
 
-// ReadEvents reads server-sent events from r and calls each for every event that
-// carries data, and with nil data for every comment (a keep-alive). A last
-// event without an empty line after it is delivered too: providers that forget
-// it mean it. It returns nil at the end of r or after [ErrDone], the error of
-// each as it is, a [fika.Limit] error for an event larger than [MaxEvent], else
-// the error of r. The slice given to each is valid during the call only.
+// ReadEvents reads server-sent events from r. It calls each for every event that carries
+// data, and with nil data for every comment (a keep-alive). A last event without an
+// empty line after it is delivered too, because some providers omit that line.
+// ReadEvents returns nil at the end of r or after [ErrDone], any other error of each
+// unchanged, a [fika.Limit] error for an event larger than [MaxEvent], else the error of
+// r. The slice passed to each is valid only during the call.
 func ReadEvents(r io.Reader, each func(name string, data []byte) error) error {
 	s := scanner{r: bufio.NewReaderSize(r, 32<<10), each: each}
 	err := s.readAll()
@@ -40,7 +39,7 @@ type scanner struct {
 	each func(string, []byte) error
 	name string
 	data []byte
-	some bool // a data line was seen
+	some bool // a data line has come
 	line []byte
 }
 
@@ -66,7 +65,7 @@ func (s *scanner) readAll() error {
 	}
 }
 
-// readLine returns one line without its end, bounded by MaxEvent.
+// readLine returns one line without its line end, bounded by MaxEvent.
 func (s *scanner) readLine() ([]byte, error) {
 	s.line = s.line[:0]
 	for {

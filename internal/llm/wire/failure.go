@@ -17,22 +17,22 @@ import (
 	"fika/internal/llm"
 )
 
-// Op is the operation that every error of a model call names.
+// Op is the operation in every error of a model call.
 const Op = "model call"
 
-// maxWords bounds what is quoted of a provider's words.
+// maxWords bounds a quotation of a provider's words, in bytes.
 const maxWords = 2000
 
-// Failure makes the error of a failed call from what is known about it.
-// Secrets are what must not appear in any text (API keys).
+// Failure makes the error of a failed call from what is known about it. Secrets (API
+// keys) are kept out of every text.
 type Failure struct {
-	Host    string // and port and model, as a person is shown them
+	Host    string // with port and model, as people are shown it
 	Secrets []string
 	Visible bool // text was already emitted
 }
 
-// Status is the error for an answer with a status that is not a success. It
-// reads res.Body, up to 64 KiB, and leaves closing to the caller.
+// Status returns the error for a response whose status is not a success. It reads up to
+// 64 KiB of res.Body; the caller must close it.
 func (f Failure) Status(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	words := ErrorMessage(body)
@@ -49,8 +49,8 @@ func (f Failure) Status(res *http.Response) error {
 	})
 }
 
-// Stated is the error for trouble that the provider told of inside a stream,
-// with the HTTP status that it amounts to.
+// Stated returns the error for trouble that the provider reports inside a stream, with
+// the corresponding HTTP status.
 func (f Failure) Stated(status int, words string) error {
 	if words == "" {
 		words = "it gave no reason"
@@ -58,15 +58,14 @@ func (f Failure) Stated(status int, words string) error {
 	return f.fromProvider(&llm.ProviderError{Status: status, Message: fmt.Sprintf("%s broke off the answer (%d): %s", f.Host, status, words)})
 }
 
-// Broken is the error for an answer that cannot be used; calling again may
-// help.
+// Broken returns the error for an answer that cannot be used; another call may succeed.
 func (f Failure) Broken(format string, args ...any) error {
 	return f.fromProvider(&llm.ProviderError{Message: f.Host + ": " + fmt.Sprintf(format, args...)})
 }
 
-// Transport is the error for a call that got no answer, or whose answer broke
-// off: Interrupted when ctx ended, else of kind Provider without a status. An
-// error that is a *fika.Error already is returned as it is.
+// Transport returns the error for a call that got no answer, or whose answer broke off:
+// of kind Interrupted if ctx ended, else of kind Provider without a status. It returns a
+// *fika.Error unchanged.
 func (f Failure) Transport(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fika.Wrap(fika.Interrupted, Op, context.Cause(ctx))
@@ -101,7 +100,7 @@ func RedactSecrets(s string, secrets ...string) string {
 	return s
 }
 
-// oneLine makes one bounded line of a provider's words.
+// oneLine returns a provider's words as one bounded line.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return r <= ' ' || r == 0x7f
@@ -112,9 +111,9 @@ func oneLine(s string) string {
 	return s
 }
 
-// ErrorMessage finds the message in the body of an error: {"error":{"message"}},
-// {"error":"…"}, {"message"}, {"detail"}, else the body itself unless it is a
-// page of HTML.
+// ErrorMessage returns the message in the body of an error: {"error":{"message"}},
+// {"error":"…"}, {"message"}, {"detail"}, else the body itself unless it is an HTML
+// page.
 func ErrorMessage(body []byte) string {
 	var known struct {
 		Error   json.RawMessage `json:"error"`
@@ -145,7 +144,7 @@ func ErrorMessage(body []byte) string {
 	return s
 }
 
-// upstreamWords finds the words of the provider behind a router.
+// upstreamWords returns the words of the provider behind a router.
 func upstreamWords(raw []byte) string {
 	var e struct {
 		Metadata struct {
@@ -158,9 +157,9 @@ func upstreamWords(raw []byte) string {
 	return ": " + string(e.Metadata.Raw)
 }
 
-// RetryAfter reads the wait that a provider asks for: retry-after-ms,
-// retry-after in seconds, or as a date. 0: it did not ask, or asks for
-// nonsense.
+// RetryAfter returns the wait that a provider asks for, in retry-after-ms, in
+// retry-after as seconds, or there as a date. 0: it did not ask, or the value makes no
+// sense.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d

@@ -12,26 +12,29 @@ import (
 	"fika/internal/llm"
 )
 
-// Grace is how long a stream may stay open after the answer is complete, for
-// what may still come (usage, the end mark).
+// Grace is how long a stream may stay open after the answer is complete, for what may
+// still come (usage, the end mark).
 const Grace = 2 * time.Second
 
 // Answer gathers one answer from the events of its stream.
 type Answer interface {
-	// Take handles one event, as [ReadEvents] calls it. [ErrDone]: that was all.
+	// Take handles one event, called as [ReadEvents] calls its callback. It returns
+	// [ErrDone] when nothing more is expected.
 	Take(name string, data []byte) error
-	// Failure says how an error is told by now: whether text was seen.
+	// Failure returns how an error is to be reported now, depending on whether text was
+	// shown.
 	Failure() Failure
-	// Halted is the error that ends the call as it is; nil: none.
+	// Halted returns the error that ends the call as it is; nil: none.
 	Halted() error
 	// Complete reports whether nothing essential is missing.
 	Complete() bool
-	// Finish gives the response, or says what is wrong with a complete answer.
+	// Finish returns the response, or an error that says what is wrong with a complete
+	// answer.
 	Finish() (llm.Response, error)
 }
 
-// ReadAnswer reads an answer to its end and closes the body. What breaks off after
-// the answer was complete does no harm.
+// ReadAnswer reads an answer to its end and closes the body. A stream that breaks off
+// after the answer was complete is not an error.
 func ReadAnswer(ctx context.Context, res *http.Response, a Answer) (llm.Response, error) {
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
@@ -50,9 +53,9 @@ func ReadAnswer(ctx context.Context, res *http.Response, a Answer) (llm.Response
 	return a.Finish()
 }
 
-// ReadStream reads the body of a successful answer: server-sent events, or one
-// JSON document for servers that do not stream. It calls each as [ReadEvents] does,
-// and closes the body.
+// ReadStream reads the body of a successful response: server-sent events, or one JSON
+// document from servers that do not stream. It calls each as [ReadEvents] does, and
+// closes the body.
 func ReadStream(res *http.Response, f Failure, each func(name string, data []byte) error) error {
 	defer res.Body.Close()
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
@@ -75,14 +78,14 @@ func ReadStream(res *http.Response, f Failure, each func(name string, data []byt
 	return ReadEvents(res.Body, each)
 }
 
-// Deadline closes the stream of a call when a complete answer is not followed
-// by its end within [Grace].
+// Deadline closes the stream of a call if a complete answer is not followed by its end
+// within [Grace].
 type Deadline struct {
 	cancel context.CancelFunc
 	timer  *time.Timer
 }
 
-// NewDeadline derives the context that a call's request must use.
+// NewDeadline returns the context that a call's request must use, and its Deadline.
 func NewDeadline(ctx context.Context) (context.Context, *Deadline) {
 	ctx, cancel := context.WithCancel(ctx)
 	return ctx, &Deadline{cancel: cancel}
@@ -103,7 +106,8 @@ func (d *Deadline) Stop() {
 	d.cancel()
 }
 
-// BaseURL checks a base URL that a person wrote.
+// BaseURL returns a base URL that a person wrote, without surrounding spaces and
+// trailing slashes, or fallback if it is empty.
 func BaseURL(raw, fallback string) string {
 	raw = strings.TrimRight(strings.TrimSpace(raw), "/")
 	if raw == "" {

@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a JSON value read as text, leniently: a string as itself, null as
-// nothing, a list as its parts one after the other (a part is a string or an
-// object with a text), anything else as its JSON. Broken characters are kept as
-// they came, because the missing half may be in the next piece: pass them
-// through a [Joiner].
+// Text is a JSON value read leniently as text: a string as itself, null as nothing, a
+// list as its parts joined (a part is a string or an object with a text), anything else
+// as its JSON. Broken characters are kept as they came, because the missing half may be
+// in the next piece: pass them through a [Joiner].
 type Text string
 
 // UnmarshalJSON implements [json.Unmarshaler]; it never refuses valid JSON.
@@ -56,8 +55,8 @@ func joinedParts(raw []byte) string {
 	return b.String()
 }
 
-// unquoteJSON reads a valid JSON string. Bytes that are no UTF-8 stay as they are,
-// a lone half of a surrogate pair becomes its three-byte form.
+// unquoteJSON decodes a valid JSON string. Invalid UTF-8 stays as it is; a lone
+// surrogate half becomes its three-byte form.
 func unquoteJSON(raw []byte) string {
 	raw = raw[1 : len(raw)-1]
 	if bytes.IndexByte(raw, '\\') < 0 {
@@ -92,8 +91,8 @@ func unquoteJSON(raw []byte) string {
 	return string(out)
 }
 
-// unicodeEscape reads the hex digits after \u, and the second half of a pair
-// if it follows; n is how many bytes that took.
+// unicodeEscape decodes the hex digits after \u, and the second half of a pair if it
+// follows; n is how many bytes it consumed.
 func unicodeEscape(b []byte) (r rune, n int) {
 	r, ok := hex4(b)
 	if !ok {
@@ -124,7 +123,7 @@ func appendHalf(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// surrogateHalf reads a surrogate half in its three-byte form.
+// surrogateHalf decodes a surrogate half in its three-byte form.
 func surrogateHalf(b []byte) (rune, bool) {
 	if len(b) < 3 || b[0] != 0xED || b[1] < 0xA0 || b[1] > 0xBF || b[2]&0xC0 != 0x80 {
 		return 0, false
@@ -136,11 +135,11 @@ func surrogateHalf(b []byte) (rune, bool) {
 // The zero Joiner is ready.
 type Joiner struct {
 	done strings.Builder
-	rest []byte // the beginning of a character
+	rest []byte // the start of a character
 }
 
-// Add takes a piece and returns what can be shown of it: whole characters,
-// always valid UTF-8.
+// Add takes a piece and returns as much of the text as can be shown now: whole
+// characters, always valid UTF-8.
 func (j *Joiner) Add(piece Text) string {
 	if len(j.rest) == 0 && utf8.ValidString(string(piece)) {
 		j.done.WriteString(string(piece))
@@ -150,13 +149,13 @@ func (j *Joiner) Add(piece Text) string {
 	return j.takeWhole(false)
 }
 
-// Close returns what was still waiting for its other half, made valid.
+// Close returns the bytes that still waited for their other half, made valid.
 func (j *Joiner) Close() string { return j.takeWhole(true) }
 
-// String is all that was gathered.
+// String returns everything gathered.
 func (j *Joiner) String() string { return j.done.String() }
 
-// Len is the number of bytes held.
+// Len returns the number of bytes held.
 func (j *Joiner) Len() int { return j.done.Len() + len(j.rest) }
 
 func (j *Joiner) takeWhole(last bool) string {
@@ -187,7 +186,7 @@ func (j *Joiner) takeWhole(last bool) string {
 	return string(out)
 }
 
-// halfMayFollow reports whether b may be the beginning of a surrogate half.
+// halfMayFollow reports whether b may be the start of a surrogate half.
 func halfMayFollow(b []byte) bool { return len(b) == 0 || mayBeHalf(b) }
 
 func mayBeHalf(b []byte) bool {

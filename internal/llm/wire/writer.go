@@ -7,24 +7,23 @@ import (
 	"fika/internal/llm"
 )
 
-// Body is a body that writes itself, because most of it is JSON already.
-// [Endpoint.Post] sends any other value as encoding/json writes it.
+// Body is a request body that writes itself, because most of it is JSON already.
+// [Endpoint.Post] encodes any other value with encoding/json.
 type Body interface {
 	WriteBody(w *Writer)
 }
 
-// Writer joins JSON out of pieces. What is known to be JSON in one spelling goes
-// in as it is: to read the parameters of a hundred tools again before each call
-// takes longer than everything else that is done for the call. The first error
-// stays.
+// Writer joins JSON from pieces. JSON known to be in canonical form is copied as it is:
+// parsing the parameters of a hundred tools again before each call would take longer
+// than everything else done for the call. The first error is kept.
 type Writer struct {
 	out bytes.Buffer
 	enc *json.Encoder
 	err error
 }
 
-// EncodeBody gives the JSON of a body, without the escapes that are for HTML
-// pages, so that what a provider has made goes back byte for byte.
+// EncodeBody returns the JSON of a body, without HTML escaping, so that what a provider
+// has made goes back byte for byte.
 func EncodeBody(body any) ([]byte, error) {
 	w := &Writer{}
 	w.enc = json.NewEncoder(&w.out)
@@ -37,7 +36,7 @@ func EncodeBody(body any) ([]byte, error) {
 	return w.out.Bytes(), w.err
 }
 
-// Room makes room for what is said of tools.
+// Room reserves space for the descriptions of tools.
 func (w *Writer) Room(tools []llm.Tool) {
 	n := 0
 	for _, t := range tools {
@@ -55,10 +54,10 @@ func (w *Writer) Value(v any) {
 		w.err = err
 		return
 	}
-	w.out.Truncate(max(w.out.Len()-1, 0)) // the line's end
+	w.out.Truncate(max(w.out.Len()-1, 0)) // the newline
 }
 
-// Fields writes what is between the braces of a struct.
+// Fields writes the fields of a struct without its braces.
 func (w *Writer) Fields(v any) {
 	start := w.out.Len()
 	w.Value(v)
@@ -70,12 +69,11 @@ func (w *Writer) Fields(v any) {
 	w.out.Truncate(w.out.Len() - 2)
 }
 
-// Kept writes JSON that was read, and written in one spelling, when it was kept.
+// Kept writes JSON that was parsed and written in canonical form when it was kept.
 func (w *Writer) Kept(raw json.RawMessage) { w.out.Write(raw) }
 
-// Tool writes the fields of a tool, its parameters under the key that a provider has
-// for them. Those that usable refuses become the parameters of a tool that takes
-// none.
+// Tool writes the fields of a tool, with its parameters under the provider's key.
+// Parameters that usable rejects are replaced by those of a tool without arguments.
 func (w *Writer) Tool(t llm.Tool, key string, usable func([]byte) bool) {
 	w.Fields(&struct {
 		Name        string `json:"name"`

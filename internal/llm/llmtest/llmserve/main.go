@@ -1,6 +1,6 @@
-// Command llmserve is a provider stand-in as a process of its own: it answers
-// chat completions or messages on loopback from a rules file (see
-// internal/llm/scripted), and prints its base URL.
+// Command llmserve is a stand-in for a provider in a process of its own: it answers chat
+// completions or messages on loopback from a rules file (see internal/llm/scripted), and
+// prints its base URL.
 //
 //	go run ./internal/llm/llmtest/llmserve -wire openai -addr 127.0.0.1:8099 -rules rules.toml
 package main
