@@ -17,8 +17,8 @@ import (
 	"fika/internal/tool/peer"
 )
 
-// agentTools are the tools that every agent has, its notes and those that reach
-// other agents, and the one that looks into its past.
+// agentTools returns the tools that every agent has: those for its notes, those that
+// reach other agents, and the one that searches its past.
 func (r *Runtime) agentTools() []tool.Tool {
 	notes := note.Tools(note.Options{
 		Store: noteStore{r.worker.Folder}, Versions: r.versions,
@@ -35,8 +35,8 @@ func (r *Runtime) peers() peers {
 	}
 }
 
-// laterHooks fires the hooks of a runtime whose plugins are opened after its
-// tools are made.
+// laterHooks fires the hooks of a runtime whose plugins are opened after its tools are
+// made.
 type laterHooks struct{ *Runtime }
 
 // Fire implements [hook.Runner].
@@ -53,8 +53,8 @@ func (s noteStore) Write(n note.Name, seen note.Version, text string) (string, n
 	return now.Body, note.Version(now.Hash), err
 }
 
-// peers is what an agent may do with other agents. The zero value gives tools
-// that have names and cannot be called.
+// peers is what an agent may do with other agents. The tools of the zero value have
+// names but cannot be called.
 type peers struct {
 	app      *app.App
 	self     fika.AgentName
@@ -64,7 +64,7 @@ type peers struct {
 	notify   chat.Notifier
 	hooks    hook.Runner
 	limits   tool.Limits
-	alone    bool // nobody could go on with a turn that waits
+	alone    bool // nobody could continue a turn that waits
 	warn     func(string)
 }
 
@@ -89,7 +89,7 @@ func (p peers) creator() contextCreator {
 	return contextCreator{home: p.home, store: p.store, username: p.settings.Username}
 }
 
-// makeContext makes a context that a call wants.
+// makeContext creates a context that a call asks for.
 func (p peers) makeContext(ctx context.Context, c tool.Call, name fika.AgentName, systemPrompt string) (bool, error) {
 	made, err := p.creator().create(ctx, name, systemPrompt)
 	if err != nil || !made || p.settings.Guard.Rights != guard.RightsLeast {
@@ -102,8 +102,8 @@ func (p peers) catchUp(ctx context.Context, name fika.AgentName) error {
 	return CatchUp(ctx, p.app, name)
 }
 
-// find finds an agent by what a model wrote. A context folder or an [[agents]]
-// entry that has no row yet gets one.
+// find returns an agent, given the name that a model wrote. A context folder or an
+// [[agents]] entry without a row gets one.
 func (p peers) find(ctx context.Context, name string) (fika.Agent, error) {
 	agent, err := app.FindAgent(ctx, p.store, name, p.app.Colleagues(p.self))
 	if !fika.IsKind(err, fika.NotFound) {
@@ -121,13 +121,13 @@ func (p peers) find(ctx context.Context, name string) (fika.Agent, error) {
 	return p.creator().ensureRow(ctx, n)
 }
 
-// echoes reports whether a message would only repeat what was said.
+// echoes reports whether a message would only repeat earlier messages.
 func (p peers) echoes(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error) {
 	l := chat.Letter{From: c.Agent, To: to, Chain: c.Chain, Depth: c.Depth + 1, Text: content}
 	return chat.OnlyEchoes(ctx, p.store, l, p.settings.Chat.MaxEcho)
 }
 
-// notes returns those of another context that a reader is shown.
+// notes returns the notes of another context that a reader is shown.
 func (p peers) notes(name fika.AgentName) ([]peer.Note, error) {
 	f := p.home.Folder(name)
 	var out []peer.Note
@@ -141,9 +141,9 @@ func (p peers) notes(name fika.AgentName) ([]peer.Note, error) {
 	return out, nil
 }
 
-// willWork refuses, with kind Invalid, a task for an agent of this home that
-// nobody would work: neither a process of its own, nor the hub, which starts
-// those that have an [[agents]] entry.
+// willWork returns Invalid for a task that nobody would work, although its agent
+// belongs to this home: the agent has no process, and the hub, which starts only agents
+// with an [[agents]] entry, would not start one.
 func (p peers) willWork(_ context.Context, a fika.Agent) error {
 	home, err := p.home.ID()
 	if err != nil || a.HomeID != home {
@@ -169,11 +169,11 @@ func (p peers) willWork(_ context.Context, a fika.Agent) error {
 	return nil
 }
 
-// contextCreator makes contexts that an agent or a plugin wants.
+// contextCreator creates contexts that an agent or a plugin asks for.
 type contextCreator struct {
 	home     folder.Home
 	store    *store.Store
-	username string // which no context may have
+	username string // the user's name, which no context may have
 }
 
 func (c contextCreator) ensureRow(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
@@ -184,9 +184,8 @@ func (c contextCreator) ensureRow(ctx context.Context, name fika.AgentName) (fik
 	return c.store.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: home})
 }
 
-// create makes a context: folder, prompt, row, in this order, so that a call
-// that was cut short is finished by the next one. It reports whether the
-// context is new.
+// create creates a context: folder, prompt, row, in this order, so that the next call
+// completes an interrupted one. It reports whether the context is new.
 func (c contextCreator) create(ctx context.Context, name fika.AgentName, systemPrompt string) (bool, error) {
 	if string(name) == c.username {
 		return false, fika.Errorf(fika.Invalid, "create context", "%s is what the user is called", name)
@@ -209,8 +208,8 @@ func (c contextCreator) create(ctx context.Context, name fika.AgentName, systemP
 	return created, err
 }
 
-// ensure makes a context that a plugin wants, with its prompt. One that was
-// used already, or has a prompt, stays as it is.
+// ensure creates a context that a plugin asks for, with its prompt. A context that has
+// been used, or has a prompt, is left as it is.
 func (c contextCreator) ensure(ctx context.Context, want hook.Context) error {
 	name, err := fika.ParseAgentName(want.Name)
 	if err != nil {

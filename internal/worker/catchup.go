@@ -9,9 +9,9 @@ import (
 	"fika/internal/folder"
 )
 
-// CatchUp stores what other programs left in the inbox of a context, and
-// brings its files up to date with the store. While somebody has the context
-// nothing is done: that process does it itself. An agent without a row gets
+// CatchUp stores what other programs left in the inbox of a context, and brings the
+// context's files up to date with the store. It does nothing while another process
+// holds the context, because that process does it itself. An agent without a row gets
 // one.
 func CatchUp(ctx context.Context, a *app.App, name fika.AgentName) (err error) {
 	h, err := a.Home()
@@ -35,7 +35,7 @@ func CatchUp(ctx context.Context, a *app.App, name fika.AgentName) (err error) {
 	}
 	src := EntrySource{Store: s, Agent: name}
 	if foreign, err := f.Adoptable(ctx, src); err != nil || foreign {
-		return err // whoever uses it first imports it
+		return err // the first worker of the context imports it
 	}
 	lock, err := folder.TryLock(ctx, f, folder.LockOptions{Kind: folder.LockMirror})
 	if fika.IsKind(err, fika.Locked) {

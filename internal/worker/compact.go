@@ -19,8 +19,8 @@ import (
 	"fika/internal/turn"
 )
 
-// autoCompactor is nil unless the settings want automatic compaction. summary.md
-// belongs to the active conversation, so no other one is compacted.
+// autoCompactor returns nil unless the settings ask for automatic compaction.
+// summary.md belongs to the active conversation, so no other conversation is compacted.
 func (r *Runtime) autoCompactor(c store.Claimed, s config.Settings, m llm.Model) turn.Compactor {
 	if !s.AutoCompact || c.Conversation.ID != c.Agent.ActiveAsk {
 		return nil
@@ -37,7 +37,7 @@ func (r *Runtime) newCompactor(s config.Settings, m llm.Model, warn func(string)
 	})
 }
 
-// compactionSource gives a compaction its texts.
+// compactionSource provides the texts of a compaction.
 type compactionSource struct{ PromptSource }
 
 // Instructions implements [compaction.Source].
@@ -45,32 +45,32 @@ func (s compactionSource) Instructions() (string, error) {
 	return s.Folder.Home.Prompt(folder.CompactionPrompt, s.Project.prompts()...)
 }
 
-// CompactOptions is a compaction by hand.
+// CompactOptions are the options of a compaction by hand.
 type CompactOptions struct {
 	Context fika.AgentName
 	Rolling bool
-	DryRun  bool // decide and change nothing; no model is asked
+	DryRun  bool // plan only: change nothing and call no model
 	Wait    time.Duration
 	Flags   map[string]string
 	app.Person
 }
 
-// Compacted tells what a compaction did, or would do. Sizes are in tokens.
+// Compacted is what a compaction did, or would do. Sizes are in tokens.
 type Compacted struct {
 	Context  fika.AgentName
 	Archived []fika.Entry
 	Kept     int
 	Before   int64
-	// Counted: Before is what the provider counted, else it is estimated.
+	// Counted: Before was counted by the provider, otherwise it is estimated.
 	Counted bool
-	After   int64 // estimated; of a dry run without the new summary
+	After   int64 // estimated; in a dry run without the new summary
 	Summary string
 	Usage   fika.Usage
 }
 
-// Compact makes the window of a context shorter. Error kinds: Locked while
-// somebody has the context, Conflict when there is nothing to compact,
-// Provider, Denied when a hook forbids it.
+// Compact shortens the window of a context. Error kinds: Locked while another process
+// holds the context, Conflict if there is nothing to compact, Provider, Denied if a
+// hook forbids it.
 func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted, err error) {
 	if o.DryRun {
 		return planCompaction(ctx, a, o)
@@ -99,10 +99,10 @@ func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted,
 	return r.compactWith(ctx, model, o.Rolling, o.Warn)
 }
 
-// Compact makes the window of the agent's conversation shorter while its process
-// has the context and no turn runs. model: who writes the summary; empty: the
-// agent's own. Error kinds: Conflict when there is nothing to compact, Provider,
-// Denied when a hook forbids it.
+// Compact shortens the window of the agent's conversation while the agent's process
+// holds the context and no turn runs. model writes the summary; empty means the agent's
+// own. Error kinds: Conflict if there is nothing to compact, Provider, Denied if a hook
+// forbids it.
 func (l *LiveRuntime) Compact(ctx context.Context, rolling bool, model string) (Compacted, error) {
 	r, err := l.current(ctx)
 	if err != nil {
@@ -121,13 +121,13 @@ func (l *LiveRuntime) Compact(ctx context.Context, rolling bool, model string) (
 	return r.compactWith(ctx, m, rolling, l.opts.Warn)
 }
 
-// UndoCompaction takes the last compaction back; see the function of that name.
+// UndoCompaction reverts the last compaction, like the function [UndoCompaction].
 func (l *LiveRuntime) UndoCompaction(ctx context.Context) (string, error) {
 	return l.worker.undoCompaction(ctx, l.opts.Warn)
 }
 
-// compactWith lets a model decide what is archived and how it is summed up, and
-// commits that.
+// compactWith lets a model decide what is archived and how it is summarised, and
+// commits the result.
 func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, warn func(string)) (Compacted, error) {
 	w, c := r.worker, r.newCompactor(r.settings, m, warn)
 	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
@@ -168,7 +168,7 @@ func nothingToCompact(name fika.AgentName) error {
 	return fika.Errorf(fika.Conflict, "", "there is nothing to compact in context %q", name)
 }
 
-// readHistory reads what may be compacted; unread messages are not.
+// readHistory reads the entries that may be compacted. Unread messages may not.
 func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation) (compaction.History, error) {
 	conv, err := s.ConversationByID(ctx, conv.ID)
 	if err != nil {
@@ -181,7 +181,7 @@ func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, c
 	return c.History(ctx, conv, unread)
 }
 
-// planCompaction looks without a lock: those forbid writes only.
+// planCompaction reads without taking the lock, which only excludes writers.
 func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacted, error) {
 	settings, err := a.Settings(o.Context, o.Flags, false)
 	if err != nil {
@@ -216,7 +216,7 @@ func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacte
 	return describeCompaction(o.Context, h, plan), nil
 }
 
-// planOf is the plan that a decision stands for.
+// planOf returns the plan that the metadata of a compaction entry describes.
 func planOf(h compaction.History, m fika.EntryMeta) compaction.Plan {
 	kept := map[int64]bool{}
 	for _, seq := range m.Kept {
@@ -250,9 +250,9 @@ func describeCompaction(name fika.AgentName, h compaction.History, p compaction.
 	return done
 }
 
-// UndoCompaction takes the last compaction of a context back: what it archived
-// is in the window again, and the summary is what it was before, unless it was
-// edited since. Error kind NotFound when there is none.
+// UndoCompaction reverts the last compaction of a context: the archived entries are in
+// the window again, and the summary is the previous one, unless it has been edited
+// since. It returns NotFound if there is none.
 func UndoCompaction(ctx context.Context, a *app.App, name fika.AgentName, wait time.Duration, warn func(string)) (content string, err error) {
 	w, err := OpenCommand(ctx, a, name, true, wait, warn)
 	if err != nil {

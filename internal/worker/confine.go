@@ -15,11 +15,12 @@ import (
 	"fika/internal/tool"
 )
 
-// Confinement limits what the processes of this context's tools touch.
+// Confinement returns the limits on what the processes of this context's tools may
+// touch.
 func (b Toolbox) Confinement() *confine.Agent {
 	s, f := b.settings, b.folder
 	temp, caches := filepath.Join(f.Path(), "tmp"), filepath.Join(f.Home.Root, "cache")
-	if b.user != nil { // what is in the home is closed to them
+	if b.user != nil { // they cannot enter the home
 		temp, caches = tempOf(b.user, f.Home.Root, f.Name), ""
 	}
 	return confine.New(confine.Options{
@@ -32,7 +33,7 @@ func (b Toolbox) Confinement() *confine.Agent {
 	})
 }
 
-// LimitsOf are what settings let the tools of an agent use of the machine.
+// LimitsOf returns the limits on the resources that the tools of an agent may use.
 func LimitsOf(s config.Settings, home string) confine.Limits {
 	l := s.Limits
 	return confine.Limits{
@@ -40,12 +41,12 @@ func LimitsOf(s config.Settings, home string) confine.Limits {
 	}
 }
 
-// NoLimits says why the limits of an agent's tools cannot be kept on this machine;
-// empty: they can, or there are none.
+// NoLimits says why the limits of an agent's tools cannot be enforced on this machine;
+// "" if they can, or there are none.
 func NoLimits(a *app.App, home string, name fika.AgentName) string {
 	l, err := a.Limits(name)
 	if err != nil || !l.AnySet() {
-		return "" // what cannot be read is doctor's to say
+		return "" // doctor reports unreadable settings
 	}
 	why := a.SandboxProbe().NoLimits(LimitsOf(config.Settings{Agent: name, Limits: l}, home))
 	switch {
@@ -57,8 +58,8 @@ func NoLimits(a *app.App, home string, name fika.AgentName) string {
 	return "no limits, because they cannot be kept: " + why
 }
 
-// SweepLimits removes the control groups that killed processes of this home have
-// left, with what still runs in them.
+// SweepLimits removes the control groups left by killed processes of this home, and
+// ends what still runs in them.
 func SweepLimits(a *app.App, home string) {
 	c, err := a.Config()
 	if err != nil {
@@ -69,21 +70,20 @@ func SweepLimits(a *app.App, home string) {
 		limited = limited || c.Agents[i].Resources.AnySet()
 	}
 	if !limited {
-		return // what is not asked for is not touched either
+		return // unused features are not touched
 	}
 	if g, err := a.SandboxProbe().Groups(home); err == nil {
 		g.Sweep()
 	}
 }
 
-// callsOf is the folder of a context, or of an executor, where records of the calls
-// lie that its process is running: whoever is that process next puts back what they
-// changed, and nobody else.
+// callsOf returns the folder, in the folder of a context or an executor, that holds
+// records of the calls its process is running. Only the next such process restores what
+// these calls changed.
 func callsOf(folder string) string { return filepath.Join(folder, "calls") }
 
-// UndoLeft takes back what calls changed of protected files whose process was
-// killed before it could do so, and tells warn. What such a process left running
-// has to be ended before.
+// UndoLeft restores the protected files that calls of a killed process changed, and
+// reports each to warn. What such a process left running must be ended before.
 func (w *Worker) UndoLeft(warn func(string)) {
 	undoLeft(callsOf(w.Folder.Path()), warn)
 }
@@ -98,25 +98,26 @@ func undoLeft(calls string, warn func(string)) {
 	}
 }
 
-// pluginData is where plugins keep what is theirs, in a folder each.
+// pluginData returns the folder in which each plugin has a folder for its own data.
 func pluginData(home string) string { return filepath.Join(home, "plugin-data") }
 
-// onlyReads reports whether an agent that may run commands is meant to change
-// nothing with them: it has neither of the tools that do.
+// onlyReads reports whether an agent may run commands but is meant to change nothing
+// with them: it has neither of the two tools that change files.
 func onlyReads(permissions []string) bool {
 	return slices.Contains(permissions, "bash") && !slices.Contains(permissions, "edit") && !slices.Contains(permissions, "create")
 }
 
-// callConfinement confines the processes of one call as the files say when the
-// first of them is about to start, within the rights of the call. What is recorded
-// of the call afterwards is what held for it, whatever the files say by then.
+// callConfinement confines the processes of one call as the files say when its first
+// process is about to start, within the rights of the call. The confinement recorded
+// for the call is the one that applied, whatever the files say later.
 type callConfinement struct {
 	workspace string
 	opened    []string              // protected files that the call may change
-	now       func() *confine.Agent // what the files said when it was first asked
+	now       func() *confine.Agent // what the files say, read at the first call
 }
 
-// confineCall makes the confinement of a call; rights may be nil: those of the agent.
+// confineCall returns the confinement of a call. If rights is nil, the agent's own
+// apply.
 func (r *Runtime) confineCall(workspace string, rights *fika.Rights, opened []string) *callConfinement {
 	return &callConfinement{workspace: workspace, opened: opened, now: sync.OnceValue(func() *confine.Agent {
 		now, err := r.current(context.Background())
@@ -148,7 +149,7 @@ func (c *callConfinement) Plugin(name, path string, home bool) tool.Confinement 
 	return c.now().Plugin(name, path, c.workspace, home)
 }
 
-// current is what the files say now of what this runtime began with.
+// current returns the runtime for the current contents of the files.
 func (r *Runtime) current(ctx context.Context) (*Runtime, error) {
 	if r.live == nil {
 		return r, nil

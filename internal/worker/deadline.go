@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// deadline ends a turn when it has worked for long enough. While a person is
-// asked something it stands still.
+// deadline ends a turn that has worked for long enough. It stands still while a person
+// is asked something.
 type deadline struct {
 	mu    sync.Mutex
-	left  time.Duration // when it began to run last
+	left  time.Duration // when it last started to run
 	since time.Time
 	timer *time.Timer
-	asked int // questions that are open
+	asked int // open questions
 }
 
 // withDeadline derives a context that ends after d of work, with
-// [context.DeadlineExceeded] as its cause. Call cancel.
+// [context.DeadlineExceeded] as its cause. The caller must call cancel.
 func withDeadline(ctx context.Context, d time.Duration) (_ context.Context, _ *deadline, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	at := &deadline{left: d, since: time.Now()}
@@ -25,8 +25,8 @@ func withDeadline(ctx context.Context, d time.Duration) (_ context.Context, _ *d
 	return ctx, at, func() { at.timer.Stop(); end(nil) }
 }
 
-// pause lets it stand still until the function that it returns is called. A nil
-// deadline never ends.
+// pause stops the clock until the returned function is called. A nil deadline never
+// expires.
 func (d *deadline) pause() (resume func()) {
 	if d == nil {
 		return func() {}

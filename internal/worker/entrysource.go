@@ -14,7 +14,7 @@ type EntrySource struct {
 	Agent fika.AgentName
 }
 
-// Asks lists them, oldest first.
+// Asks returns the ask conversations, oldest first.
 func (s EntrySource) Asks(ctx context.Context) ([]folder.AskHead, error) {
 	agent, err := s.Store.Agent(ctx, s.Agent)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s EntrySource) Asks(ctx context.Context) ([]folder.AskHead, error) {
 	return out, nil
 }
 
-// EntriesAfter reads on.
+// EntriesAfter returns up to limit entries after since.
 func (s EntrySource) EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error) {
 	return s.Store.Entries(ctx, store.EntryQuery{Conversation: c, Since: since, First: limit})
 }

@@ -23,12 +23,12 @@ import (
 	"fika/internal/turn"
 )
 
-// GoesToExecutor reports whether an executor runs a tool in an agent's place. It takes those
-// that start any process a model asks for.
+// GoesToExecutor reports whether an executor runs a tool in place of the agent: a tool
+// that starts any process a model asks for.
 func GoesToExecutor(name string) bool { return name == "bash" }
 
-// executor is who runs tools for turns of this runtime; the zero one: they do so
-// themselves.
+// executor returns the executor that runs tools for turns of this runtime. The zero
+// value means that turns run their tools themselves.
 func (r *Runtime) executor() turn.Executor {
 	name := r.settings.Tools.Executor
 	if name == "" {
@@ -45,12 +45,12 @@ func (r *Runtime) executor() turn.Executor {
 	return turn.Executor{ID: store.ExecutorID(id, name), Name: name, Takes: GoesToExecutor, Wake: wake}
 }
 
-// Execution runs calls for agents, as a user. It judges each by the store and by the
-// files as they are now, whatever was judged before.
+// Execution runs calls for agents, as a given user. It judges each call by the store
+// and the files as they are now, regardless of earlier judgements.
 type Execution struct {
 	App  *app.App
-	Name string        // of the executor
-	User *process.User // nil: that of this process
+	Name string        // name of the executor
+	User *process.User // nil: the user of this process
 }
 
 // End ends what a call of a killed process has left running.
@@ -60,8 +60,8 @@ func (x Execution) End(ctx context.Context, c store.ClaimedStep) {
 	EndStep(ctx, s)
 }
 
-// Undo takes back what calls of a killed process changed of protected files, when
-// all it has left running is ended.
+// Undo restores the protected files that calls of a killed process changed. Everything
+// the process left running must have ended.
 func (x Execution) Undo(warn func(string)) {
 	if h, err := x.App.Home(); err == nil {
 		undoLeft(callsOf(h.ExecutorDir(x.Name)), warn)
@@ -95,7 +95,7 @@ func wordsOf(err error) string {
 	return err.Error()
 }
 
-// prepare settles whether a call may be made, and how.
+// prepare decides whether a call may be made, and how.
 func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool, tool.Call, error) {
 	var none tool.Call
 	var given turn.OfferedCall
@@ -154,8 +154,8 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 	return t, call, nil
 }
 
-// judge applies the rules that are in force now, and the answers that people have
-// given. It returns the protected files that a yes opens.
+// judge applies the current rules and the answers that people have given. It returns
+// the protected files that a yes opens.
 func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given turn.OfferedCall) ([]string, error) {
 	s := b.settings.Guard
 	j := approval.Judge{
@@ -185,8 +185,8 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 	return nil, nil
 }
 
-// CanEnter refuses a workspace that a user cannot work in, and says so before a
-// command fails for it in words of its own. A nil user can.
+// CanEnter returns an error for a workspace that a user cannot work in, before a
+// command fails in it with a less helpful message. A nil user can enter any.
 func CanEnter(u *process.User, dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fika.Errorf(fika.Invalid, "", "%q is no folder to work in", dir)
@@ -215,13 +215,13 @@ func CanEnter(u *process.User, dir string) error {
 	}
 }
 
-// tempOf is the private temporary folder of an agent whose tools run as a user.
+// tempOf returns the private temporary folder of an agent whose tools run as a user.
 func tempOf(u *process.User, home string, agent fika.AgentName) string {
 	name := strings.NewReplacer("/", "-").Replace(strings.TrimPrefix(home, "/"))
 	all := filepath.Join(os.TempDir(), fmt.Sprintf("fika-%d", u.UID))
 	dir := filepath.Join(all, name+"-"+string(agent))
 	_, _ = os.Mkdir(all, 0o711), os.Chmod(all, 0o711)
-	var st unix.Stat_t // everybody can make something of that name: only what is ours counts
+	var st unix.Stat_t // anybody can create that name: only a folder of ours counts
 	if unix.Lstat(all, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() {
 		return ""
 	}

@@ -14,26 +14,26 @@ import (
 	"fika/internal/store"
 )
 
-// Imported tells what a folder from elsewhere gave.
+// Imported is what was imported from a foreign folder.
 type Imported struct {
-	New      int // entries that were not here yet
-	Entries  int // entries the folder holds
-	Unread   int // messages of its inbox that were not here yet
+	New      int // entries that were new here
+	Entries  int // entries in the folder
+	Unread   int // inbox messages that were new here
 	Problems []folder.Problem
-	More     int      // lines beyond those problems
-	Notes    []string // what a person should know of its texts
+	More     int      // invalid lines beyond those in Problems
+	Notes    []string // what a person should know about its texts
 }
 
-// Import brings in what a context folder from anywhere holds: entries that are
-// not here yet, the unread messages of its inbox, and the texts that the context
-// does not have of its own.
+// Import imports what a context folder from anywhere holds: entries that are new here,
+// the unread messages of its inbox, and the texts that the context does not have
+// itself.
 func (w *Worker) Import(ctx context.Context, c folder.Content) (Imported, error) {
 	im := w.importer()
 	got, err := im.importEntries(ctx, c)
 	if err != nil {
 		return got, err
 	}
-	for _, m := range c.Inbox { // in their order: the next turn reads them
+	for _, m := range c.Inbox { // in order: the next turn reads them
 		posted, err := w.delivery().deliver(ctx, m)
 		if err != nil {
 			return got, err
@@ -49,10 +49,11 @@ func (w *Worker) Import(ctx context.Context, c folder.Content) (Imported, error)
 	return got, nil
 }
 
-// importForeign brings in the entries of a folder that was made elsewhere and
-// put into contexts/ by hand, and returns when that folder says it was made. It
-// comes before the mirror is opened, which would otherwise set the files aside
-// as foreign. Interrupted, it is done again: entries are known by their ids.
+// importForeign imports the entries of a folder that was made elsewhere and put into
+// contexts/ by hand, and returns when that folder was made according to its files. It
+// runs before the mirror is opened, which would otherwise set the files aside as
+// foreign. It can be repeated after an interruption, because entries are known by their
+// ids.
 func (w *Worker) importForeign(ctx context.Context) (madeAt time.Time, err error) {
 	yes, err := w.Folder.Adoptable(ctx, w.entrySource())
 	if err != nil || !yes {
@@ -71,17 +72,17 @@ func (w *Worker) importForeign(ctx context.Context) (madeAt time.Time, err error
 	return c.CreatedAt, nil
 }
 
-// importer puts what a foreign folder holds into an agent's ongoing
-// conversation and into its folder.
+// importer puts the contents of a foreign folder into an agent's ongoing conversation
+// and its folder.
 type importer struct {
 	store  *store.Store
 	agent  fika.Agent
 	folder folder.Folder
 }
 
-// importEntries appends foreign entries to the active conversation. What was in the
-// window, here or there, is in it afterwards; what the folder had archived is
-// not.
+// importEntries appends foreign entries to the active conversation. Everything that was
+// in a window, here or there, is in the window afterwards; what the folder had archived
+// is not.
 func (im importer) importEntries(ctx context.Context, c folder.Content) (Imported, error) {
 	got := Imported{Entries: c.CountArchived() + c.CountWindow(), Problems: c.Problems, More: c.More}
 	conv, err := im.store.ActiveAsk(ctx, im.agent.ID)
@@ -102,10 +103,10 @@ func (im importer) importEntries(ctx context.Context, c folder.Content) (Importe
 	return got, im.setWindow(ctx, conv.ID, want, c.Texts[folder.Summary])
 }
 
-// page is how many entries are in memory at once, however many there are.
+// page is the most entries in memory at once, however many there are.
 const page = 500
 
-// stream gives the store the entries of a folder, a page at a time.
+// stream passes the entries of a folder to the store, a page at a time.
 func (im importer) stream(ctx context.Context, c fika.ConversationID, from folder.Content) (fresh int, err error) {
 	to := im.store.NewImport(c)
 	batch := make([]fika.Entry, 0, page)
@@ -147,7 +148,8 @@ func (im importer) each(ctx context.Context, c fika.ConversationID, fn func(fika
 	}
 }
 
-// windowRule tells which seqs of a conversation are in its window now.
+// windowRule returns a function that reports which seqs of a conversation are in its
+// window now.
 func (im importer) windowRule(ctx context.Context, c fika.ConversationID) (func(int64) bool, error) {
 	var compactions []fika.Entry
 	err := im.each(ctx, c, func(e fika.Entry) {
@@ -158,8 +160,8 @@ func (im importer) windowRule(ctx context.Context, c fika.ConversationID) (func(
 	return folder.WindowRule(compactions), err
 }
 
-// setWindow appends a compaction if other entries than those wanted are in the
-// window. Compactions themselves do not count: no model reads them.
+// setWindow appends a compaction if the window differs from the wanted entries.
+// Compactions themselves do not count, because no model reads them.
 func (im importer) setWindow(ctx context.Context, c fika.ConversationID, want func(fika.Entry) bool, summary string) error {
 	has, err := im.windowRule(ctx, c)
 	if err != nil {
@@ -190,8 +192,8 @@ func (im importer) setWindow(ctx context.Context, c fika.ConversationID, want fu
 	return err
 }
 
-// importTexts writes the texts that the context does not have yet. Nothing a
-// person wrote is replaced.
+// importTexts writes the texts that the context does not have yet. It replaces nothing
+// that a person wrote.
 func (im importer) importTexts(c folder.Content, got *Imported) error {
 	for _, k := range folder.TextKinds() {
 		text := c.Texts[k]
@@ -215,7 +217,7 @@ func (im importer) importTexts(c folder.Content, got *Imported) error {
 	return im.importSettings(c.Local, got)
 }
 
-// importSettings copies a local.toml as it is, if it is valid here.
+// importSettings copies a local.toml unchanged, if it is valid here.
 func (im importer) importSettings(data []byte, got *Imported) error {
 	if data == nil {
 		return nil
@@ -234,8 +236,7 @@ func (im importer) importSettings(data []byte, got *Imported) error {
 	return fika.Wrap(fika.Storage, "import settings", os.WriteFile(path, data, 0o600))
 }
 
-// problemNotes says which lines could not be understood, the first few of them
-// by name.
+// problemNotes says which lines could not be understood, and quotes the first few.
 func problemNotes(list []folder.Problem, more int) []string {
 	const most = 3
 	var notes []string

@@ -12,32 +12,31 @@ import (
 	"fika/internal/store"
 )
 
-// inboxEvery is how often an empty inbox is looked into while it is looked at
-// again.
+// inboxEvery is how often an empty inbox is read while it is being rechecked.
 const inboxEvery = 2 * time.Second
 
-// inboxAgain is how long an inbox is looked at again, after something was found
-// in it, for lines that were written late; folder.Lock deletes it after that.
+// inboxAgain is how long an inbox is rechecked after something was found in it, for
+// lines that were written late. After that, folder.Lock deletes it.
 const inboxAgain = time.Minute
 
-// inbox is the file in which other programs leave messages for a locked
-// context. It is used from one goroutine.
+// inbox is the file in which other programs leave messages for a locked context. It
+// must be used from one goroutine.
 type inbox struct {
 	folder   folder.Folder
 	lock     *folder.Lock
 	delivery delivery
 	warn     func(string)
-	found    time.Time // when something was found last
-	looked   time.Time // when it was looked into last
-	told     string    // the last trouble, said once
+	found    time.Time // when something was last found
+	looked   time.Time // when it was last read
+	told     string    // the last trouble, reported once
 }
 
 func (w *Worker) newInbox(warn func(string)) *inbox {
 	return &inbox{folder: w.Folder, lock: w.lock, delivery: w.delivery(), warn: warn, found: w.App.Now()}
 }
 
-// drain stores what the inbox holds, in its order, each message under its id:
-// a repeat after a crash changes nothing. Then the file may go.
+// drain stores the messages of the inbox, in order, each under its id, so that a repeat
+// after a crash changes nothing. After that the file may be removed.
 func (in *inbox) drain(ctx context.Context) error {
 	for {
 		batch, err := in.lock.TakeInbox()
@@ -61,7 +60,7 @@ func (in *inbox) drain(ctx context.Context) error {
 	}
 }
 
-// poll drains the inbox if there may be something in it; it costs a stat. It
+// poll drains the inbox if there may be something in it, at the cost of a stat. It
 // never fails: what could not be stored is there the next time.
 func (in *inbox) poll(ctx context.Context) {
 	info, err := os.Lstat(filepath.Join(in.folder.Path(), "inbox.jsonl"))
@@ -81,7 +80,7 @@ func (in *inbox) poll(ctx context.Context) {
 	in.told = trouble
 }
 
-// delivery puts messages of an inbox into an agent's ongoing conversation.
+// delivery puts inbox messages into an agent's ongoing conversation.
 type delivery struct {
 	app   *app.App
 	store *store.Store
@@ -101,8 +100,8 @@ func (d delivery) deliver(ctx context.Context, m folder.InboxMessage) (store.Pos
 	})
 }
 
-// sender is who a message is from, as it is shown: the name of an agent, which
-// anybody can write into a file, gets the file's name behind it.
+// sender returns the sender of a message as it is shown. The name of an agent, which
+// anybody can write into a file, is followed by the file's name.
 func (d delivery) sender(ctx context.Context, name string) (string, error) {
 	err := d.app.MayBeCalled(ctx, name)
 	switch {
@@ -114,26 +113,26 @@ func (d delivery) sender(ctx context.Context, name string) (string, error) {
 	return name, err
 }
 
-// Queue is the store as an agent's process asks it for work: it looks into the
-// inbox of the context each time, whichever way it is asked.
+// Queue is the store as an agent's process asks it for work. Each call first reads the
+// inbox of the context.
 type Queue struct {
 	*store.Store
 	inbox *inbox
 }
 
-// Look stores what is in the inbox, and looks then as [store.Store] does.
+// Look stores the messages in the inbox, and then looks as [store.Store] does.
 func (q Queue) Look(ctx context.Context, lease store.Lease) (store.Looked, error) {
 	q.inbox.poll(ctx)
 	return q.Store.Look(ctx, lease)
 }
 
-// Claim stores what is in the inbox, and claims then as [store.Store] does.
+// Claim stores the messages in the inbox, and then claims as [store.Store] does.
 func (q Queue) Claim(ctx context.Context, lease store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
 	q.inbox.poll(ctx)
 	return q.Store.Claim(ctx, lease, limits, worked)
 }
 
-// ClaimNow stores what is in the inbox, and claims then as [store.Store] does.
+// ClaimNow stores the messages in the inbox, and then claims as [store.Store] does.
 func (q Queue) ClaimNow(ctx context.Context, lease store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
 	q.inbox.poll(ctx)
 	return q.Store.ClaimNow(ctx, lease, limits, worked)

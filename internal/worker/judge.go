@@ -11,12 +11,10 @@ import (
 	"fika/internal/turn"
 )
 
-// liveGuard judges the calls of a running turn by the rules that are in force
-// now.
+// liveGuard judges the calls of a running turn by the current rules.
 type liveGuard struct{ begun *Runtime }
 
-// Judge implements [turn.Guard]. When it cannot be told what is in force, nothing
-// is run.
+// Judge implements [turn.Guard]. If the current rules cannot be read, nothing is run.
 func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
 	now, err := g.begun.current(ctx)
 	if err != nil {
@@ -37,12 +35,13 @@ func (r *Runtime) judge() approval.Judge {
 	}
 }
 
-// Asker asks the person at the terminal about a tool call. Nil when it may be
-// made, Denied when not. What listen returns is what is typed after it was
-// called; it ends with ctx, and is nil where nobody is.
+// Asker asks the person at the terminal about a tool call. It returns nil if the call
+// may be made, and Denied if not. listen returns a reader of what is typed after the
+// call to listen; it ends with ctx, and is nil if there is no terminal.
 type Asker func(ctx context.Context, q turn.Question, listen func() (io.Reader, error)) error
 
-// ask asks with the terminal that plugins share; nil when nobody is there.
+// ask returns a function that asks on the terminal that plugins share; nil if nobody is
+// there.
 func (r *Runtime) ask() func(context.Context, turn.Question) error {
 	if r.opts.Ask == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"fika/internal/learn"
 )
 
-// Learning is what an agent's outcomes teach, and what a person says to that.
+// Learning turns the outcomes of an agent into proposals, and applies a person's
+// answers to them.
 type Learning struct {
 	app      *app.App
 	folder   folder.Folder
@@ -22,22 +23,21 @@ type Learning struct {
 	warn     func(string)
 }
 
-// Learned is what [Learning.Propose] found. Without a proposal there is nothing to
+// Learned is the result of [Learning.Propose]. Without a proposal there is nothing to
 // change.
 type Learned struct {
 	Proposal *learn.Proposal
-	Kept     bool // the proposal was there already: no model was asked
-	Cases    int  // that were read
+	Kept     bool // the proposal existed already: no model was called
+	Cases    int  // number of cases read
 	Why      string
-	Model    string // that was asked; empty: none
+	Model    string // the model that was called; empty: none
 	Usage    fika.Usage
-	Rest     bool // newer outcomes had no room
-	Older    bool // older outcomes were not looked at
-	Omitted  int  // cases that hold text from outside
+	Rest     bool // newer outcomes did not fit
+	Older    bool // older outcomes were not read
+	Omitted  int  // cases left out because they hold text from outside
 }
 
-// LearningOf opens the learning of an agent. flags are the settings of this
-// invocation.
+// LearningOf returns the learning of an agent. flags are the settings of this command.
 func LearningOf(ctx context.Context, a *app.App, name fika.AgentName, flags map[string]string, warn func(string)) (*Learning, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -63,17 +63,17 @@ func (l *Learning) state() (learn.State, error) {
 	return learn.ReadState(data, l.folder.LearningPath())
 }
 
-// Pending is the proposal that waits for a person's word; nil: there is none.
+// Pending returns the proposal that waits for a person's answer, or nil.
 func (l *Learning) Pending() (*learn.Proposal, error) {
 	s, err := l.state()
 	return s.Proposal, err
 }
 
-// Propose asks a model what the agent's notes or prompt should say after what has
-// happened since the last proposal that was settled, and keeps its answer until a
-// person has said yes or no to it. What the model took is in the ledger. Without
-// tainted, cases that hold text from outside are left out; with it, one of them is
-// an error. Error kinds: Denied for such a history, Provider.
+// Propose asks a model what the agent's notes or prompt should say, given what has
+// happened since the last settled proposal, and keeps its answer until a person has
+// accepted or declined it. The model's usage is recorded in the ledger. With
+// omitTainted, cases that hold text from outside are left out; without it, one such
+// case is an error. Error kinds: Denied for such a case, Provider.
 func (l *Learning) Propose(ctx context.Context, omitTainted bool) (Learned, error) {
 	state, err := l.state()
 	if err != nil {
@@ -124,7 +124,7 @@ func (l *Learning) Propose(ctx context.Context, omitTainted bool) (Learned, erro
 	})
 }
 
-// checkTaint refuses cases that hold text from outside, or leaves them out.
+// checkTaint leaves out cases that hold text from outside, or returns Denied.
 func (l *Learning) checkTaint(cases []learn.Case, omit bool) (kept []learn.Case, omitted int, err error) {
 	for _, c := range cases {
 		if c.Taint.From == "" {
@@ -143,7 +143,7 @@ func (l *Learning) checkTaint(cases []learn.Case, omit bool) (kept []learn.Case,
 	return kept, omitted, nil
 }
 
-// ask asks the model, and books what it took.
+// ask calls the model, and records its usage.
 func (l *Learning) ask(ctx context.Context, out *Learned, cases []learn.Case, texts map[learn.Target]learnText) (learn.Answer, error) {
 	model, err := l.app.Model(l.settings)
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *Learning) ask(ctx context.Context, out *Learned, cases []learn.Case, te
 	return answer, err
 }
 
-// move moves the position where nothing was proposed.
+// move advances the position if nothing was proposed.
 func (l *Learning) move(from, to learn.Position) error {
 	return l.update(func(s learn.State) (learn.State, error) {
 		if s.Proposal == nil && s.Position.At.Equal(from.At) {
@@ -190,7 +190,7 @@ func (l *Learning) update(change func(learn.State) (learn.State, error)) error {
 	})
 }
 
-// settle ends the proposal that a person was shown, when do has done what that takes.
+// settle removes the proposal that a person was shown, after do has succeeded.
 func (l *Learning) settle(p learn.Proposal, do func() error) error {
 	return l.update(func(s learn.State) (learn.State, error) {
 		if s.Proposal == nil || !s.Proposal.MadeAt.Equal(p.MadeAt) {
@@ -203,11 +203,11 @@ func (l *Learning) settle(p learn.Proposal, do func() error) error {
 	})
 }
 
-// Decline drops a proposal. What it was made from is learnt from.
+// Decline drops a proposal. Its cases are not considered again.
 func (l *Learning) Decline(p learn.Proposal) error { return l.settle(p, func() error { return nil }) }
 
-// Accept writes what is proposed, and then drops the proposal. Error kind Conflict
-// when the file was changed since it was proposed: nothing is written then, and the
+// Accept writes the proposed text, and then removes the proposal. It returns Conflict
+// if the file has changed since the proposal was made: then nothing is written, and the
 // proposal stays.
 func (l *Learning) Accept(p learn.Proposal) error {
 	return l.settle(p, func() error {
@@ -218,7 +218,7 @@ func (l *Learning) Accept(p learn.Proposal) error {
 		case t.file != p.File:
 			return fika.Errorf(fika.Conflict, "", "the %s of @%s is in %s now, and this proposal is about %s: decline it and learn again", p.Target, l.agent.Name, t.file, p.File)
 		case t.body == p.After:
-			return nil // it was written, and the process ended before it could say so
+			return nil // it was written, and the process ended before it was recorded
 		case string(t.hash) != p.Base:
 			return fika.Errorf(fika.Conflict, "", "%s was changed since this was proposed: nothing is written; decline it (--decline) and learn again", p.File)
 		}
@@ -226,8 +226,8 @@ func (l *Learning) Accept(p learn.Proposal) error {
 	})
 }
 
-// InProject reports whether a proposal changes a file of the project, and which, as
-// the project names it.
+// InProject reports whether a proposal changes a file of the project, and returns its
+// path in the project.
 func (l *Learning) InProject(p learn.Proposal) (path string, ok bool) {
 	project := l.app.Project()
 	if project == nil {
@@ -245,15 +245,15 @@ func (l *Learning) InProject(p learn.Proposal) (path string, ok bool) {
 type learnText struct {
 	file  string
 	body  string
-	hash  folder.Hash // of the whole file; empty: there is none
-	front string      // of the file, before the text
+	hash  folder.Hash // of the whole file; empty if there is none
+	front string      // the part of the file before the text
 }
 
 func (t learnText) write(body string) error {
 	return folder.WritePromptIf(t.file, t.hash, t.front+body)
 }
 
-// texts are those that may be changed.
+// texts returns the texts that may be changed.
 func (l *Learning) texts() (map[learn.Target]learnText, error) {
 	out := map[learn.Target]learnText{}
 	for _, target := range []learn.Target{learn.Reflection, learn.Prompt} {
@@ -269,7 +269,7 @@ func (l *Learning) texts() (map[learn.Target]learnText, error) {
 	return out, nil
 }
 
-// text reads a text where it is kept.
+// text reads a text from where it is kept.
 func (l *Learning) text(target learn.Target) (learnText, error) {
 	if target == learn.Reflection {
 		return readLearnText(l.folder.TextPath(folder.Reflection))
@@ -295,14 +295,14 @@ func (l *Learning) text(target learn.Target) (learnText, error) {
 		}
 		return readAgentText(file)
 	}
-	// It is a text of the settings, or the default: the context's own prompt takes
-	// its place.
+	// The text comes from the settings or is the default: the context's own prompt
+	// replaces it.
 	own.body, err = PromptSource{Folder: l.folder, Settings: l.settings, Project: ProjectFilesOf(l.app)}.Base()
 	return own, err
 }
 
-// ownFile is the file that a person edits in the place of the copy that they have
-// agreed to. Error kind Conflict when it says something else by now.
+// ownFile returns the file that a person edits, given the copy of it that they have
+// agreed to. It returns Conflict if the two differ by now.
 func (l *Learning) ownFile(path string) (string, error) {
 	project := l.app.Project()
 	if project == nil || project.Copy() == "" {
@@ -329,7 +329,7 @@ func readLearnText(path string) (learnText, error) {
 	return learnText{file: path, body: text.Body, hash: text.Hash}, err
 }
 
-// readAgentText reads the prompt below the settings of an agent's file.
+// readAgentText reads the prompt below the settings in an agent's file.
 func readAgentText(path string) (learnText, error) {
 	t, err := readLearnText(path)
 	if err != nil {
@@ -344,5 +344,5 @@ func readAgentText(path string) (learnText, error) {
 	return t, nil
 }
 
-// LearnProposal is a change that waits for a person's word.
+// LearnProposal is a change that waits for a person's answer.
 type LearnProposal = learn.Proposal

@@ -11,24 +11,25 @@ import (
 	"fika/internal/turn"
 )
 
-// mostCases is how many outcomes are read at once.
+// mostCases is the most outcomes that are read at once.
 const mostCases = 500
 
-// caseReader reads what has become of an agent's work.
+// caseReader reads the outcomes of an agent's work.
 type caseReader struct {
 	store *store.Store
 	agent fika.Agent
 }
 
-// found are the cases behind a position.
+// found are the cases after a position.
 type found struct {
-	cases []learn.Case   // that may teach something, oldest first
-	upto  learn.Position // behind the last that was looked at
-	rest  bool           // there are newer ones, which had no room
-	older bool           // there are older ones, which are not looked at
+	cases []learn.Case   // cases that may teach something, oldest first
+	upto  learn.Position // position after the last case that was read
+	rest  bool           // there are newer cases, which did not fit
+	older bool           // there are older cases, which are not read
 }
 
-// since reads the cases behind a position, as many as cost no more than room tokens.
+// since reads the cases after a position, as many as take no more than room tokens, but
+// at least one.
 func (r caseReader) since(ctx context.Context, from learn.Position, room int64) (found, error) {
 	f := store.RequestFilter{
 		Agent: r.agent.ID, Limit: mostCases,
@@ -65,7 +66,7 @@ func (r caseReader) since(ctx context.Context, from learn.Position, room int64) 
 	return out, nil
 }
 
-// read puts one case together.
+// read assembles one case.
 func (r caseReader) read(ctx context.Context, q store.RequestInfo) (learn.Case, error) {
 	c := learn.Case{
 		Request: q.ID, Kind: q.Kind, Conversation: q.ConversationName, At: q.FinishedAt, State: q.State,
@@ -114,15 +115,15 @@ func (r caseReader) addCalls(c *learn.Case, entries []fika.Entry) {
 	}
 }
 
-// noteTaint keeps the first entry that holds text from outside.
+// noteTaint records the first entry that holds text from outside.
 func (r caseReader) noteTaint(c *learn.Case, e fika.Entry) {
 	if e.Meta.Taint.Tainted() && c.Taint.Seq == 0 {
 		c.Taint = learn.Taint{From: e.Meta.Taint.From, Seq: e.Seq}
 	}
 }
 
-// addAsked adds what the turn answered, and, if a person said that to the agent, what
-// it had answered before: then it may be a correction.
+// addAsked adds what the turn answered to, and, if a person said it to the agent, the
+// agent's previous answer, because it may be a correction.
 func (r caseReader) addAsked(ctx context.Context, c *learn.Case, q store.RequestInfo) error {
 	before, err := r.store.Before(ctx, q.Conversation, q.UptoSeq, 30)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 )
 
 // LiveRuntime gives the turns of a process what its files say now: settings,
-// permissions, plugins and keys. Each turn begins with what stands there then;
-// what takes something away counts from the next tool step of a running one
-// (see [stepHooks]). Files that cannot be read leave what they said last.
+// permissions, plugins and keys. Each turn begins with the current files. Restrictions
+// take effect from the next tool step of a running turn (see [stepHooks]). If files
+// cannot be read, their last readable contents stay in force.
 //
-// It looks at the files with a few stats before each step and reads them only
-// when they have changed. It may be used from many goroutines.
+// It checks the files with a few stats before each step, and reads them only if they
+// have changed. It is safe for concurrent use.
 type LiveRuntime struct {
 	worker   *Worker
 	opts     RuntimeOptions
@@ -34,12 +34,12 @@ type LiveRuntime struct {
 	mu      sync.Mutex
 	stamp   config.Stamp
 	now     *Runtime
-	trouble string // the last one with a file, told once
+	trouble string // the last trouble with a file, reported once
 }
 
-// LiveRuntime makes this process follow its files, and returns a runtime that
-// is what they say. flags are the settings of this invocation; quiet takes none
-// from the environment.
+// LiveRuntime makes this process follow its files, and returns a runtime for their
+// contents. flags are the settings of this command; quiet ignores settings from the
+// environment.
 func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[string]string, quiet bool) (*LiveRuntime, error) {
 	w.App.FollowConfig(o.Warn)
 	w.Folder.Home = w.Folder.Home.WithCache()
@@ -61,8 +61,8 @@ func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings) (*Runtime,
 	return r, err
 }
 
-// stampFiles takes the stamp of everything that a turn depends on and that a
-// person may change, but for prompts, which are read when they are used.
+// stampFiles returns the stamp of everything that a turn depends on and a person may
+// change, except for prompts, which are read when they are used.
 func (l *LiveRuntime) stampFiles() config.Stamp {
 	h := l.worker.Folder.Home
 	paths, _ := l.worker.App.ConfigPaths() // they were known when this process began
@@ -76,8 +76,8 @@ func (l *LiveRuntime) stampFiles() config.Stamp {
 	return config.StampOf(paths...).CombinedWith(config.StampOfReplaced(h.MCPDir()))
 }
 
-// current returns what the files say now. The error is that of settings that
-// can be read and cannot be used: an unknown model, a workspace that is gone.
+// current returns the runtime for the current files. The error is for settings that can
+// be read but not used: an unknown model, a missing workspace.
 func (l *LiveRuntime) current(ctx context.Context) (*Runtime, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,26 +109,25 @@ func (l *LiveRuntime) warnOnce(text string) {
 	}
 }
 
-// last returns what the files said when they could be used last.
+// last returns the runtime for the last usable files.
 func (l *LiveRuntime) last() *Runtime {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// Hooks are those of the plugins that are installed now.
+// Hooks returns the hooks of the plugins that are installed now.
 func (l *LiveRuntime) Hooks() hook.Runner { return l.last().hooks }
 
-// BuildModel builds the model of the settings, so that a process which has none
-// does not begin. Its error is that of [app.App.Model].
+// BuildModel builds the model of the settings, so that a process without a usable model
+// does not start. Its error is that of [app.App.Model].
 func (l *LiveRuntime) BuildModel() error { return l.last().buildModel() }
 
-// Queue is where the process of an agent finds its work.
+// Queue returns the queue from which the process of an agent takes its work.
 func (l *LiveRuntime) Queue() Queue { return Queue{l.worker.Store, l.inbox} }
 
-// Work runs one claimed request with what the files say at its beginning. A
-// request whose settings cannot be used fails visibly instead of staying open
-// for ever.
+// Work runs one claimed request with what the files say at its beginning. A request
+// whose settings cannot be used fails visibly instead of staying open for ever.
 func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
 	r, err := l.current(ctx)
 	if err == nil {
@@ -140,17 +139,17 @@ func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan str
 	return r.work(ctx, c, stop, o)
 }
 
-// Settings are what the files say now, or said when they could be used last.
+// Settings returns the current settings, or the last usable ones.
 func (l *LiveRuntime) Settings() config.Settings {
-	_, _ = l.current(context.Background()) // what cannot be used leaves what was
+	_, _ = l.current(context.Background()) // on an error the last usable settings stay
 	return l.last().settings
 }
 
-// stepHooks are the hooks of a running turn: those of the plugins that are
-// installed now. Before a tool runs they also see whether it is permitted now.
+// stepHooks are the hooks of a running turn: those of the plugins that are installed
+// now. Before a tool runs, they also check whether it is permitted now.
 type stepHooks struct {
 	live  *LiveRuntime
-	begun *Runtime // what the turn began with
+	begun *Runtime // the runtime that the turn began with
 }
 
 func (r *Runtime) stepHooks() hook.Runner {
@@ -160,8 +159,8 @@ func (r *Runtime) stepHooks() hook.Runner {
 	return stepHooks{r.live, r}
 }
 
-// Fire implements [hook.Runner]. When it cannot be told what is permitted now,
-// a tool is not run.
+// Fire implements [hook.Runner]. If the current permissions cannot be read, a tool is
+// not run.
 func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hook.Payload, error) {
 	if at == hook.PreMessage || at == hook.PreSystemPrompt || at == hook.PostSystemPrompt {
 		return h.begun.hooks.Fire(ctx, at, p) // the turn has just begun

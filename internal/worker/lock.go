@@ -9,8 +9,8 @@ import (
 	"fika/internal/folder"
 )
 
-// LockFolder locks a context's folder alone, for what needs no database. It
-// waits for whoever has it as long as wait says.
+// LockFolder locks a context's folder alone, for operations that need no database. It
+// waits up to wait for another holder.
 func LockFolder(ctx context.Context, a *app.App, f folder.Folder, wait time.Duration) (*folder.Lock, error) {
 	settings, err := a.PlainSettings(f.Name)
 	if err != nil {
@@ -20,9 +20,9 @@ func LockFolder(ctx context.Context, a *app.App, f folder.Folder, wait time.Dura
 	return acquireLock(ctx, f, o, wait)
 }
 
-// acquireLock takes a folder's lock, waiting for it as long as wait says. Whoever
-// only brings its files up to date is waited for in any case: that is over in
-// a moment.
+// acquireLock takes a folder's lock, and waits up to wait for another holder. It always
+// waits for a process that only brings the files up to date, because that takes a
+// moment.
 func acquireLock(ctx context.Context, f folder.Folder, o folder.LockOptions, wait time.Duration) (*folder.Lock, error) {
 	if wait <= 0 {
 		l, err := folder.TryLock(ctx, f, o)
@@ -37,5 +37,5 @@ func acquireLock(ctx context.Context, f folder.Folder, o folder.LockOptions, wai
 	return folder.WaitLock(waiting, f, o)
 }
 
-// mirrorPatience is how long the writing of a context's files is waited for.
+// mirrorPatience is how long to wait for the writing of a context's files.
 const mirrorPatience = 5 * time.Second

@@ -27,8 +27,8 @@ import (
 // ServerPermission stands in tool_permissions for all tools of an MCP server.
 func ServerPermission(server string) string { return "mcp:" + server }
 
-// serverEnvironment are the variables of the person that every MCP server gets:
-// where things are and how they look, never who one is to somebody else.
+// serverEnvironment returns the names of the person's variables that every MCP server
+// gets: locations and display settings, never credentials.
 func serverEnvironment() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "NO_COLOR",
@@ -36,8 +36,8 @@ func serverEnvironment() []string {
 	}
 }
 
-// MCPServer makes a server of a [[mcp]] entry. Error kind Invalid when a variable
-// that it gets is nowhere.
+// MCPServer returns the server for a [[mcp]] entry. It returns Invalid if a variable
+// that the server needs is not set anywhere.
 func (b Toolbox) MCPServer(s config.MCPServer) (mcp.Server, error) {
 	out := mcp.Server{
 		Name: s.Name, Command: s.Command, Args: s.Args, Given: s.Env, Network: s.Network == "on", URL: s.URL,
@@ -74,15 +74,15 @@ func (b Toolbox) MCPServer(s config.MCPServer) (mcp.Server, error) {
 	return out, nil
 }
 
-// Pins are what servers said of their tools in this home.
+// Pins returns what servers have said about their tools in this home.
 func (b Toolbox) Pins() mcp.Pins { return mcp.Pins{Dir: b.folder.Home.MCPDir(), Now: b.app.Now} }
 
-// NewPool makes the pool of MCP servers of one process. Owned says that no other
+// NewPool returns the pool of MCP servers of one process. owned says that no other
 // process works for this context.
 func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
 	h := b.folder.Home
 	mark := serverMark(h.Root, b.folder.Name)
-	if !owned { // others may work for this context meanwhile
+	if !owned { // other processes may work for this context meanwhile
 		mark = fmt.Sprintf("by-hand.%d.%s", os.Getpid(), mark)
 	}
 	return mcp.NewPool(mcp.Options{
@@ -94,20 +94,20 @@ func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
 	})
 }
 
-// serverMark is in the environment of the servers of a context's process. What has
-// it and was left running is ended by the next process of that context, so that no
-// other context may have the same: homes of projects are all named alike.
+// serverMark is set in the environment of the servers of a context's process. The next
+// process of that context ends what has the mark and was left running, so no other
+// context may have the same mark: homes of projects all have the same name.
 func serverMark(home string, name fika.AgentName) string {
 	sum := sha256.Sum256([]byte(home))
 	return "mcp." + string(name) + "." + hex.EncodeToString(sum[:8])
 }
 
-// ServerConfinement confines an MCP server that nobody but a person calls.
+// ServerConfinement confines an MCP server that only a person calls.
 func (b Toolbox) ServerConfinement(s mcp.Server, workspace string) mcp.Confinement {
 	return b.Confinement().Server(workspace, s.Network)
 }
 
-// serverLog is a log without known keys.
+// serverLog is a log from which known keys are removed.
 type serverLog struct {
 	*redact.Writer
 	file *os.File
@@ -128,7 +128,8 @@ func openServerLog(h folder.Home, server string, now time.Time, keys *redact.Key
 	return serverLog{keys.Writer(f), f}, nil
 }
 
-// keeper keeps in the output folder of a context what no text can show.
+// keeper returns a function that stores in the output folder of a context what a text
+// cannot show.
 func keeper(f folder.Folder) func(string, []byte) (string, error) {
 	return func(name string, data []byte) (string, error) {
 		dir := f.OutputDir()
@@ -145,7 +146,7 @@ func keeper(f folder.Folder) func(string, []byte) (string, error) {
 	}
 }
 
-// pool is that of this worker's process, made at first use.
+// pool returns the pool of this worker's process, created on first use.
 func (w *Worker) pool(b Toolbox, dir string) *mcp.Pool {
 	if w.servers == nil {
 		w.servers = b.NewPool(dir, true)
@@ -160,9 +161,9 @@ func GrantsServer(permissions []string, server string) bool {
 	})
 }
 
-// serverTools are the tools of the MCP servers that the settings permit, and the
-// permissions with mcp:NAME written out. A server that was never asked what it has
-// is asked now. taken are the names of other tools, which no server may shadow.
+// serverTools returns the tools of the MCP servers that the settings permit, and the
+// permissions with mcp:NAME expanded. A server that was never asked for its tools is
+// asked now. taken are the names of other tools, which no server may shadow.
 func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool, tool.Permissions) {
 	perms := tool.Permissions{Allow: r.settings.ToolPermissions, Off: r.settings.ToolsOff}
 	var wanted []config.MCPServer
@@ -197,14 +198,14 @@ func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool,
 	return tools, perms
 }
 
-// noteStarting notes the tools for which a process runs that may change something.
+// noteStarting records which tools start a process that may change something.
 func (r *Runtime) noteStarting(tools []tool.Tool) {
 	for _, t := range tools {
 		r.plugged[t.Spec().Name] = t.Spec().Effect != fika.Pure
 	}
 }
 
-// spellOut replaces mcp:NAME by the names of its tools; where there are none it
+// spellOut replaces mcp:NAME by the names of the server's tools. If there are none it
 // stays, to be reported as unknown.
 func spellOut(list []string, server string, names []string) []string {
 	i := slices.Index(list, ServerPermission(server))
@@ -214,8 +215,9 @@ func spellOut(list []string, server string, names []string) []string {
 	return slices.Concat(list[:i], names, list[i+1:])
 }
 
-// toolsOfAll are the tools of servers, in their order. What was kept of them is read
-// side by side, and so are those asked that never were. What is wrong with one is told once in this process.
+// toolsOfAll returns the tools of servers, in their order. Stored tool lists are read
+// concurrently, and servers that were never asked are asked concurrently. The trouble
+// of each server is reported once per process.
 func (r *Runtime) toolsOfAll(ctx context.Context, servers []config.MCPServer) [][]tool.Tool {
 	pool := r.worker.pool(r.toolbox, r.workspace)
 	found := make([][]tool.Tool, len(servers))
@@ -245,8 +247,8 @@ func (r *Runtime) toolsOfAll(ctx context.Context, servers []config.MCPServer) []
 	return found
 }
 
-// warnOfServer tells what is wrong with a server, unless it was told before. nil:
-// nothing is, any more.
+// warnOfServer reports the trouble of a server, unless that was done before. A nil
+// error clears it.
 func (w *Worker) warnOfServer(name string, err error, warn func(string)) {
 	if err == nil {
 		delete(w.serverTrouble, name)
@@ -262,14 +264,14 @@ func (w *Worker) warnOfServer(name string, err error, warn func(string)) {
 	warn(err.Error())
 }
 
-// confinementOf says how a server is confined that no call of an agent starts, or
-// one that brings no rights. It is not worked out before that is wanted: a prompt
-// as a rule starts none of many servers.
+// confinementOf returns the confinement of a server that is started without a call of
+// an agent, or by a call without rights. It is computed only when needed, because a
+// prompt usually starts none of many servers.
 func (r *Runtime) confinementOf(s mcp.Server) func() mcp.Confinement {
 	return func() mcp.Confinement { return r.toolbox.ServerConfinement(s, r.workspace) }
 }
 
-// offer makes the tools of what is kept of a server.
+// offer returns the tools in the stored list of a server.
 func (r *Runtime) offer(pool *mcp.Pool, s mcp.Server, pin mcp.Pin) []tool.Tool {
 	policy := policyOf(r.settings)
 	return pin.ToolsFor(s, mcp.Use{Pool: pool, Confine: r.confinementOf(s), Offline: func(c tool.Call) bool {
@@ -282,7 +284,7 @@ func (c *callConfinement) Server(network bool) mcp.Confinement {
 	return c.now().Server(c.workspace, network)
 }
 
-// Shorten bounds what a person's own call of a tool gives, as it does for agents.
+// Shorten bounds the result of a tool that a person calls, as it is bounded for agents.
 func (b Toolbox) Shorten(r tool.Result, name string) tool.Result {
 	return tool.Shorten(r, name, b.outputLimits())
 }

@@ -20,19 +20,19 @@ type PromptSource struct {
 	Folder    folder.Folder
 	Settings  config.Settings
 	Workspace string
-	Quiet     bool                         // leave the reflection out
-	Project   ProjectFiles                 // the zero value: there is no project, or it is not trusted
-	Saw       func(note.Name, folder.Hash) // is told which notes were read; nil: nobody is
+	Quiet     bool                         // omits the reflection
+	Project   ProjectFiles                 // zero if there is no project, or it is not trusted
+	Saw       func(note.Name, folder.Hash) // told which notes were read; may be nil
 }
 
-// ProjectFiles are where a project is, and the copy of its files that the person
+// ProjectFiles are the folders of a project, and the copy of its files that the person
 // has agreed to.
 type ProjectFiles struct {
-	Roots []string // its folder, in each working tree that is known
+	Roots []string // its folder, in each known working tree
 	Copy  string
 }
 
-// ProjectFilesOf are those of the project that an invocation is in.
+// ProjectFilesOf returns the files of the project that a command runs in.
 func ProjectFilesOf(a *app.App) ProjectFiles {
 	p := a.Project()
 	if p == nil {
@@ -41,8 +41,8 @@ func ProjectFilesOf(a *app.App) ProjectFiles {
 	return ProjectFiles{Roots: BothNames(p.Root, p.Main), Copy: p.Copy()}
 }
 
-// place returns where in the project a folder is; false: it is elsewhere, or
-// nothing is trusted.
+// place returns the path of a folder relative to the project. It returns false if the
+// folder is elsewhere, or nothing is trusted.
 func (f ProjectFiles) place(dir string) (rel string, ok bool) {
 	for _, root := range f.Roots {
 		for _, d := range BothNames(dir) {
@@ -54,7 +54,7 @@ func (f ProjectFiles) place(dir string) (rel string, ok bool) {
 	return "", false
 }
 
-// prompts is the folder of the project's own prompts.
+// prompts returns the folder of the project's own prompts.
 func (f ProjectFiles) prompts() []string {
 	if f.Copy == "" {
 		return nil
@@ -65,7 +65,7 @@ func (f ProjectFiles) prompts() []string {
 // maxPromptFile bounds the file that system_prompt names.
 const maxPromptFile = 4 << 20
 
-// Base is the context's own prompt, else the agent's, else the default.
+// Base returns the context's own prompt, else the agent's, else the default.
 func (s PromptSource) Base() (string, error) {
 	own, err := s.Folder.Read(folder.SystemPrompt)
 	if err != nil || strings.TrimSpace(own.Body) != "" {
@@ -84,10 +84,10 @@ func (s PromptSource) Base() (string, error) {
 	return s.Folder.Home.Prompt(folder.DefaultPrompt, s.Project.prompts()...)
 }
 
-// Instructions are the AGENTS.md files from the project's folder, or another
-// trusted one, down to the workspace, outermost first; of a project those that
-// the person has seen. One that is no regular file of its folder is left out, and
-// its place says why.
+// Instructions returns the AGENTS.md files from the project's folder, or another
+// trusted folder, down to the workspace, outermost first. For a project these are the
+// copies that the person has agreed to. A file that is not a regular file of its folder
+// is left out, and a note in its place says why.
 func (s PromptSource) Instructions() (string, error) {
 	if !s.Settings.AgentsMD {
 		return "", nil
@@ -123,8 +123,7 @@ func instructionsIn(top, dir string) string {
 
 const maxInstructions = 256 << 10
 
-// trusted is the outermost folder of the person's trust that the workspace is
-// in, or "".
+// trusted returns the outermost trusted folder that contains the workspace, or "".
 func (s PromptSource) trusted() string {
 	top := ""
 	for _, dir := range s.Settings.Trust {
@@ -136,7 +135,7 @@ func (s PromptSource) trusted() string {
 	return top
 }
 
-// Continuation introduces a summary.
+// Continuation returns the text that introduces a summary; "" if there is no summary.
 func (s PromptSource) Continuation() (string, error) {
 	summary, err := s.Summary()
 	if err != nil || summary == "" {
@@ -145,13 +144,13 @@ func (s PromptSource) Continuation() (string, error) {
 	return s.Folder.Home.Prompt(folder.ContinuationPrompt, s.Project.prompts()...)
 }
 
-// Summary is what compaction left.
+// Summary returns the summary that compaction left.
 func (s PromptSource) Summary() (string, error) { return s.read(folder.Summary) }
 
-// Goals are the context's goals.
+// Goals returns the context's goals.
 func (s PromptSource) Goals() (string, error) { return s.note(note.Goals) }
 
-// Todos are the context's todos.
+// Todos returns the context's todos.
 func (s PromptSource) Todos() (string, error) { return s.note(note.Todos) }
 
 func (s PromptSource) read(k folder.TextKind) (string, error) {
@@ -159,8 +158,8 @@ func (s PromptSource) read(k folder.TextKind) (string, error) {
 	return strings.TrimSpace(text.Body), err
 }
 
-// Reflection is what the agent keeps for itself, and what the person keeps for
-// all agents. No agent's notes are in another's prompt.
+// Reflection returns the agent's notes for itself, and the person's notes for all
+// agents. No agent's notes are in another agent's prompt.
 func (s PromptSource) Reflection() (string, error) {
 	if s.Quiet || !s.Settings.ReflectionEnabled {
 		return "", nil

@@ -8,8 +8,8 @@ import (
 	"fika/internal/guard"
 )
 
-// KnownPlaces are the homes and the persons of this machine, as far as they are
-// known to the home at root.
+// KnownPlaces returns the homes and the persons' folders of this machine that the home
+// at root knows.
 func KnownPlaces(root string, getenv func(string) string) guard.Paths {
 	return guard.Paths{
 		Homes:   BothNames(folder.KnownHomes(root, getenv)...),
@@ -17,7 +17,7 @@ func KnownPlaces(root string, getenv func(string) string) guard.Paths {
 	}
 }
 
-// BothNames returns dirs and the real names of those that are reached through links.
+// BothNames returns dirs and the real paths of those that are reached through links.
 func BothNames(dirs ...string) []string {
 	out := slices.Clone(dirs)
 	for _, d := range dirs {

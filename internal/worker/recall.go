@@ -10,8 +10,8 @@ import (
 	"fika/internal/tool/recall"
 )
 
-// recallTool finds what was said in the past of its agent. Without a store it has a
-// name and cannot be called.
+// recallTool searches the past of its agent. Without a store it has a name but cannot
+// be called.
 func recallTool(s *store.Store) tool.Tool {
 	return recall.New(func(ctx context.Context, agent fika.AgentName, now fika.RequestID, query string, limit int) ([]store.Found, error) {
 		row, err := s.Agent(ctx, agent)

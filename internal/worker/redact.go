@@ -8,7 +8,7 @@ import (
 	"fika/internal/redact"
 )
 
-// redactedHooks takes keys out of what hooks answer.
+// redactedHooks removes keys from the answers of hooks.
 type redactedHooks struct {
 	hook.Runner
 	keys *redact.Keys
@@ -25,8 +25,8 @@ func (c redactedHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) 
 	return out, err
 }
 
-// redactedWriter takes keys out of each piece that is written: for a person, who
-// is shown every piece at once.
+// redactedWriter removes keys from each piece that is written, for a person who is
+// shown every piece at once.
 type redactedWriter struct {
 	io.Writer
 	keys *redact.Keys

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// noteOldReflection tells a person, once in the life of a home, that agents wrote
-// prompts/reflection.md for all other agents until now: whoever has an older
-// home should read it. A home that has no such file is marked, too, so that what
-// the person writes later is no news.
+// noteOldReflection tells a person, once in the life of a home, that agents used to
+// write prompts/reflection.md for all other agents: in an older home the person should
+// read it. A home without that file is marked, too, so that what the person writes
+// later is not reported.
 func (w *Worker) noteOldReflection() {
 	h := w.Folder.Home
 	mark := filepath.Join(h.RunDir(), "reflection.told")
@@ -20,11 +20,11 @@ func (w *Worker) noteOldReflection() {
 	}
 	text, err := h.Reflection()
 	if err != nil || h.EnsureDir(h.RunDir()) != nil {
-		return // whoever reads it for a prompt tells
+		return // reported when a prompt reads it
 	}
 	f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return // somebody else is telling, or nothing can be written here
+		return // another process reports it, or nothing can be written here
 	}
 	_ = f.Close()
 	if strings.TrimSpace(text.Body) != "" {

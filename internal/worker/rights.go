@@ -19,8 +19,8 @@ type liveBounds struct {
 	workspace string
 }
 
-// Effective implements [turn.Bounds]. When it cannot be told what is permitted
-// now, nothing is.
+// Effective implements [turn.Bounds]. If the current permissions cannot be read,
+// nothing is permitted.
 func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted bool) *fika.Rights {
 	now, err := b.begun.current(ctx)
 	if err != nil {
@@ -34,19 +34,19 @@ func (b liveBounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
 	return b.begun.confineCall(b.workspace, r, opened)
 }
 
-// policyOf is what settings say of rights and of text from outside.
+// policyOf returns the settings about rights and text from outside.
 func policyOf(s config.Settings) guard.Policy {
 	return guard.Policy{Rights: s.Guard.Rights, Taint: s.Guard.Taint}
 }
 
-// rights are the agent's own.
+// rights returns the agent's own rights.
 func (r *Runtime) rights() *fika.Rights {
 	own := OwnRights(r.settings, r.tools)
 	return &own
 }
 
-// OwnRights are what settings give an agent that has a set of tools. Without a
-// sandbox everything reaches the network.
+// OwnRights returns the rights that settings give an agent with a set of tools. Without
+// a sandbox everything reaches the network.
 func OwnRights(s config.Settings, tools *tool.Set) fika.Rights {
 	mode := s.Guard.SandboxMode
 	return fika.Rights{
@@ -55,7 +55,7 @@ func OwnRights(s config.Settings, tools *tool.Set) fika.Rights {
 	}
 }
 
-// within narrows what confines the processes of tools to rights.
+// within narrows the confinement of tool processes to rights.
 func (b Toolbox) within(r *fika.Rights) Toolbox {
 	if r == nil {
 		return b
@@ -69,7 +69,7 @@ func (b Toolbox) within(r *fika.Rights) Toolbox {
 	return b
 }
 
-// callable says why this agent may not ask another one; empty: it may.
+// callable says why this agent may not ask another one; "" if it may.
 func (p peers) callable(self, to fika.AgentName) string {
 	by, err := p.app.CallableBy(to)
 	switch {
@@ -81,7 +81,7 @@ func (p peers) callable(self, to fika.AgentName) string {
 	return guard.UncallableReason(by, to)
 }
 
-// mayCall is callable as an error of kind Denied.
+// mayCall is callable with an error of kind Denied.
 func (p peers) mayCall(self, to fika.AgentName) error {
 	if why := p.callable(self, to); why != "" {
 		return fika.Errorf(fika.Denied, "", "%s: do without it, or ask a person", why)
@@ -89,8 +89,8 @@ func (p peers) mayCall(self, to fika.AgentName) error {
 	return nil
 }
 
-// BoundContext gives a context that an agent has made no more rights than that
-// agent had: its tools are those, and its commands are confined as they were.
+// BoundContext gives a context that an agent has created no more rights than the agent
+// had: the same tools, and commands confined in the same way.
 func BoundContext(f folder.Folder, r *fika.Rights) error {
 	if r == nil {
 		return nil

@@ -17,43 +17,41 @@ import (
 	"fika/internal/turn"
 )
 
-// foregroundGrace is how long a foreground run holds an answer for a store
-// that refuses it.
+// foregroundGrace is how long a foreground run holds an answer that the store refuses.
 const foregroundGrace = 60 * time.Second
 
-// RunOptions is a one-shot prompt.
+// RunOptions are the options of a one-shot prompt.
 type RunOptions struct {
 	Context      fika.AgentName
-	From         fika.AgentName // the current context, when Context is another for this prompt only
+	From         fika.AgentName // the current context, if Context is used for this prompt only
 	Prompt       string
-	Attachments  []fika.Attachment // pictures, stored already, of which the prompt tells
-	Flags        map[string]string // settings of this invocation
+	Attachments  []fika.Attachment // stored pictures, described in the prompt
+	Flags        map[string]string // settings of this command
 	Verbose      bool
-	Continue     bool // go on with the interrupted request instead of a new prompt
+	Continue     bool // continue the interrupted request instead of a new prompt
 	NoReflection bool
 	Wait         time.Duration
 	Stdin        io.Reader // for plugins; nil: none
-	Stderr       io.Writer // what plugins say to the person
+	Stderr       io.Writer // for messages of plugins to the person
 	Observer     turn.Observer
 	Warn         func(string)
-	// Ask asks the person at the terminal about a tool call; nil: nobody is there.
+	// Ask asks the person at the terminal about a tool call; nil if nobody is there.
 	Ask Asker
 }
 
-// RunResult is what a one-shot prompt gave.
+// RunResult is the result of a one-shot prompt.
 type RunResult struct {
 	turn.Result
 	Request      fika.RequestID
 	Conversation fika.Conversation
 	Context      fika.AgentName
-	// Saved is false when the answer exists but the store refused it.
+	// Saved is false if there is an answer that the store refused.
 	Saved bool
 }
 
-// Run works one prompt in a context, in this process, without hub or bus. The
-// request is foreground: a crash ends it as interrupted, and the next opener
-// says so. Error kind Locked (cause *folder.HeldError) when somebody else has
-// the context.
+// Run works one prompt in a context, in this process, without hub or bus. The request
+// is foreground: a crash ends it as interrupted, and the next opener reports that.
+// Error kind Locked (cause *folder.HeldError) if another process holds the context.
 func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err error) {
 	_ = process.MakePrivate() // as for agents
 	w, err := Open(ctx, a, Options{Name: o.Context, Kind: folder.LockRun, Wait: o.Wait, Flags: o.Flags})
@@ -100,8 +98,8 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	return ran, err
 }
 
-// begin lets hooks see the prompt, then accepts and claims it in one
-// transaction. The model is built first: without one nothing is stored.
+// begin lets hooks see the prompt, then accepts and claims it in one transaction. It
+// builds the model first: without one, nothing is stored.
 func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error) {
 	if err := r.buildModel(); err != nil {
 		return store.Claimed{}, err
@@ -153,8 +151,8 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 	return w.Store.Begin(ctx, w.Lease, n)
 }
 
-// interrupted finds what --continue goes on with: the context's last request,
-// if it ended before its answer.
+// interrupted returns the request that --continue continues: the context's last one, if
+// it ended before its answer.
 func (w *Worker) interrupted(ctx context.Context) (fika.Request, error) {
 	list, err := w.Store.ListRequests(ctx, store.RequestFilter{Agent: w.Agent.ID, Kinds: []fika.RequestKind{fika.RunRequest, fika.AskRequest}, Limit: 1})
 	if err != nil {
@@ -166,8 +164,8 @@ func (w *Worker) interrupted(ctx context.Context) (fika.Request, error) {
 	return list[0].Request, nil
 }
 
-// recoverForeground closes what a crashed one-shot left, and gives back what
-// a crashed agent process left: that is the agent's to finish.
+// recoverForeground closes what a crashed one-shot prompt left, and hands back what a
+// crashed agent process left, because that is the agent's to finish.
 func (w *Worker) recoverForeground(ctx context.Context, warn func(string)) error {
 	rec, err := w.Store.Recover(ctx, w.Lease)
 	if err != nil {

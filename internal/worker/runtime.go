@@ -21,28 +21,27 @@ import (
 	"fika/internal/turn"
 )
 
-// RuntimeOptions is for what turns are run, and who is told of it.
+// RuntimeOptions say what turns are run for, and who is told about them.
 type RuntimeOptions struct {
-	Dir string // workspace unless the settings name one
+	Dir string // workspace, unless the settings name one
 	// NoReflection leaves the agent's notes for itself out of the prompt.
 	NoReflection bool
 	Waits        bool // an agent's process: its turns can be suspended
 	Verbose      bool
 	Starting     bool      // a run or an agent's process begins
 	Stdin        io.Reader // lent to plugins; other tools get no terminal
-	Stderr       io.Writer // what plugins say to the person; nil: nothing
+	Stderr       io.Writer // for messages of plugins to the person; nil: discarded
 	Warn         func(string)
 	Notify       chat.Notifier
-	// Grace is how long an answer is held for a store that refuses it.
+	// Grace is how long an answer is held that the store refuses.
 	Grace time.Duration
-	Model string     // of this invocation: in the settings already
-	Store turn.Store // as a rule the worker's own
-	Ask   Asker      // the person at the terminal; nil: nobody is there
+	Model string     // of this command; already applied to the settings
+	Store turn.Store // usually the worker's own
+	Ask   Asker      // asks the person at the terminal; nil: nobody is there
 }
 
-// Runtime is what the turns of a worker are run with: tools, hooks, prompt,
-// settings. One serves all requests of a process for as long as its files say
-// the same.
+// Runtime is what the turns of a worker run with: tools, hooks, prompt, settings. One
+// Runtime serves all requests of a process until its files change.
 type Runtime struct {
 	worker    *Worker
 	opts      RuntimeOptions
@@ -55,15 +54,15 @@ type Runtime struct {
 	versions  *note.Versions
 	inbox     *inbox
 	plugged   map[string]bool                              // tools that start processes which may change something
-	listen    func(context.Context) (io.ReadCloser, error) // to the person's terminal; it gives nil where nobody is
-	deadline  *deadline                                    // of the turn whose person can be asked; nil: none
-	live      *LiveRuntime                                 // nil: what the files said when it was made holds
+	listen    func(context.Context) (io.ReadCloser, error) // opens the person's terminal; returns nil if nobody is there
+	deadline  *deadline                                    // of the turn that can ask a person; nil: none
+	live      *LiveRuntime                                 // nil: the files are not followed
 
 	building sync.Mutex
-	models   []llm.Model // of requests that name none of their own, the first one first; they serve many at once
+	models   []llm.Model // for requests that name no model, first choice first; safe for concurrent use
 }
 
-// newRuntime gathers tools and hooks for a worker with settings.
+// newRuntime collects tools and hooks for a worker with settings.
 func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOptions, in *inbox, versions *note.Versions) (*Runtime, error) {
 	if err := w.App.Children().Adopt(); err != nil {
 		o.Warn(err.Error() + "; what a tool leaves running may outlive its call")
@@ -83,7 +82,7 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 	return r, r.openTools(ctx)
 }
 
-// openTools opens the plugins, and makes the set of all tools.
+// openTools opens the plugins, and builds the set of all tools.
 func (r *Runtime) openTools(ctx context.Context) error {
 	use := PluginUse{
 		Workspace: r.workspace, Starting: r.opts.Starting, Verbose: r.opts.Verbose,
@@ -114,8 +113,8 @@ func (r *Runtime) openTools(ctx context.Context) error {
 	return nil
 }
 
-// openWorkspace makes the worktree of an agent that has one, and refuses a
-// workspace that is no folder.
+// openWorkspace creates the worktree of an agent that has one, and returns an error if
+// the workspace is not a folder.
 func (r *Runtime) openWorkspace(ctx context.Context) error {
 	name := r.worker.Folder.Name
 	if r.settings.Worktree {
@@ -134,7 +133,7 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 	return CheckWorkspace(r.workspace, name)
 }
 
-// reopenWorktree makes the worktree anew that has been discarded since.
+// reopenWorktree creates the worktree again if it has been discarded.
 func (r *Runtime) reopenWorktree(ctx context.Context) error {
 	if !r.settings.Worktree {
 		return nil
@@ -145,8 +144,8 @@ func (r *Runtime) reopenWorktree(ctx context.Context) error {
 	return r.openWorkspace(ctx)
 }
 
-// CanOpenWorkspace says why an agent with these settings could not work in the
-// workspace that they name; nil where they name none.
+// CanOpenWorkspace returns why an agent with these settings could not work in the
+// workspace that they name; nil if they name none.
 func CanOpenWorkspace(a *app.App, s config.Settings) error {
 	switch {
 	case s.Worktree:
@@ -161,7 +160,7 @@ func CanOpenWorkspace(a *app.App, s config.Settings) error {
 	return CheckWorkspace(s.Workspace, s.Agent)
 }
 
-// CheckWorkspace refuses, with kind Invalid, a workspace that is no folder.
+// CheckWorkspace returns Invalid if a workspace is not a folder.
 func CheckWorkspace(dir string, name fika.AgentName) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fika.Errorf(fika.Invalid, "workspace", "%s is not a folder: mkdir -p %s, or change workspace in the settings of %q", dir, dir, name)
@@ -169,12 +168,12 @@ func CheckWorkspace(dir string, name fika.AgentName) error {
 	return nil
 }
 
-// Hooks are those of the plugins that were there when the runtime was made.
+// Hooks returns the hooks of the plugins that existed when the runtime was made.
 func (r *Runtime) Hooks() hook.Runner { return r.hooks }
 
 // buildModel builds the models of the settings, once. Its error is that of
-// [app.App.Model], or kind Invalid where its money is limited and its price is not
-// known.
+// [app.App.Model], or of kind Invalid if money is limited and the model has no known
+// price.
 func (r *Runtime) buildModel() error {
 	r.building.Lock()
 	defer r.building.Unlock()
@@ -193,8 +192,8 @@ func (r *Runtime) buildModel() error {
 	return err
 }
 
-// workspaceOf is the root of file tools for a request: where the person who
-// gave it stands, unless the settings name a place.
+// workspaceOf returns the root of file tools for a request: the current folder of the
+// person who made it, unless the settings name a workspace.
 func (r *Runtime) workspaceOf(q fika.Request) string {
 	dir := q.Payload.Workspace
 	if r.settings.Workspace != "" || q.Payload.Writer != fika.ByHuman || !filepath.IsAbs(dir) {
@@ -206,7 +205,7 @@ func (r *Runtime) workspaceOf(q fika.Request) string {
 	return dir
 }
 
-// usernameOf is what the person is called who gave a request.
+// usernameOf returns the name of the person who made a request.
 func (r *Runtime) usernameOf(q fika.Request) string {
 	if p := q.Payload; p.Writer == fika.ByHuman && p.From != "" && p.Sender == "" {
 		return p.From

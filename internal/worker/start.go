@@ -8,8 +8,8 @@ import (
 	"fika/internal/hook"
 )
 
-// FireStart fires on_start, makes the contexts that plugins want to exist, and
-// returns what fires on_end, which is never nil.
+// FireStart fires on_start, creates the contexts that plugins ask for, and returns a
+// function that fires on_end, which is never nil.
 func (w *Worker) FireStart(ctx context.Context, h hook.Runner, verbose bool, warn func(string)) (func(), error) {
 	name := string(w.Agent.Name)
 	out, err := h.Fire(ctx, hook.OnStart, hook.Payload{"current_context": name, "verbose": verbose})
@@ -31,7 +31,7 @@ func (w *Worker) FireStart(ctx context.Context, h hook.Runner, verbose bool, war
 	}, nil
 }
 
-// SwitchPayload is what on_context_switch is told.
+// SwitchPayload returns the payload of on_context_switch.
 func SwitchPayload(from, to fika.AgentName, sub bool) hook.Payload {
 	return hook.Payload{"from_context": string(from), "to_context": string(to), "is_sub_context": sub}
 }

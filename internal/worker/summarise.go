@@ -13,21 +13,20 @@ import (
 	"fika/internal/turn"
 )
 
-// Summarised is a summary of what an agent has in the window of its ongoing
-// conversation.
+// Summarised is a summary of the window of an agent's ongoing conversation.
 type Summarised struct {
 	Context fika.AgentName
 	Summary string
-	Entries int    // that were read for it
-	Model   string // that wrote it; empty: it was there already
-	Taint   string // what text from outside it may hold; empty: none
+	Entries int    // number of entries read for it
+	Model   string // that wrote it; empty if the summary existed
+	Taint   string // the outside text that it may hold; empty: none
 	Usage   fika.Usage
 }
 
-// Summarise sums up what an agent has in its window, and changes nothing of it: the
-// context is not locked, so that the agent may be working meanwhile. What the model
-// took is in the ledger. flags are the settings of this invocation. Error kinds:
-// Conflict when nothing has been said, Provider.
+// Summarise summarises an agent's window and changes nothing in it. The context is not
+// locked, so the agent may be working meanwhile. The model's usage is recorded in the
+// ledger. flags are the settings of this command. Error kinds: Conflict if nothing has
+// been said, Provider.
 func Summarise(ctx context.Context, a *app.App, name fika.AgentName, flags map[string]string, warn func(string)) (Summarised, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -53,8 +52,8 @@ func Summarise(ctx context.Context, a *app.App, name fika.AgentName, flags map[s
 	return summary{store: s, agent: row, settings: settings, source: source, model: model, warn: warn}.write(ctx)
 }
 
-// Summarise is the function of that name for the process of the agent. model: who
-// writes the summary; empty: the agent's own.
+// Summarise is the function [Summarise] for the process of the agent. model writes the
+// summary; empty means the agent's own.
 func (l *LiveRuntime) Summarise(ctx context.Context, model string) (Summarised, error) {
 	w := l.worker
 	settings := l.Settings()
@@ -64,7 +63,7 @@ func (l *LiveRuntime) Summarise(ctx context.Context, model string) (Summarised, 
 			return Summarised{}, err
 		}
 	}
-	row, err := w.Store.Agent(ctx, w.Folder.Name) // its conversation may be another one by now
+	row, err := w.Store.Agent(ctx, w.Folder.Name) // its active conversation may have changed
 	if err != nil {
 		return Summarised{}, err
 	}
@@ -76,7 +75,7 @@ func (l *LiveRuntime) Summarise(ctx context.Context, model string) (Summarised, 
 	return summary{store: w.Store, agent: row, settings: settings, source: source, model: m, warn: l.opts.Warn}.write(ctx)
 }
 
-// summary is one that is asked for.
+// summary is one requested summary.
 type summary struct {
 	store    *store.Store
 	agent    fika.Agent
@@ -86,7 +85,7 @@ type summary struct {
 	warn     func(string)
 }
 
-// read reads what is in the agent's window, for a compactor that can sum it up.
+// read reads the agent's window, and returns it with a compactor that can summarise it.
 func (y summary) read(ctx context.Context) (*compaction.Compactor, compaction.History, error) {
 	c := compaction.New(compaction.Config{
 		Store: y.store, Model: y.model, ModelID: y.settings.Model.ID, Window: y.settings.ContextWindow, Source: y.source, Context: string(y.agent.Name), Warn: y.warn,
@@ -113,25 +112,25 @@ func (y summary) write(ctx context.Context) (Summarised, error) {
 	}
 	out.Taint = h.TaintOf()
 	out.Summary, out.Usage, err = c.Summarise(ctx, h)
-	if out.Entries > 0 { // else nobody was asked
+	if out.Entries > 0 { // otherwise no model was called
 		out.Model = y.settings.Model.ID
 	}
-	if out.Usage != (fika.Usage{}) { // also when a later part has failed
+	if out.Usage != (fika.Usage{}) { // even if a later part has failed
 		y.book(ctx, out.Usage)
 	}
 	return out, err
 }
 
-// book notes what the model took in the ledger.
+// book records the model's usage in the ledger.
 func (y summary) book(ctx context.Context, u fika.Usage) {
 	if err := y.store.BookSummary(context.WithoutCancel(ctx), y.agent, y.settings.Model.ID, u); err != nil {
 		y.warn("what the summary took is missing in fika usage: " + err.Error())
 	}
 }
 
-// summaryConfig makes a turn one whose answer is a summary of what the agent that
-// was asked has in its window. That may be another one: a backup sums up what is
-// before the agent that it stands in for.
+// summaryConfig turns a turn into one whose answer is a summary of the window of the
+// agent that was asked. That may be another agent: a backup summarises the window of
+// the agent that it stands in for.
 func (r *Runtime) summaryConfig(ctx context.Context, conf turn.Config, c store.Claimed, s config.Settings, m llm.Model) (turn.Config, error) {
 	w := r.worker
 	info, err := w.Store.Request(ctx, c.Request.ID)
@@ -154,20 +153,20 @@ func (r *Runtime) summaryConfig(ctx context.Context, conf turn.Config, c store.C
 	return conf, err
 }
 
-// summaryWriter stands for the model in a turn whose answer is a summary.
+// summaryWriter replaces the model in a turn whose answer is a summary.
 type summaryWriter struct {
 	summary
 	compactor *compaction.Compactor
 	history   compaction.History
 }
 
-// Generate implements [llm.Model]: whatever is asked, the answer is the summary.
+// Generate implements [llm.Model]: its answer is always the summary.
 func (y summaryWriter) Generate(ctx context.Context, _ llm.Request, _ func(llm.Event) error) (llm.Response, error) {
 	text, used, err := y.compactor.Summarise(ctx, y.history)
 	switch {
 	case fika.IsKind(err, fika.Conflict):
 		return llm.Response{Text: "Nothing has been said to @" + string(y.agent.Name) + " yet."}, nil
-	case err != nil && used != (fika.Usage{}): // no step of the turn tells of it
+	case err != nil && used != (fika.Usage{}): // no step of the turn records this usage
 		y.book(ctx, used)
 	}
 	return llm.Response{Text: text, Usage: used}, err

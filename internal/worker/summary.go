@@ -10,15 +10,15 @@ import (
 	"fika/internal/store"
 )
 
-// Summary is the summary.md of a context: what compaction left of its
-// conversation, and what a person made of it.
+// Summary is the summary.md of a context: what compaction left of its conversation, as
+// a person may have edited it.
 type Summary struct{ folder folder.Folder }
 
-// Text returns the summary, empty when there is none.
+// Text returns the summary, or "" if there is none.
 func (s Summary) Text() (string, error) { return PromptSource{Folder: s.folder}.Summary() }
 
-// Replace writes a new summary over the one it was made from. What a person
-// wrote meanwhile stays, and the new one is put behind it.
+// Replace replaces the summary that the new one was made from. If a person has changed
+// it meanwhile, their text stays and the new summary is appended.
 func (s Summary) Replace(was, now string, warn func(string)) error {
 	for {
 		text, err := s.folder.Read(folder.Summary)
@@ -44,9 +44,9 @@ func (s Summary) Replace(was, now string, warn func(string)) error {
 	}
 }
 
-// repair finishes what a crash between the commit of a compaction of c and the
-// writing of summary.md left undone. A summary that is not what the compaction
-// was made from, or was written after it, was edited and stays.
+// repair finishes what a crash between the commit of a compaction of c and the writing
+// of summary.md left undone. A summary that differs from the one the compaction was
+// made from, or was written after it, has been edited and stays.
 func (s Summary) repair(ctx context.Context, from *store.Store, c fika.ConversationID) error {
 	if c == "" {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"fika/internal/tool"
 )
 
-// reaching are the tools through which one agent asks another: whoever has none
-// of them is not told about colleagues.
+// reaching are the tools through which one agent asks another. An agent with none of
+// them is not told about colleagues.
 var reaching = [...]string{"send_message", "delegate"}
 
-// team is whom an agent may ask, and with which of its tools.
+// team lists the agents that an agent may ask, and the tools it asks them with.
 type team struct {
 	store   *store.Store
-	members []colleague.Colleague // none without tools
+	members []colleague.Colleague // empty without tools
 	tools   []string
 }
 
@@ -35,11 +35,11 @@ func newTeam(a *app.App, s *store.Store, self fika.AgentName, has func(tool stri
 	return t
 }
 
-// block is what a system prompt says about the team.
+// block returns what a system prompt says about the team.
 func (t team) block() string { return colleague.PromptParagraph(t.members, t.tools) }
 
-// standing says who of the team is busy or stopped. A store that cannot tell
-// now is no reason to fail a turn: nobody is named then.
+// standing says which members of the team are busy or stopped. If the store cannot tell
+// now, it names nobody rather than failing the turn.
 func (t team) standing(ctx context.Context) string {
 	names := make([]fika.AgentName, len(t.members))
 	for i, m := range t.members {
@@ -68,7 +68,7 @@ func how(s store.Standing) string {
 	return ""
 }
 
-// offers reports whether a model is told of a tool.
+// offers returns a function that reports whether a model is offered a tool.
 func offers(s *tool.Set) func(string) bool {
 	offer := s.OfferedSpecs()
 	return func(name string) bool {
@@ -76,8 +76,8 @@ func offers(s *tool.Set) func(string) bool {
 	}
 }
 
-// ColleaguesBlock is what the system prompt of an agent's process says about
-// the agents it may ask; off are the tools it does not have.
+// ColleaguesBlock returns what the system prompt of an agent's process says about the
+// agents it may ask; off are the tools it does not have.
 func ColleaguesBlock(a *app.App, self fika.AgentName, off []string) string {
 	return newTeam(a, nil, self, func(name string) bool { return !slices.Contains(off, name) }).block()
 }

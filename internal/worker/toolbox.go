@@ -23,36 +23,35 @@ import (
 	"fika/internal/worktree"
 )
 
-// Toolbox makes the tools of a context that need nobody else, and says how its
-// plugins are opened. It owns nothing: the context need not be locked.
+// Toolbox makes the tools of a context that need nothing else, and says how its plugins
+// are opened. It owns nothing: the context need not be locked.
 type Toolbox struct {
 	app      *app.App
 	folder   folder.Folder
 	settings config.Settings
-	readOnly bool          // commands do not write the workspace, whatever the tools are
-	user     *process.User // whom processes run as; nil: who runs fika
-	calls    string        // where records of running calls lie
-	keys     *redact.Keys  // taken out of what tools say; nil: nothing is
+	readOnly bool          // commands cannot write the workspace, whatever the tools are
+	user     *process.User // the user that processes run as; nil: the user of fika
+	calls    string        // folder for records of running calls
+	keys     *redact.Keys  // removed from tool output; nil: nothing is
 }
 
-// NewToolbox makes the toolbox of a context with settings.
+// NewToolbox returns the toolbox of a context with settings.
 func NewToolbox(a *app.App, f folder.Folder, s config.Settings) Toolbox {
 	return Toolbox{app: a, folder: f, settings: s, calls: callsOf(f.Path())}
 }
 
-// PluginUse says for what plugins are opened.
+// PluginUse says what plugins are opened for.
 type PluginUse struct {
 	Workspace string
 	Reserved  []string // names of tools that no plugin may take
 	Starting  bool     // a run or an agent's process begins
 	Verbose   bool
 	Stdin     io.Reader // lent to plugins; other tools get no terminal
-	Stderr    io.Writer // what plugins say to the person; nil: nothing
+	Stderr    io.Writer // for messages of plugins to the person; nil: discarded
 	Warn      func(string)
 }
 
-// PluginOptions are the options that the plugins of the context are opened
-// with.
+// PluginOptions returns the options with which the plugins of the context are opened.
 func (b Toolbox) PluginOptions(u PluginUse) plugin.Options {
 	h := b.folder.Home
 	o := plugin.Options{
@@ -69,7 +68,7 @@ func (b Toolbox) PluginOptions(u PluginUse) plugin.Options {
 	return o
 }
 
-// PluginTrouble says what is wrong with a plugin, which its error may name.
+// PluginTrouble describes an error of a plugin, and names the plugin once.
 func PluginTrouble(name string, err error) string {
 	if text := err.Error(); strings.HasPrefix(text, "plugin "+name) {
 		return text
@@ -85,7 +84,7 @@ func (b Toolbox) OpenHooks(ctx context.Context, p app.Person) (hook.Runner, erro
 	}))
 }
 
-// builtins are the tools fika brings along, in the order the model sees them.
+// builtins returns the tools shipped with fika, in the order the model sees them.
 func (b Toolbox) builtins() []tool.Tool {
 	t, limits := b.settings.Tools, b.outputLimits()
 	list := file.Tools(file.Options{Paths: b.outOfReach(), Keep: b.keepForUndo})
@@ -99,11 +98,11 @@ func (b Toolbox) builtins() []tool.Tool {
 	return list
 }
 
-// BuiltinNames are the names of the tools fika brings along.
+// BuiltinNames returns the names of the tools shipped with fika.
 func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
 
-// AllNames are the names of the tools fika brings along, of those that every agent
-// has, and of that which looks into its past.
+// AllNames returns the names of the tools shipped with fika, of those that every agent
+// has, and of the one that searches its past.
 func (b Toolbox) AllNames() []string {
 	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
 	return append(b.BuiltinNames(), toolNames(append(append(list, peers{}.tools()...), recallTool(nil)))...)
@@ -117,8 +116,8 @@ func toolNames(tools []tool.Tool) []string {
 	return names
 }
 
-// modelVariables names the variables that the models of this home are reached
-// with.
+// modelVariables returns the names of the environment variables through which the
+// models of this home are reached.
 func (b Toolbox) modelVariables() []string {
 	names := []string{
 		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
@@ -142,8 +141,8 @@ func (b Toolbox) modelVariables() []string {
 	return names
 }
 
-// outputLimits bound what the model sees of a tool's output; the whole goes to
-// a file in the context's folder.
+// outputLimits returns the limits on what the model sees of a tool's output. The full
+// output goes to a file in the context's folder.
 func (b Toolbox) outputLimits() tool.Limits {
 	half := int(b.settings.Tools.MaxOutputBytes / 2)
 	return tool.Limits{
@@ -152,8 +151,8 @@ func (b Toolbox) outputLimits() tool.Limits {
 	}
 }
 
-// environment is what commands of this agent find in their environment beside
-// the usual names.
+// environment returns what commands of this agent find in their environment in addition
+// to the usual variables.
 func (b Toolbox) environment() []string {
 	env := []string{
 		"FIKA_HOME=" + b.folder.Home.Root,
@@ -169,7 +168,7 @@ func (b Toolbox) environment() []string {
 	return env
 }
 
-// worktree is the agent's own; false: it has none.
+// worktree returns the agent's own worktree; false if it has none.
 func (b Toolbox) worktree() (worktree.Tree, bool) {
 	if !b.settings.Worktree {
 		return worktree.Tree{}, false
@@ -178,9 +177,9 @@ func (b Toolbox) worktree() (worktree.Tree, bool) {
 	return tree, err == nil
 }
 
-// outOfReach is what this agent's file tools may not touch: all homes of fika
-// that are known but its own output, workspace and worktree, and the secrets of the
-// person, each under the name it is known by and the one it really has.
+// outOfReach returns what this agent's file tools may not touch: all known homes of
+// fika except its own output, workspace and worktree, and the secrets of the person,
+// each under its known path and its real path.
 func (b Toolbox) outOfReach() guard.Paths {
 	p := KnownPlaces(b.folder.Home.Root, b.app.Getenv)
 	own := []string{b.folder.OutputDir(), b.folder.Workspace()}

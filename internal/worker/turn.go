@@ -21,8 +21,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// work runs one claimed request. A request whose model cannot be built fails
-// visibly instead of staying open for ever.
+// work runs one claimed request. A request whose model cannot be built fails visibly
+// instead of staying open for ever.
 func (r *Runtime) work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
 	defer r.versions.Forget(c.Request.ID)
 	engine, err := r.engine(ctx, c, stop, o)
@@ -32,8 +32,8 @@ func (r *Runtime) work(ctx context.Context, c store.Claimed, stop <-chan struct{
 	return r.runTurn(ctx, engine, c)
 }
 
-// failRequest ends a request that cannot be worked, and says why: in the chat,
-// and to the observer.
+// failRequest ends a request that cannot be worked, and reports why in the chat and to
+// the observer.
 func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {
 	kind := fika.KindOf(cause)
 	f := store.Finish{
@@ -53,7 +53,7 @@ func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error,
 	return res, nil
 }
 
-// engine builds the turn engine for one request, whose model may be its own.
+// engine builds the turn engine for one request, which may name its own model.
 func (r *Runtime) engine(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
 	settings, models := r.settings, r.models
 	if m := c.Request.Payload.Model; m != "" && m != r.opts.Model {
@@ -79,8 +79,8 @@ func (r *Runtime) engine(ctx context.Context, c store.Claimed, stop <-chan struc
 	return turn.New(conf), nil
 }
 
-// checkPictures refuses pictures for an agent one of whose models takes none: any
-// of them may be asked.
+// checkPictures refuses pictures for an agent if any of its models takes none, because
+// any of them may be called.
 func checkPictures(s config.Settings, pictures []fika.Attachment) error {
 	for _, u := range s.All() {
 		if u.Model.Images == config.ImagesRefused && len(pictures) > 0 {
@@ -90,8 +90,8 @@ func checkPictures(s config.Settings, pictures []fika.Attachment) error {
 	return nil
 }
 
-// choice is how a turn chooses among several models, which are built in the order
-// of the settings.
+// choice says how a turn chooses among several models, which are built in the order of
+// the settings.
 func (r *Runtime) choice(s config.Settings, models []llm.Model) turn.Choice {
 	var c turn.Choice
 	for i, u := range s.All()[1:] {
@@ -107,7 +107,8 @@ func (r *Runtime) choice(s config.Settings, models []llm.Model) turn.Choice {
 	return c
 }
 
-// picture reads the pictures that a model is shown; nil for one that takes none.
+// picture returns a reader of the pictures that a model is shown; nil for a model that
+// takes none.
 func (r *Runtime) picture(m config.Model) turn.Picture {
 	if m.Images != "" && m.Images != config.ImagesSent {
 		return nil
@@ -115,8 +116,8 @@ func (r *Runtime) picture(m config.Model) turn.Picture {
 	return attachment.StoreIn(r.worker.Folder.Home.Root).Read
 }
 
-// runTurn works a request, for as long as the settings allow one to take. The
-// time for which a person is asked does not count.
+// runTurn works a request, for as long as the settings allow. The time spent asking a
+// person does not count.
 func (r *Runtime) runTurn(ctx context.Context, e *turn.Engine, c store.Claimed) (turn.Result, error) {
 	if d := r.settings.TurnTimeout; d > 0 {
 		var cancel func()
@@ -134,9 +135,9 @@ func (r *Runtime) runTurn(ctx context.Context, e *turn.Engine, c store.Claimed) 
 	return res, err
 }
 
-// followBudgets lets what this turn may have found without room in a budget be
-// looked at again, when the budgets are others by now: whoever changed them did
-// not see it wait.
+// followBudgets makes work that this turn found without room in a budget be looked at
+// again if the budgets have changed since: the process that changed them did not see it
+// wait.
 func (r *Runtime) followBudgets(ctx context.Context) error {
 	if r.live == nil || slices.Equal(r.settings.Budgets, r.live.Settings().Budgets) {
 		return nil
@@ -167,7 +168,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 	}
 }
 
-// formOf is the check of an answer that has to be JSON; nil: it may be any text.
+// formOf returns the check of an answer that has to be JSON; nil if it may be any text.
 func formOf(p fika.Payload) func(string) error {
 	if p.Form == nil {
 		return nil
@@ -179,8 +180,8 @@ func formOf(p fika.Payload) func(string) error {
 	}
 }
 
-// promptAssembler builds the prompt of one request, and notes which version of
-// the notes it was shown.
+// promptAssembler builds the prompt of one request, and records which version of the
+// notes it was shown.
 func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 	w := r.worker
 	files := ProjectFilesOf(w.App)
@@ -199,7 +200,7 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 	}
 }
 
-// reasoningOf asks the model for reasoning as the settings say.
+// reasoningOf returns the reasoning that the settings ask the model for.
 func reasoningOf(r *config.Reasoning) *llm.Reasoning {
 	switch {
 	case r == nil:
@@ -213,8 +214,8 @@ func reasoningOf(r *config.Reasoning) *llm.Reasoning {
 	}
 }
 
-// mirrorObserver lets the files of the context follow what is committed. A failing
-// file costs nothing: the next opening mends it.
+// mirrorObserver makes the files of the context follow what is committed. Errors are
+// ignored: the next opening repairs the files.
 type mirrorObserver struct{ mirror *folder.Mirror }
 
 // Observe appends committed entries of the agent's ask conversations.
@@ -235,8 +236,8 @@ func (o mirrorObserver) Observe(ev turn.Event) {
 	}
 }
 
-// EndStep ends what a step of a crashed owner left running: its process group
-// and everything that carries its mark.
+// EndStep ends what a step of a crashed owner left running: its process group and
+// everything that carries its mark.
 func EndStep(ctx context.Context, s fika.Step) {
 	if s.Proc.PID != 0 {
 		_ = process.EndGroup(ctx, s.Proc, 2*time.Second)

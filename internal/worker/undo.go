@@ -14,10 +14,11 @@ import (
 	"fika/internal/undo"
 )
 
-// UndoLog is what agents of a home have changed, and what was there before.
+// UndoLog returns the log of what agents of a home have changed, with the previous
+// contents.
 func UndoLog(h folder.Home, now func() time.Time) *undo.Log { return undo.Open(h.UndoDir(), now) }
 
-// UndoFiles are the files of a workspace, as the agent's file tools reach them.
+// UndoFiles returns the files of a workspace, as the agent's file tools reach them.
 func UndoFiles(a *app.App, f folder.Folder, workspace string) file.Tree {
 	return file.NewTree(workspace, Toolbox{app: a, folder: f}.outOfReach())
 }
@@ -34,11 +35,11 @@ func (b Toolbox) keepForUndo(c tool.Call, x file.Change) error {
 	return UndoLog(b.folder.Home, b.app.Now).KeepBefore(undo.Turn{Request: c.Request, Agent: c.Agent, Workspace: c.Workspace}, change)
 }
 
-// gitPatience is how long a turn waits to learn what its commands change.
+// gitPatience is how long a turn waits to learn what its commands changed.
 const gitPatience = 3 * time.Second
 
-// commandWatch notes that commands run in a turn, and what git says they changed.
-// What cannot be noted is noted as unknown: it costs the turn nothing.
+// commandWatch records that commands run in a turn, and what git says they changed.
+// Anything that cannot be found out is recorded as unknown, and never fails the turn.
 type commandWatch struct {
 	log       *undo.Log
 	turn      undo.Turn

@@ -9,8 +9,8 @@ import (
 	"fika/internal/store"
 )
 
-// ReadWindow reads the entries of a conversation after its last compaction, and
-// those that it kept.
+// ReadWindow returns the entries of a conversation after its last compaction, and the
+// entries that the compaction kept.
 func ReadWindow(ctx context.Context, s *store.Store, c fika.ConversationID) ([]fika.Entry, error) {
 	cut, err := s.LastCompaction(ctx, c, math.MaxInt64)
 	if err != nil {
@@ -28,8 +28,8 @@ func ReadWindow(ctx context.Context, s *store.Store, c fika.ConversationID) ([]f
 	return window, nil
 }
 
-// CountUnread returns how many messages of a conversation came in that no turn
-// of its agent has read.
+// CountUnread returns the number of messages of a conversation that no turn of its
+// agent has read.
 func CountUnread(ctx context.Context, s *store.Store, c fika.Conversation) (int, error) {
 	list, err := s.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: c.Agent})
 	if err != nil {

@@ -19,23 +19,23 @@ import (
 // LeaseTime is how long a lease lasts without a sign of life.
 const LeaseTime = 45 * time.Second
 
-// Worker is a context that this process alone may write: its folder's lock and
-// its agent's lease are held, its mirror follows the store. Whoever opened it
-// closes it. It is used from one goroutine, but for [Worker.Heartbeat].
+// Worker is a context that only this process may write: it holds the folder's lock and
+// the agent's lease, and its mirror follows the store. The caller must close it. It
+// must be used from one goroutine, except for [Worker.Heartbeat].
 type Worker struct {
 	App      *app.App
 	Folder   folder.Folder
-	Settings config.Settings // as they were when it was opened
+	Settings config.Settings // as of its opening
 	Agent    fika.Agent
 	Lease    store.Lease
 	Store    *store.Store
 	Mirror   *folder.Mirror
-	Created  bool // the folder was made for it
+	Created  bool // the folder was created by this opening
 
 	lock    *folder.Lock
 	notes   []string  // for the person, see Notes
-	servers *mcp.Pool // MCP servers of this process; nil: none was wanted yet
-	// serverTrouble names the servers whose trouble was told.
+	servers *mcp.Pool // MCP servers of this process; nil: none needed yet
+	// serverTrouble names the servers whose trouble has been reported.
 	serverTrouble map[string]bool
 	lease         atomic.Pointer[store.Lease] // nil: not held yet, or released
 	beat          atomic.Pointer[func() store.Beat]
@@ -46,20 +46,20 @@ type Worker struct {
 type Options struct {
 	Name  fika.AgentName
 	Kind  folder.LockKind
-	Wait  time.Duration // for a lock that somebody holds; 0: not at all
-	Must  bool          // the context has to exist already
+	Wait  time.Duration // how long to wait for a held lock; 0: not at all
+	Must  bool          // the context must already exist
 	Flags map[string]string
-	// Plain is for commands that need no model: the settings are those every
-	// context has, so that a context can be mended whatever its files say.
+	// Plain is for commands that need no model: it uses the settings that every context
+	// has, so that a context can be repaired whatever its files say.
 	Plain bool
-	// Quiet takes no settings from FIKA_MODEL and its like, as for processes
-	// that the hub starts.
+	// Quiet ignores FIKA_MODEL and similar variables, as for processes that the hub
+	// starts.
 	Quiet bool
 }
 
-// Open locks a context and opens what belongs to it: database, agent row,
-// lease, mirror. What a crash left half done in its files is finished. Error
-// kind Locked (cause *folder.HeldError) when somebody has it.
+// Open locks a context and opens what belongs to it: database, agent row, lease,
+// mirror. It completes what a crash left half done in the files. Error kind Locked
+// (cause *folder.HeldError) if another process holds it.
 func Open(ctx context.Context, a *app.App, o Options) (*Worker, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -88,9 +88,8 @@ func Open(ctx context.Context, a *app.App, o Options) (*Worker, error) {
 	return w, nil
 }
 
-// OpenCommand opens a context for a change that asks no model. What a crashed
-// one-shot prompt left behind is settled first; warn is told what a person
-// should know.
+// OpenCommand opens a context for a change that calls no model. It first settles what a
+// crashed one-shot prompt left behind; warn is told what a person should know.
 func OpenCommand(ctx context.Context, a *app.App, name fika.AgentName, must bool, wait time.Duration, warn func(string)) (*Worker, error) {
 	w, err := Open(ctx, a, Options{Name: name, Kind: folder.LockCommand, Wait: wait, Must: must, Plain: true})
 	if err != nil {
@@ -128,7 +127,7 @@ func (w *Worker) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Kind == folder.LockRun { // a person reads what it says
+	if o.Kind == folder.LockRun { // a person reads the warnings
 		w.noteOldReflection()
 	}
 	if err := w.Summary().repair(ctx, w.Store, w.Agent.ActiveAsk); err != nil {
@@ -137,13 +136,13 @@ func (w *Worker) open(ctx context.Context, o Options) error {
 	if w.Mirror, err = folder.OpenMirror(ctx, w.lock, w.entrySource()); err != nil {
 		return err
 	}
-	_, _ = w.Folder.AgeOutput(w.App.Now()) // the hub does it, too, and says what cannot be removed
+	_, _ = w.Folder.AgeOutput(w.App.Now()) // the hub also does this, and reports what cannot be removed
 	return w.Mirror.MadeAt(madeAt)
 }
 
-// acquireLease makes sure of the agent's row and takes its lease. The flock of
-// the home that owns the folder permits taking it from a dead owner at once.
-// Locked while another home holds the agent.
+// acquireLease makes sure that the agent's row exists and takes its lease. Holding the
+// flock of the home that owns the folder permits taking the lease from a dead owner at
+// once. It returns Locked while another home holds the agent.
 func (w *Worker) acquireLease(ctx context.Context) error {
 	home, err := w.Folder.Home.ID()
 	if err != nil {
@@ -166,8 +165,8 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 	return w.lock.SetEpoch(w.Lease.Epoch)
 }
 
-// Heartbeat renews the lease; each touch of the lock does so, too. It may be
-// called from any goroutine.
+// Heartbeat renews the lease, as does each touch of the lock. It is safe for concurrent
+// use.
 func (w *Worker) Heartbeat(ctx context.Context) {
 	l := w.lease.Load()
 	if l == nil {
@@ -183,18 +182,17 @@ func (w *Worker) Heartbeat(ctx context.Context) {
 	}
 }
 
-// FreeMemory gives the memory back that turns needed.
+// FreeMemory returns memory that turns needed to the system.
 func (w *Worker) FreeMemory() { debug.FreeOSMemory() }
 
-// OnHeartbeat says what the heartbeat stores, and whom to tell when the lease
-// is another's.
+// OnHeartbeat sets what the heartbeat stores, and the function to call when another
+// owner has taken the lease.
 func (w *Worker) OnHeartbeat(beat func() store.Beat, lost func(error)) {
 	w.beat.Store(&beat)
 	w.lost.Store(&lost)
 }
 
-// Rename gives the locked folder another name, and only it: the agent's row
-// keeps its own.
+// Rename renames the locked folder only: the agent's row keeps its name.
 func (w *Worker) Rename(to fika.AgentName) error {
 	if err := w.lock.Rename(to); err != nil {
 		return err
@@ -203,16 +201,16 @@ func (w *Worker) Rename(to fika.AgentName) error {
 	return nil
 }
 
-// Notes returns what a person should know of this opening: that a folder was
-// imported, that a file was set aside. Reading them clears them.
+// Notes returns and clears what a person should know about this opening: that a folder
+// was imported, that a file was set aside.
 func (w *Worker) Notes() []string {
 	notes := append(w.notes, w.Mirror.TakeNotes()...)
 	w.notes = nil
 	return notes
 }
 
-// Close releases the lease and the lock. It may be called twice, and on a
-// context that was only half opened.
+// Close releases the lease and the lock. It may be called twice, and on a context that
+// was only partly opened.
 func (w *Worker) Close() error {
 	var errs []error
 	if w.servers != nil {
@@ -220,7 +218,7 @@ func (w *Worker) Close() error {
 		w.servers = nil
 	}
 	if w.Mirror != nil && w.lock != nil {
-		_ = w.Mirror.Sync(context.Background()) // what came in meanwhile; the next opening does it, too
+		_ = w.Mirror.Sync(context.Background()) // for what arrived meanwhile; the next opening also does it
 	}
 	if l := w.lease.Swap(nil); l != nil {
 		errs = append(errs, w.Store.Release(context.Background(), *l))
@@ -232,7 +230,7 @@ func (w *Worker) Close() error {
 	return errors.Join(errs...)
 }
 
-// Summary is what compaction left of the conversation.
+// Summary returns what compaction left of the conversation.
 func (w *Worker) Summary() Summary { return Summary{w.Folder} }
 
 func (w *Worker) entrySource() EntrySource {
