@@ -10,11 +10,12 @@ import (
 	"fika/internal/store"
 )
 
-// wordBatches is how much of what was said becomes ready to be searched every
-// Tick, and never more often: it is not to keep those waiting who say it.
+// wordBatches bounds how much text is indexed for search per Tick, and it is indexed no
+// more often, so that indexing does not delay the writers.
 const wordBatches = 4
 
-// caretaker does the work nobody else does: what has lapsed, expired or grown old.
+// caretaker does the work that nobody else does: on what has lapsed, expired or grown
+// old.
 type caretaker struct {
 	store    Care
 	bus      bus.Bus
@@ -32,14 +33,14 @@ func (c *caretaker) expireDue(ctx context.Context) {
 	}
 }
 
-// indexWords makes what was said ready to be searched.
+// indexWords indexes entries for search.
 func (c *caretaker) indexWords(ctx context.Context) {
 	if err := c.store.IndexWords(ctx, wordBatches); err != nil {
 		c.log.Warn("index words", "err", err)
 	}
 }
 
-// resumeLapsed lets chats go on whose holders have gone without a word.
+// resumeLapsed resumes chats whose pause was held by a process that has vanished.
 func (c *caretaker) resumeLapsed(ctx context.Context) {
 	lifted, err := c.store.ResumeLapsed(ctx)
 	if err != nil {

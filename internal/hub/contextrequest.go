@@ -9,11 +9,11 @@ import (
 	"fika/internal/message"
 )
 
-// contextTime bounds the reading for one context request.
+// contextTime bounds the time for one context request.
 const contextTime = 10 * time.Second
 
-// answerContext answers who asks for the context of an agent. It runs beside the
-// owner goroutine: the context of each message is its own.
+// answerContext answers a request for the context of an agent. It runs beside the owner
+// goroutine, with a context.Context for each message.
 func (in *requestIntake) answerContext(m bus.Msg) {
 	if m.Respond == nil {
 		return

@@ -11,9 +11,9 @@ import (
 	"fika/internal/store"
 )
 
-// handOverWork gives what waits for agents that cannot work it to their backups:
-// of one that has failed or has used up its hour all that nobody has begun, of
-// any other what waits for a budget. rows are all agents.
+// handOverWork hands over to backups what waits for agents that cannot work it: for an
+// agent that has failed or has used up its hour, everything that nobody has begun; for
+// any other agent, what waits for a budget. rows are all agents.
 func (h *Hub) handOverWork(ctx context.Context, rows []fika.Agent) {
 	if h.opts.CannotTakeOver == nil || !h.supervisor.anyBackup() {
 		return
@@ -33,7 +33,8 @@ func (h *Hub) handOverWork(ctx context.Context, rows []fika.Agent) {
 	h.handOverAll(ctx, rows, store.RequestFilter{States: []fika.RequestState{fika.Waiting}}, out)
 }
 
-// handOverAll hands over what a filter finds, the oldest first. out says which agents are out, and why.
+// handOverAll hands over the requests that match a filter, oldest first. out holds the
+// agents that are out, with the reason.
 func (h *Hub) handOverAll(ctx context.Context, rows []fika.Agent, f store.RequestFilter, out map[fika.AgentID]string) {
 	list, err := h.opts.Store.Directory.ListRequests(ctx, f)
 	if err != nil {
@@ -55,8 +56,8 @@ func (h *Hub) handOverAll(ctx context.Context, rows []fika.Agent, f store.Reques
 	}
 }
 
-// handOverOne gives a request to the first backup of the agent that was asked
-// which can take it. Whom it goes to once does not give it back.
+// handOverOne hands a request over to the first backup of the agent that was asked that
+// can take it. It never goes back to the agent that was asked.
 func (h *Hub) handOverOne(ctx context.Context, rows []fika.Agent, r store.RequestInfo, why string) {
 	for _, name := range h.supervisor.backupsOf(r.AskedName()) {
 		to := fika.Agent{}
@@ -89,10 +90,10 @@ func (h *Hub) handOverOne(ctx context.Context, rows []fika.Agent, r store.Reques
 	}
 }
 
-// tellHandedOver wakes whoever has a request now, and tells whoever listens to
-// the agent that was asked.
+// tellHandedOver wakes the agent that now has a request, and informs those that listen
+// to the agent that was asked.
 func (h *Hub) tellHandedOver(d store.HandedOver) {
-	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(d.AgentName), nil) // the row waits, whoever hears it
+	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(d.AgentName), nil) // the row waits, whether or not anybody hears it
 	data, err := json.Marshal(message.Status{
 		Type: message.TypeStatus, RequestID: string(d.ID), AgentName: string(d.AskedName()), WorkedBy: string(d.AgentName), Status: message.StatusWaiting,
 		Data:      message.StatusData{Kind: string(d.Kind), Message: fmt.Sprintf("handed over to @%s: %s", d.AgentName, d.Handed)},
@@ -103,7 +104,7 @@ func (h *Hub) tellHandedOver(d store.HandedOver) {
 	}
 }
 
-// anyBackup reports whether any agent has one.
+// anyBackup reports whether any agent has a backup.
 func (s *supervisor) anyBackup() bool {
 	for _, c := range s.agents {
 		if c.entry && len(c.spec.Backup)+len(c.spec.Members) > 0 {
@@ -113,7 +114,8 @@ func (s *supervisor) anyBackup() bool {
 	return false
 }
 
-// backupsOf are the backups of an agent, in their order.
+// backupsOf returns the agents that can stand in for an agent, in order: the members of
+// a pool, then the backups.
 func (s *supervisor) backupsOf(name fika.AgentName) []fika.AgentName {
 	if c := s.agents[name]; c != nil && c.entry {
 		return slices.Concat(c.spec.Members, c.spec.Backup)
@@ -121,8 +123,8 @@ func (s *supervisor) backupsOf(name fika.AgentName) []fika.AgentName {
 	return nil
 }
 
-// whyOut says why an agent begins nothing, other than that a person wants it so;
-// empty: it does.
+// whyOut says why an agent begins nothing although no person has stopped it; "" if it
+// does begin work.
 func (s *supervisor) whyOut(row fika.Agent) string {
 	c := s.agents[row.Name]
 	switch {
@@ -138,8 +140,8 @@ func (s *supervisor) whyOut(row fika.Agent) string {
 	return ""
 }
 
-// whyAllOut says why no member of a pool begins anything; empty: one does, or one
-// was stopped by hand and would.
+// whyAllOut says why no member of a pool begins anything; "" if one does, or would if a
+// person had not stopped it.
 func (s *supervisor) whyAllOut(pool Spec) string {
 	why := ""
 	for _, name := range pool.Members {
@@ -152,7 +154,7 @@ func (s *supervisor) whyAllOut(pool Spec) string {
 	return fmt.Sprintf("no member of @%s can work: %s", pool.Name, why)
 }
 
-// canStart reports whether an agent runs, or is started when work waits for it.
+// canStart reports whether an agent runs, or would be started for waiting work.
 func (s *supervisor) canStart(row fika.Agent) bool {
 	c := s.agents[row.Name]
 	if c == nil || row.Desired.Stopped() {

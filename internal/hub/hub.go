@@ -15,7 +15,7 @@ import (
 	"fika/internal/store"
 )
 
-// Store is what the hub needs of the store, by use: see [StoreOf].
+// Store is what the hub needs of the store, grouped by use: see [StoreOf].
 type Store struct {
 	Directory Directory
 	Intake    Intake
@@ -23,7 +23,7 @@ type Store struct {
 	Outcomes  outcome.Announcements
 }
 
-// StoreOf is a store that does everything itself.
+// StoreOf returns a Store in which s does everything.
 func StoreOf(s interface {
 	Directory
 	Intake
@@ -33,7 +33,7 @@ func StoreOf(s interface {
 	return Store{Directory: s, Intake: s, Care: s, Outcomes: s}
 }
 
-// Directory knows the agents, what is wanted of them and what they work on.
+// Directory knows the agents, their desired states and their work.
 type Directory interface {
 	Agent(context.Context, fika.AgentName) (fika.Agent, error)
 	ListAgents(context.Context) ([]fika.Agent, error)
@@ -50,7 +50,7 @@ type Intake interface {
 	ParkMessage(ctx context.Context, subject string, body []byte, reason string) error
 }
 
-// Care is the work nobody else does.
+// Care is the work that nobody else does.
 type Care interface {
 	WithWork(context.Context) ([]store.Work, error)
 	HandOver(context.Context, store.HandOver) (store.HandedOver, error)
@@ -62,37 +62,38 @@ type Care interface {
 
 // Processes starts and watches agent processes.
 type Processes interface {
-	// Spawn starts the agent's process. exited is called once, from another
-	// goroutine, when it has ended.
+	// Spawn starts the agent's process. exited is called once, from another goroutine,
+	// when the process has ended.
 	Spawn(name fika.AgentName, exited func(Exit)) (fika.Process, error)
-	// Holder tells which agent process holds the context's lock, if one does,
-	// and for how long it has given no sign of life.
+	// Holder returns the agent process that holds the context's lock, if there is one,
+	// and how long it has given no sign of life.
 	Holder(name fika.AgentName) (p fika.Process, silent time.Duration, held bool)
 	Alive(fika.Process) bool
-	// Terminate asks the process to leave: after its current step
-	// (DesiredStopped), after its current requests (DesiredFinish), or without
-	// finishing its step (DesiredNow). Kill ends its group at once. Both do
-	// nothing when the process is no longer the one that is meant.
+	// Terminate asks the process to leave: after its current step (DesiredStopped),
+	// after its current requests (DesiredFinish), or without finishing its step
+	// (DesiredNow). Kill ends its group at once. Both do nothing if the pid now belongs
+	// to another process.
 	Terminate(p fika.Process, how fika.Desired)
 	Kill(fika.Process)
-	// LastLines gives the end of the agent's log.
+	// LastLines returns the end of the agent's log.
 	LastLines(name fika.AgentName, n int) string
 }
 
-// Exit is how a child process ended.
+// Exit says how a child process ended.
 type Exit struct {
 	Code   int
 	Reason string // "exit status 2", "signal: killed"
 }
 
-// Spec is what config says of an agent the hub may start.
+// Spec is what the configuration says about an agent that the hub may start.
 type Spec struct {
 	Name       fika.AgentName
 	AutoStart  bool
 	Persistent bool
 	Wake       bool
-	Backup     []fika.AgentName // who works what it cannot, the first that can
-	// Members are those of a pool, which has no process; they have a Spec each.
+	Backup     []fika.AgentName // stand-ins in order; the first able one takes over
+	// Members are the members of a pool. The pool has no process; each member has its
+	// own Spec.
 	Members []fika.AgentName
 }
 
@@ -100,65 +101,64 @@ func (s Spec) same(o Spec) bool {
 	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && slices.Equal(s.Backup, o.Backup) && slices.Equal(s.Members, o.Members)
 }
 
-// Options is all that a hub depends on.
+// Options holds everything that a hub depends on.
 type Options struct {
 	Store    Store
 	Bus      bus.Bus
 	Subjects bus.Subjects
-	// StoreID names the store. A hub of another store on the same subjects is
-	// refused; empty: nobody asks.
+	// StoreID names the store. A hub of another store on the same subjects is refused;
+	// empty: no check.
 	StoreID string
 	Inbound bus.Inbound // nil: foreign requests are not kept
-	// WhyWaiting says what keeps an agent from a request it was just given, and
-	// what helps; empty: nothing does. nil: nobody asks.
+	// WhyWaiting says what keeps an agent from a request that it was just given, and
+	// what to do; "" if nothing does. nil: never called.
 	WhyWaiting func(context.Context, fika.Agent) string
 	Heal       func(context.Context) error // restarts a wedged embedded server; nil: external
 	Processes  Processes
-	Admit      func(fika.AgentName) error // lets an agent that config does not name use the bus; nil: everybody may
-	// MayBeCalled reports whether a foreign sender may go by a name: Denied for
-	// an agent's, Invalid for what is no name. nil: every name may be used.
+	Admit      func(fika.AgentName) error // gives an agent not in the configuration access to the bus; nil: everybody has it
+	// MayBeCalled reports whether a foreign sender may use a name: Denied for an
+	// agent's name, Invalid for a malformed one. nil: every name may be used.
 	MayBeCalled func(context.Context, string) error
-	// Foreign gives the rights of requests that come from the bus for an agent: nil
-	// for those that its own are. member is the program that asks; empty: one with
-	// the credential of the person's programs. Denied when the agent wants none, or
-	// none of that member. nil: nobody bounds them.
+	// Foreign returns the rights of requests that come from the bus for an agent; nil
+	// rights mean the agent's own. member is the program that asks; empty: a program
+	// with the credential for the person's programs. It returns Denied if the agent
+	// takes no such requests, or none of that member. nil: they are not bounded.
 	Foreign func(member string, to fika.AgentName) (*fika.Rights, error)
-	// Team begins the run with which a team works a foreign request, whose id is
-	// that of the request; a repeat gives the run that is there. Error kinds:
-	// Invalid, NotFound, Denied, Conflict when something else has the id. nil: teams
-	// are refused.
+	// Team starts the run with which a team works a foreign request, under the id of
+	// that request; a repeat returns the existing run. Error kinds: Invalid, NotFound,
+	// Denied, Conflict if something else has the id. nil: teams are refused.
 	Team  func(ctx context.Context, member string, r message.Request) (store.Run, error)
 	Specs []Spec
-	// PoolControl does what a control message to the subject of a pool asks for, from any
-	// goroutine. nil: nobody answers there.
+	// PoolControl carries out a control message to the subject of a pool. It is called
+	// from any goroutine. nil: such messages are not answered.
 	PoolControl func(ctx context.Context, members []fika.AgentName, c message.Control) error
-	// Reload gives what config says of the agents when that, or anything else
-	// they depend on, has changed since it was asked last. nil: nothing changes.
+	// Reload returns what the configuration says about the agents if that, or anything
+	// else they depend on, has changed since the last call. nil: nothing changes.
 	Reload func(context.Context) (specs []Spec, changed bool)
-	// Context reads what an agent has said and done into the response, as far as
-	// the reader may see it; reader is empty for a program of the person. nil:
-	// nobody answers such requests.
+	// Context reads what an agent has said and done into the response, as far as the
+	// reader may see it; reader is empty for a program of the person. nil: such
+	// requests are not answered.
 	Context func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
 	// CannotTakeOver says why an agent cannot work a request that another was asked
-	// for; empty: it can. nil: nothing is handed over.
+	// for; "" if it can. nil: nothing is handed over.
 	CannotTakeOver func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error)
-	// Hindered says why an agent could not work if it were started now. nil:
-	// nobody knows before it is tried.
+	// Hindered returns why an agent could not work if it were started now. nil: that is
+	// only known after a start.
 	Hindered func(fika.AgentName) error
 	Log      *slog.Logger
-	// Inboxes takes in what other programs left in the inboxes of contexts that
-	// nobody has, every Tick. nil: nobody does.
+	// Inboxes stores what other programs left in the inboxes of contexts that no
+	// process holds, every Tick. nil: nobody does.
 	Inboxes func(context.Context)
-	// Runs advances the runs of workflows in which something has ended and nobody
-	// went on, every Tick. nil: nobody does.
+	// Runs advances the workflow runs in which something has ended and that nobody has
+	// continued, at every look, which happens at least every Tick. nil: nobody does.
 	Runs func(context.Context)
-	// Schedules begins what is due by the clock, every Tick, and reports whether
-	// anything is going to be due: the hub does not rest then. nil: there are none.
+	// Schedules begins what is due by the clock, at every look, and reports whether
+	// anything will become due: then the hub does not rest. nil: there are none.
 	Schedules func(context.Context) bool
-	// Outputs removes old files from the folders of contexts, at every Clean.
-	// nil: nobody does.
+	// Outputs removes old files from the folders of contexts, at every Clean. nil:
+	// nobody does.
 	Outputs func(context.Context)
-	// Rest is after how long without anything to do the hub ends. 0: never.
+	// Rest is how long the hub stays without anything to do. 0: for ever.
 	Rest time.Duration
 	// Followed reports whether anybody but the hub is on the bus. nil: nobody is.
 	Followed  func() bool
@@ -166,19 +166,19 @@ type Options struct {
 	Canary    time.Duration // 0: 10 s
 	Hung      time.Duration // 0: 90 s
 	StopGrace time.Duration // 0: 30 s
-	Clean     time.Duration // between two cleanings, the first soon after the start; 0: 1 h
+	Clean     time.Duration // between two clean-ups, the first soon after the start; 0: 1 h
 	Now       func() time.Time
-	// Ready is called once, when every agent to be started has given a sign
-	// of life or has failed to.
+	// Ready is called once, when every agent to be started has given a sign of life or
+	// has failed to.
 	Ready func([]Started)
-	// Home says why there is no home to look after any more, if that is so: it
-	// was deleted. The hub ends then. nil: nobody asks.
+	// Home returns an error if the home no longer exists because it was deleted. Then
+	// the hub ends. nil: never checked.
 	Home func() error
-	// ReadyTimeout bounds that wait; 0: 30 s.
+	// ReadyTimeout bounds the wait for Ready; 0: 30 s.
 	ReadyTimeout time.Duration
 }
 
-// Started tells how the start of one agent went.
+// Started is the result of starting one agent.
 type Started struct {
 	Name  fika.AgentName `json:"name"`
 	PID   int            `json:"pid,omitempty"`
@@ -186,17 +186,17 @@ type Started struct {
 	Error string         `json:"error,omitempty"`
 }
 
-// Ready is what a hub says when it is ready, on one line of JSON.
+// Ready is what a hub reports when it is ready, as one line of JSON.
 type Ready struct {
 	PID    int       `json:"pid"`
 	Bus    string    `json:"bus"`
 	Agents []Started `json:"agents"`
-	// Warning is what programs that are not fika cannot rely on; empty: nothing.
+	// Warning is what foreign programs cannot rely on; empty: nothing.
 	Warning string `json:"warning,omitempty"`
-	Error   string `json:"error,omitempty"` // it did not become ready
+	Error   string `json:"error,omitempty"` // why it did not become ready
 }
 
-// Hub supervises. Create it with [New], run it once.
+// Hub supervises the agents of a home. Create it with [New], and call Run once.
 type Hub struct {
 	opts       Options
 	supervisor *supervisor
@@ -208,14 +208,14 @@ type Hub struct {
 	done       chan struct{}
 	begun      time.Time
 	ready      bool
-	lost       error          // why there is nothing to look after any more
-	online     bool           // the bus is there
-	scheduled  bool           // something is going to be due
+	lost       error          // why there is no home left to look after
+	online     bool           // there is a bus
+	scheduled  bool           // something will become due
 	idle       time.Time      // since when there has been nothing to do
-	side       sync.WaitGroup // the intake
+	side       sync.WaitGroup // the goroutines of the intake
 }
 
-// New makes a hub.
+// New returns a hub that has not been started.
 func New(o Options) *Hub {
 	def := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
@@ -255,9 +255,9 @@ func (h *Hub) postTask(f func()) {
 	}
 }
 
-// Shutdown ends the hub after its agents: after their current requests
-// (DesiredFinish), or without finishing their current step (DesiredNow). It may
-// be called again, to be stricter. The end of ctx is DesiredStopped.
+// Shutdown ends the hub after its agents: after their current requests (DesiredFinish),
+// or without finishing their current step (DesiredNow). It may be called again to be
+// stricter. The end of Run's ctx means DesiredStopped.
 func (h *Hub) Shutdown(how fika.Desired) {
 	h.postTask(func() {
 		h.supervisor.endWith(how)
@@ -265,9 +265,9 @@ func (h *Hub) Shutdown(how fika.Desired) {
 	})
 }
 
-// Run supervises until ctx ends or [Hub.Shutdown] is called, then stops every
-// agent (those started by hand too) and returns when none is left. All goroutines have ended by then, but
-// for the wait for a child that nobody could kill.
+// Run supervises until ctx ends or [Hub.Shutdown] is called, then stops every agent,
+// including those started by hand, and returns when none is left. By then all its
+// goroutines have ended, except for the wait for a child that could not be killed.
 func (h *Hub) Run(ctx context.Context) error {
 	h.begun = h.opts.Now()
 	h.idle = h.begun
@@ -332,7 +332,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// beginIntake starts what runs beside the owner goroutine; Run joins it.
+// beginIntake starts the goroutines beside the owner goroutine. Run joins them.
 func (h *Hub) beginIntake(ctx context.Context) {
 	if h.opts.Inbound == nil {
 		return
@@ -348,11 +348,11 @@ func (h *Hub) beginIntake(ctx context.Context) {
 	}()
 }
 
-// wakeUpRest is the least between two looks that others ask for: each hop of each
-// chain asks.
+// wakeUpRest is the minimum time between two looks that others ask for, because each
+// hop of each chain asks.
 const wakeUpRest = 25 * time.Millisecond
 
-// lookAtAll looks at everything: processes, wishes, work, deadlines, outcomes.
+// lookAtAll looks at everything: processes, desired states, work, deadlines, outcomes.
 func (h *Hub) lookAtAll(ctx context.Context) {
 	if h.opts.Home != nil {
 		if h.lost = h.opts.Home(); h.lost != nil {
@@ -392,7 +392,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 	h.endIfIdle(ctx, len(waiting) > 0)
 }
 
-// tickSoon asks for a tick soon.
+// tickSoon asks for a look soon.
 func (h *Hub) tickSoon() {
 	select {
 	case h.wakeUps <- struct{}{}:
@@ -400,8 +400,8 @@ func (h *Hub) tickSoon() {
 	}
 }
 
-// claimSubjects makes sure that no hub of another store serves these subjects:
-// both would take in the same requests.
+// claimSubjects makes sure that no hub of another store serves these subjects, because
+// both hubs would take in the same requests.
 func (h *Hub) claimSubjects(ctx context.Context) error {
 	if h.opts.StoreID == "" {
 		return nil
@@ -410,13 +410,14 @@ func (h *Hub) claimSubjects(ctx context.Context) error {
 	defer cancel()
 	other, err := h.opts.Bus.Request(asking, h.opts.Subjects.HubStore(), nil)
 	if err != nil || string(other) == h.opts.StoreID {
-		return nil // nobody is there, or it is the same store
+		return nil // nobody is there, or it has the same store
 	}
 	return fika.Errorf(fika.Conflict, "up", "another hub with another store uses the subjects %q on this bus; set another subject_prefix under [nats], or let both use one store", h.opts.Subjects.All())
 }
 
-// subscribeAll listens to the hub's own bell, to those of agents and to
-// heartbeats.
+// subscribeAll listens to the hub's own bell, to those of agents, to heartbeats, to
+// questions for the hub's store, and to context requests. The returned function ends
+// all subscriptions.
 func (h *Hub) subscribeAll() (func(), error) {
 	handlers := map[string]func(bus.Msg){
 		h.opts.Subjects.Hub(): func(bus.Msg) { h.tickSoon() },
@@ -468,11 +469,11 @@ func (h *Hub) busChanged(s bus.State, err error) {
 	}
 }
 
-// reloadTime is how often the hub looks whether the files have changed: that
-// costs a few stats.
+// reloadTime is how often the hub checks whether the files have changed, at the cost of
+// a few stats.
 const reloadTime = 500 * time.Millisecond
 
-// reloadSpecs takes over what config says now, and reports whether it changed.
+// reloadSpecs applies the current configuration, and reports whether it changed.
 func (h *Hub) reloadSpecs(ctx context.Context) bool {
 	if h.opts.Reload == nil {
 		return false

@@ -42,9 +42,9 @@ func newIntakeOf(h *Hub) *requestIntake {
 	}
 }
 
-// consumeRequests turns what foreign publishers send into rows. A message is
-// acknowledged when its row, its error response or its parking is committed;
-// a store that refuses leaves it in the stream.
+// consumeRequests turns the messages of foreign publishers into rows. A message is
+// acknowledged once its row, its error response or its parking is committed. If the
+// store fails, the message stays in the stream.
 func (in *requestIntake) consumeRequests(ctx context.Context) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, 30*time.Second) {
 		err := in.inbound.Consume(ctx, in.handleRequest)
@@ -56,8 +56,8 @@ func (in *requestIntake) consumeRequests(ctx context.Context) {
 	}
 }
 
-// handleRequest makes a row of one message, or an answer, or a dead letter. An
-// error means that it is to come again.
+// handleRequest turns one message into a row, an answer, or a dead letter. An error
+// means that the message must be delivered again.
 func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	if m.Lost != nil {
 		return in.tellLost(ctx, m)
@@ -72,10 +72,10 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 		return in.refuseMessage(ctx, m, name, r.RequestID, err)
 	}
 	if m.Member != "" {
-		r.Metadata.Sender = m.Member // whatever it says
+		r.Metadata.Sender = m.Member // overrides what the message says
 	} else if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
 		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
-	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
+	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // a malformed username cannot be a speaker's name
 		return err
 	}
 	if name == message.TeamAgent {
@@ -103,7 +103,7 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	return in.tellWaiting(ctx, row, accepted)
 }
 
-// beginTeam begins the run of a team.
+// beginTeam starts the run of a team.
 func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Request) error {
 	if in.team == nil {
 		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, fika.Errorf(fika.NotFound, "", "no teams work here"))
@@ -121,7 +121,8 @@ func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Req
 	return nil
 }
 
-// acceptRequest commits the row of a request, of a member if it has one.
+// acceptRequest commits the row of a request. member is the member that sent it, if
+// any.
 func (in *requestIntake) acceptRequest(ctx context.Context, member string, r message.Request, row fika.Agent) (store.Accepted, error) {
 	rights, err := in.foreign(member, row.Name)
 	if err != nil {
@@ -146,11 +147,11 @@ func (in *requestIntake) acceptRequest(ctx context.Context, member string, r mes
 	return in.store.Accept(ctx, n)
 }
 
-// foreignConversation returns the conversation that another program means by
-// id when it asks the agent of row: one of the agent's own ask conversations
-// that has this name, else the one that belongs to this id and this agent, so
-// that two agents may be asked under the same id. Error kind Conflict: the
-// name is that of a task, or of a conversation of another agent.
+// foreignConversation returns the conversation that another program means by id when it
+// asks the agent of row: one of the agent's own ask conversations that has this name,
+// else the one that belongs to this id and this agent, so that two agents may be asked
+// under the same id. It returns Conflict if the name is that of a task, or of a
+// conversation that belongs to another agent.
 func (in *requestIntake) foreignConversation(ctx context.Context, id string, row fika.Agent) (fika.ConversationName, error) {
 	name, err := fika.ParseConversationName(id)
 	if err != nil {
@@ -170,10 +171,10 @@ func (in *requestIntake) foreignConversation(ctx context.Context, id string, row
 	case c.Kind == fika.Ask && message.ScopedConversation(in.agentName(ctx, c.Agent), name) == name:
 		return "", fika.Errorf(fika.Conflict, "conversationId", "the conversation %q is not one of %s's own", name, row.Name)
 	}
-	return scoped, nil // a chat, or what somebody else called so
+	return scoped, nil // a chat, or another agent's conversation of that name
 }
 
-// agentName returns the name of an agent by its id; none when it is gone.
+// agentName returns the name of an agent by its id, or "" if the agent is gone.
 func (in *requestIntake) agentName(ctx context.Context, id fika.AgentID) fika.AgentName {
 	rows, err := in.directory.ListAgents(ctx)
 	if err != nil {
@@ -187,8 +188,8 @@ func (in *requestIntake) agentName(ctx context.Context, id fika.AgentID) fika.Ag
 	return ""
 }
 
-// tellWaiting says on the bus that a request waits, when something keeps its
-// agent from it: a program that is not fika cannot look at the store.
+// tellWaiting publishes that a request waits if something keeps its agent from it,
+// because a foreign program cannot look at the store.
 func (in *requestIntake) tellWaiting(ctx context.Context, row fika.Agent, accepted store.Accepted) error {
 	if in.whyWaiting == nil {
 		return nil
@@ -203,12 +204,12 @@ func (in *requestIntake) tellWaiting(ctx context.Context, row fika.Agent, accept
 		Conversation: string(accepted.Conversation.Kind), ConversationID: string(accepted.Conversation.Name),
 	})
 	if err == nil {
-		_ = in.bus.Publish(in.subjects.Status(row.Name), data) // a courtesy: the row waits, whoever hears it
+		_ = in.bus.Publish(in.subjects.Status(row.Name), data) // a courtesy: the row waits, whether or not anybody hears it
 	}
 	return nil
 }
 
-// announceAgain publishes the stored outcome of finished work for whoever
+// announceAgain publishes the stored outcome of finished work again, for a sender that
 // repeats its request.
 func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) error {
 	info, err := in.store.Request(ctx, id)
@@ -218,10 +219,10 @@ func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) e
 	return in.bus.Publish(in.subjects.Response(info.AskedName()), outcome.ResponseBody(info, in.bus.MaxPayload()))
 }
 
-// refuseMessage answers a message that is not taken, where a requestId could be
-// read, and parks it. The answer ends the request of that id: status failed. Where
-// the id is that of a request that was taken before, that one goes on, so the
-// answer is a rejection, which is no response to it.
+// refuseMessage answers a refused message, if its requestId could be read, and parks
+// it. The answer ends the request of that id with status failed. If an earlier request
+// already has the id, that request goes on, so the answer is a rejection, which is no
+// response to it.
 func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) error {
 	if id == "" {
 		return in.parkMessage(ctx, m, cause.Error())
@@ -251,7 +252,7 @@ func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika
 
 const deadBody = 4 << 10
 
-// parkMessage keeps a message that was not taken, and tells of it.
+// parkMessage stores a refused message, and publishes that it was refused.
 func (in *requestIntake) parkMessage(ctx context.Context, m bus.Msg, reason string) error {
 	if err := in.store.ParkMessage(ctx, m.Subject, m.Data, reason); err != nil {
 		return err
@@ -266,8 +267,8 @@ func (in *requestIntake) parkMessage(ctx context.Context, m bus.Msg, reason stri
 	return nil
 }
 
-// probeServer publishes now and then; two failures in a row restart the embedded
-// server, because a stream that met a full disk stays wedged until then.
+// probeServer publishes a probe at intervals. Two failures in a row restart the
+// embedded server, because a stream that met a full disk stays wedged until then.
 func (in *requestIntake) probeServer(ctx context.Context) {
 	every := time.NewTicker(in.canary)
 	defer every.Stop()

@@ -9,8 +9,9 @@ import (
 	"fika/internal/message"
 )
 
-// tellLost answers the sender of a request that was accepted and is gone, if it
-// still listens. Error kind Conflict: the request is a row, so it was not lost.
+// tellLost answers the sender of a request that was accepted and then lost, if the
+// sender still listens. It returns Conflict if the request has a row and so was not
+// lost.
 func (in *requestIntake) tellLost(ctx context.Context, m bus.Msg) error {
 	name, _ := in.subjects.AgentOf(m.Subject)
 	id := m.Lost.ID
@@ -25,7 +26,7 @@ func (in *requestIntake) tellLost(ctx context.Context, m bus.Msg) error {
 	}
 	in.log.Error("a request of another program was accepted and is lost: the stream of requests was damaged", "request", id, "agent", name, "accepted", m.Lost.Accepted)
 	if id == "" {
-		return nil // nobody can know that it is meant
+		return nil // nobody could tell which request is meant
 	}
 	data, err := json.Marshal(message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed",

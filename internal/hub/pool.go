@@ -5,9 +5,9 @@ import (
 	"fika/internal/store"
 )
 
-// wantMembers wants so many members of each pool to run that every task in it finds
-// one that is free: atWork says who runs and is not. What runs already hears of
-// the tasks by itself.
+// wantMembers makes enough members of each pool run that every task finds a free one.
+// atWork holds the running members that are not free. Members that run hear of the
+// tasks by themselves.
 func (s *supervisor) wantMembers(work []store.Work, atWork map[fika.AgentName]bool) {
 	for _, w := range work {
 		c := s.agents[w.Agent]
@@ -31,8 +31,8 @@ func (s *supervisor) wantMembers(work []store.Work, atWork map[fika.AgentName]bo
 	}
 }
 
-// allRun reports whether all members of a pool run, and so hear what it is told;
-// false without any.
+// allRun reports whether all members of a pool run and so hear its wake-ups. It is
+// false without any members.
 func (s *supervisor) allRun(members []fika.AgentName) bool {
 	for _, name := range members {
 		if m := s.agents[name]; m == nil || !m.running || !m.child && !s.procs.Alive(m.proc) {

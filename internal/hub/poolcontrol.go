@@ -11,9 +11,9 @@ import (
 	"fika/internal/message"
 )
 
-// poolControls answers control messages to pools, which have no process that
-// could. Each pool has a subscription of its own: on the subject of an agent that
-// does not run nobody is to listen. Its fields are the hub's goroutine's.
+// poolControls answers control messages to pools, which have no process of their own.
+// Each pool has its own subscription, because nobody may listen on the subject of an
+// agent that does not run. Its fields belong to the hub's goroutine.
 type poolControls struct {
 	hub   *Hub
 	pools map[fika.AgentName]controlledPool
@@ -24,10 +24,10 @@ type controlledPool struct {
 	sub     bus.Subscription
 }
 
-// poolControlTime bounds what is done for one message.
+// poolControlTime bounds the work for one message.
 const poolControlTime = 10 * time.Second
 
-// keep listens for the pools among specs, and for no others.
+// keep listens for exactly the pools among specs.
 func (p *poolControls) keep(specs []Spec) {
 	if p.hub.opts.PoolControl == nil {
 		return
@@ -57,14 +57,14 @@ func (p *poolControls) keep(specs []Spec) {
 	}
 }
 
-// close ends the listening.
+// close stops listening.
 func (p *poolControls) close() {
 	for _, pool := range p.pools {
 		_ = pool.sub.Close()
 	}
 }
 
-// answer does what a control message to a pool asks for, or says why not. It runs
+// answer carries out a control message to a pool, or replies why it cannot. It runs
 // beside the hub's goroutine.
 func (p *poolControls) answer(members []fika.AgentName, m bus.Msg) {
 	var c message.Control
@@ -83,5 +83,5 @@ func (p *poolControls) answer(members []fika.AgentName, m bus.Msg) {
 	if data, err := json.Marshal(reply); err == nil && m.Respond != nil {
 		_ = m.Respond(data)
 	}
-	p.hub.tickSoon() // it tells the members
+	p.hub.tickSoon() // the look tells the members
 }

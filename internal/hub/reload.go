@@ -6,8 +6,8 @@ import (
 	"fika"
 )
 
-// applySpecs takes over what the agents are to be now. One whose entry is gone is
-// no longer started; one that this hub started is told to leave after its current
+// applySpecs applies the current specs of the agents. An agent whose entry is gone is
+// no longer started; if this hub started it, it is told to leave after its current
 // step.
 func (s *supervisor) applySpecs(specs []Spec) {
 	s.reloads++
@@ -38,8 +38,9 @@ func (s *supervisor) applySpecs(specs []Spec) {
 	}
 }
 
-// refuseHindered refuses to start an agent that could not work, and says why in its
-// row. It is asked again at every look: what hinders may go away by itself.
+// refuseHindered refuses to start an agent that could not work, and stores the reason
+// in its row. It checks again at every look, because the hindrance may go away by
+// itself.
 func (s *supervisor) refuseHindered(ctx context.Context, c *supervised, id fika.AgentID) bool {
 	if s.hindrance == nil {
 		return false
@@ -53,8 +54,8 @@ func (s *supervisor) refuseHindered(ctx context.Context, c *supervised, id fika.
 	return true
 }
 
-// isMended reports whether what made an agent fail may have gone away: what
-// hindered it has, or, where the process itself found out, the files have
+// isMended reports whether the cause of an agent's failure may have gone away: its
+// hindrance is gone, or, if the process itself found the problem, the files have
 // changed since.
 func (s *supervisor) isMended(ctx context.Context, c *supervised, id fika.AgentID) bool {
 	switch {

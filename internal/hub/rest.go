@@ -7,9 +7,9 @@ import (
 	"fika/internal/store"
 )
 
-// endIfIdle ends the hub when nothing has needed it for as long as it may rest:
-// no work that goes on, waits or is scheduled, no agent that is to run whether there is work
-// or not, and nobody who follows what happens. atWork says that agents have some.
+// endIfIdle ends the hub if nothing has needed it for Rest: no running, waiting or
+// scheduled work, no agent that must run even without work, and nobody who follows
+// events. atWork says that agents have work.
 func (h *Hub) endIfIdle(ctx context.Context, atWork bool) {
 	switch {
 	case h.opts.Rest == 0:
@@ -21,14 +21,14 @@ func (h *Hub) endIfIdle(ctx context.Context, atWork bool) {
 	}
 }
 
-// hasOpenWork reports whether a request has not ended, for whatever reason, or
-// whether that cannot be found out.
+// hasOpenWork reports whether any request has not ended, for whatever reason. It is
+// also true if that cannot be found out.
 func (h *Hub) hasOpenWork(ctx context.Context) bool {
 	open, err := h.opts.Store.Directory.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}, Limit: 1})
 	return err != nil || len(open) > 0
 }
 
-// keepsOne reports whether an agent is to run whether there is work or not.
+// keepsOne reports whether any agent must run even without work.
 func (s *supervisor) keepsOne() bool {
 	for _, c := range s.agents {
 		if c.entry && !c.stoppedByUser && (c.spec.AutoStart || c.spec.Persistent && c.running) {

@@ -22,12 +22,12 @@ const (
 	longDelay   = 8 * time.Second
 	nowGrace    = 4 * time.Second // for a process that was told to leave at once
 	calmDelay   = time.Second     // before an agent that left politely is started again
-	exitLocked  = 4               // somebody else has the context
-	exitInvalid = 2               // config: starting again changes nothing
+	exitLocked  = 4               // exit code: another process holds the context
+	exitInvalid = 2               // exit code: invalid configuration; a restart changes nothing
 )
 
-// supervisor knows the agents' processes: it starts, watches and ends them. It is
-// used by the hub's goroutine alone.
+// supervisor starts, watches and ends the agents' processes. Only the hub's goroutine
+// uses it.
 type supervisor struct {
 	store     Directory
 	procs     Processes
@@ -40,14 +40,14 @@ type supervisor struct {
 	log       *slog.Logger
 	now       func() time.Time
 	tickSoon  func()       // asks for another look soon
-	post      func(func()) // has something done by the hub's goroutine
+	post      func(func()) // runs a function in the hub's goroutine
 
 	agents  map[fika.AgentName]*supervised
 	order   []fika.AgentName
 	reloads int          // how often the files have changed
-	ending  bool         // nothing is started any more
-	how     fika.Desired // to end: see [Hub.Shutdown]
-	told    time.Time    // when the agents were told so
+	ending  bool         // nothing more is started
+	how     fika.Desired // how to end: see [Hub.Shutdown]
+	told    time.Time    // when the agents were told to end
 }
 
 func newSupervisor(h *Hub) *supervisor {
@@ -64,10 +64,11 @@ func newSupervisor(h *Hub) *supervisor {
 	return s
 }
 
-// endWith says that no agent is to run any more, and how they are to end.
+// endWith ends the supervision: nothing is started any more, and agents end in the
+// given way.
 func (s *supervisor) endWith(how fika.Desired) { s.ending, s.how = true, how }
 
-// recordOf gives the agent's record, made on first sight.
+// recordOf returns the agent's record, and creates it on first use.
 func (s *supervisor) recordOf(name fika.AgentName) *supervised {
 	c := s.agents[name]
 	if c != nil {
@@ -84,8 +85,8 @@ func (s *supervisor) recordOf(name fika.AgentName) *supervised {
 	return c
 }
 
-// lookAt updates what is known of an agent's process from its lock. left is true
-// when a process that this hub did not start itself has gone since.
+// lookAt updates the knowledge of an agent's process from its lock. left reports
+// whether a process that this hub did not start has ended since the last look.
 func (s *supervisor) lookAt(name fika.AgentName) (c *supervised, left bool) {
 	c = s.recordOf(name)
 	if c.running && !c.child && !s.procs.Alive(c.proc) {
@@ -109,13 +110,13 @@ func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool)
 	switch {
 	case left:
 		s.onAdoptedExit(ctx, c)
-	case c.running && len(c.spec.Members) > 0: // from before it was a pool
+	case c.running && len(c.spec.Members) > 0: // from before it became a pool
 		s.tellToStop(c, fika.DesiredStopped)
 	case len(c.spec.Members) > 0:
 	case c.running && (row.Desired == fika.DesiredStopped || row.Desired == fika.DesiredNow):
 		s.tellToStop(c, row.Desired)
 	case c.running && row.Desired == fika.DesiredFinish:
-		// It has read that itself; only silence makes it wait no longer.
+		// The process has read that itself; only silence ends the wait for it.
 		s.checkHung(ctx, c, row)
 	case c.running:
 		s.noteReady(c, row)
@@ -128,14 +129,14 @@ func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool)
 		if c.mayStart(s.now()) {
 			s.startAgent(ctx, c, row)
 		}
-	case c.checked != s.reloads: // lists say what hinders it before it is needed
+	case c.checked != s.reloads: // lists show what hinders it before it is needed
 		c.checked = s.reloads
 		s.refuseHindered(ctx, c, row.ID)
 	}
 }
 
-// settleStopped makes the way in which an agent was to stop a mere "stopped", and tidies
-// the state that a process left which could not.
+// settleStopped replaces the way of stopping by a plain "stopped", and corrects the
+// state that a crashed process left in its row.
 func (s *supervisor) settleStopped(ctx context.Context, row fika.Agent) {
 	if row.Desired != fika.DesiredStopped {
 		if err := s.store.ReplaceDesired(ctx, row.ID, row.Desired, fika.DesiredStopped); err != nil {
@@ -147,25 +148,25 @@ func (s *supervisor) settleStopped(ctx context.Context, row fika.Agent) {
 	}
 }
 
-// storeState stores how an agent is, as far as the hub can see. It is told of
-// when it cannot be stored: a later look stores it again, or finds better.
+// storeState stores an agent's state as far as the hub can see it. Errors are only
+// logged: a later look stores it again, or a better state.
 func (s *supervisor) storeState(ctx context.Context, id fika.AgentID, state fika.AgentState, why string) {
 	if err := s.store.SetState(ctx, id, state, why); err != nil {
 		s.log.Warn("the state of an agent could not be stored", "agent", id, "state", state, "why", why, "err", err)
 	}
 }
 
-// noteReady takes the agent's own word, in its row, that it is ready.
+// noteReady believes an agent's row when it says that the agent is ready.
 func (s *supervisor) noteReady(c *supervised, row fika.Agent) {
 	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && process.OwnsLease(row.Owner, c.proc.PID) {
 		c.ready = true
 	}
 }
 
-// isWanted says whether an agent should run.
+// isWanted reports whether an agent should run.
 func (s *supervisor) isWanted(c *supervised, row fika.Agent, work bool) bool {
 	if row.State != fika.AgentFailed && c.failed != "" {
-		c.failed, c.crashes, c.pause = "", nil, 0 // a person said start again
+		c.failed, c.crashes, c.pause = "", nil, 0 // a person asked for a new start
 	}
 	return row.Desired == fika.DesiredRunning || (c.spec.AutoStart && (c.spec.Persistent || !c.asked)) || (c.spec.Wake && work)
 }
@@ -218,8 +219,8 @@ func (s *supervisor) onChildExit(name fika.AgentName, x Exit) {
 	s.tickSoon()
 }
 
-// onAdoptedExit handles the end of a process that this hub did not start: a polite one
-// has given its lease back.
+// onAdoptedExit handles the end of a process that this hub did not start. A process
+// that left politely has released its lease.
 func (s *supervisor) onAdoptedExit(ctx context.Context, c *supervised) {
 	told := !c.stopped.IsZero()
 	c.stopped = time.Time{}
@@ -236,8 +237,8 @@ func (s *supervisor) onAdoptedExit(ctx context.Context, c *supervised) {
 	s.tickSoon()
 }
 
-// notePoliteEnd notes a polite end. What is wanted of the agent is not changed here: it
-// may have been wished for after the process had decided to leave.
+// notePoliteEnd records a polite end. It leaves the desired state alone, because a
+// person may have set it after the process decided to leave.
 func (s *supervisor) notePoliteEnd(ctx context.Context, c *supervised, row fika.Agent) {
 	s.storeState(ctx, row.ID, fika.AgentStopped, "")
 	if !row.Desired.Stopped() {
@@ -246,7 +247,7 @@ func (s *supervisor) notePoliteEnd(ctx context.Context, c *supervised, row fika.
 	}
 }
 
-// planRestart plans a restart, or gives up when the budget is spent.
+// planRestart plans a restart, or gives up if the budget is spent.
 func (s *supervisor) planRestart(ctx context.Context, c *supervised, id fika.AgentID, why string) {
 	now := s.now()
 	c.crashes = slices.DeleteFunc(c.crashes, func(t time.Time) bool { return now.Sub(t) >= budgetSpan })
@@ -262,9 +263,9 @@ func (s *supervisor) planRestart(ctx context.Context, c *supervised, id fika.Age
 	time.AfterFunc(delay, s.tickSoon)
 }
 
-// markFailed gives an agent up. It begins again when what made it fail may have
-// gone away (see [supervisor.isMended]), or when a person starts it; why, which is shown
-// wherever the agent is, says so where only a person can.
+// markFailed gives an agent up. The agent is started again when the cause may have gone
+// away (see [supervisor.isMended]), or by a person; if only a person can do it, why
+// says so, wherever the agent is shown.
 func (s *supervisor) markFailed(ctx context.Context, c *supervised, id fika.AgentID, why string) {
 	c.failed, c.crashes = why, nil
 	c.hindered, c.refused, c.reloads = false, false, s.reloads
@@ -279,8 +280,8 @@ func (s *supervisor) lastWords(name fika.AgentName, x Exit) string {
 	return x.Reason
 }
 
-// checkHung ends a process that has given no sign of life, by lock and by
-// lease, for too long. The bus has no say in it.
+// checkHung ends a process that has given no sign of life, by lock and by lease, for
+// too long. Heartbeats on the bus do not count.
 func (s *supervisor) checkHung(ctx context.Context, c *supervised, row fika.Agent) {
 	if !c.stopped.IsZero() {
 		s.killIfOverdue(c, row.Desired)
@@ -293,17 +294,17 @@ func (s *supervisor) checkHung(ctx context.Context, c *supervised, row fika.Agen
 	s.killHung(ctx, c, row.ID, fmt.Sprintf("no sign of life for %s", silent.Round(time.Second)))
 }
 
-// killHung ends a hung process; its end is then handled as a crash.
+// killHung ends a hung process. Its end is then handled as a crash.
 func (s *supervisor) killHung(ctx context.Context, c *supervised, id fika.AgentID, why string) {
 	s.log.Warn("hung", "agent", c.spec.Name, "pid", c.proc.PID, "why", why)
 	s.storeState(ctx, id, fika.AgentUnhealthy, why+"; it is ended and started again")
 	s.procs.Kill(c.proc)
 }
 
-// agentsAtWork names the agents that have running requests: one that has no process
-// any more is needed to go on with them. It ends processes whose step does not
-// end although its request was cancelled, or is past its deadline, for as long
-// as a silent process may be.
+// agentsAtWork returns the agents that have running requests: if such an agent has no
+// process, it must be started to continue them. It also ends processes whose step does
+// not end although its request was cancelled or is past its deadline, after the time
+// that a silent process is given.
 func (s *supervisor) agentsAtWork(ctx context.Context) map[fika.AgentName]bool {
 	names := map[fika.AgentName]bool{}
 	list, err := s.store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running}, Limit: 1000})
@@ -312,7 +313,7 @@ func (s *supervisor) agentsAtWork(ctx context.Context) map[fika.AgentName]bool {
 	}
 	for _, r := range list {
 		if r.Origin != fika.Queued {
-			continue // its person's to go on with
+			continue // its person continues it
 		}
 		names[r.AgentName] = true
 		c := s.agents[r.AgentName]
@@ -323,8 +324,8 @@ func (s *supervisor) agentsAtWork(ctx context.Context) map[fika.AgentName]bool {
 	return names
 }
 
-// tellToStop tells an agent to leave after its current step, or without finishing
-// it. The signal needs no bus; that it is wanted, and how, stands in its row.
+// tellToStop tells an agent to leave after its current step, or without finishing it.
+// The signal needs no bus; the desired state is in the agent's row.
 func (s *supervisor) tellToStop(c *supervised, how fika.Desired) {
 	if !c.stopped.IsZero() {
 		s.killIfOverdue(c, how)
@@ -342,7 +343,7 @@ func (s *supervisor) killIfOverdue(c *supervised, how fika.Desired) {
 	}
 }
 
-// graceFor is how long a process may take to leave.
+// graceFor returns how long a process may take to leave.
 func (s *supervisor) graceFor(how fika.Desired) time.Duration {
 	if how == fika.DesiredNow {
 		return min(nowGrace, s.stopGrace)
@@ -350,8 +351,8 @@ func (s *supervisor) graceFor(how fika.Desired) time.Duration {
 	return s.stopGrace
 }
 
-// onWakeUp looks at everything when a bell rings for an agent that nobody runs. One
-// that runs hears it itself, and most bells ring in the middle of a chain.
+// onWakeUp looks at everything if the bell rings for an agent that does not run. A
+// running agent hears the bell itself, and most bells ring in the middle of a chain.
 func (s *supervisor) onWakeUp(name fika.AgentName) {
 	c := s.agents[name]
 	if c == nil || !c.running && !s.allRun(c.spec.Members) || c.running && !c.child && !s.procs.Alive(c.proc) {
@@ -359,11 +360,11 @@ func (s *supervisor) onWakeUp(name fika.AgentName) {
 	}
 }
 
-// onHeartbeat notes a heartbeat: the agent is there.
+// onHeartbeat records a heartbeat: the agent is alive.
 func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
 	c := s.agents[name]
 	if c == nil || !c.running {
-		s.tickSoon() // somebody has started it: the next look adopts it
+		s.tickSoon() // another process started it: the next look adopts it
 		return
 	}
 	if b.Status != string(fika.AgentStopped) && (b.PID == 0 || b.PID == c.proc.PID) {
@@ -371,8 +372,8 @@ func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
 	}
 }
 
-// announcesItself says that an outcome is announced by its agent, which has just
-// finished it.
+// announcesItself reports whether an outcome is announced by its agent, which has just
+// finished the request.
 func (s *supervisor) announcesItself(r store.RequestInfo) bool {
 	c := s.agents[r.AgentName]
 	return r.Addressed == "" && c != nil && c.running && s.now().Sub(r.FinishedAt) < 10*time.Second

@@ -7,8 +7,8 @@ import (
 	"fika"
 )
 
-// reportStarts calls Ready once: when every agent that is to run is there or has
-// failed, or when it has taken too long.
+// reportStarts calls Ready once: when every agent that is to run is ready or has
+// failed, or when this has taken too long.
 func (h *Hub) reportStarts() {
 	if h.ready {
 		return
@@ -20,8 +20,8 @@ func (h *Hub) reportStarts() {
 	}
 }
 
-// startedAgents tells how the agents have started that are to run. It is known
-// when each is there or has failed, or when it is late.
+// startedAgents returns the results of starting the agents that are to run. known is
+// true once each is ready, has failed or has crashed repeatedly, or if late is set.
 func (s *supervisor) startedAgents(late bool) (list []Started, known bool) {
 	for _, name := range s.order {
 		c := s.agents[name]
@@ -43,9 +43,9 @@ func (s *supervisor) startedAgents(late bool) (list []Started, known bool) {
 	return list, true
 }
 
-// stopAll stops every agent, those started by hand too, and returns when none
-// is left, or when even killing has not helped. While it waits for requests to
-// finish, the end of ctx makes it stricter.
+// stopAll stops every agent, including those started by hand, and returns when none is
+// left or even killing has not helped. While it waits for requests to finish, the end
+// of ctx makes it stricter.
 func (h *Hub) stopAll(ctx context.Context) {
 	if rows, err := h.opts.Store.Directory.ListAgents(context.Background()); err == nil {
 		for _, row := range rows {
@@ -89,9 +89,8 @@ func (s *supervisor) tellAll() {
 	}
 }
 
-// countRemaining counts the agents that are still there, insisting where it is
-// time. One that finishes its requests has all the time it needs, unless it
-// gives no sign of life.
+// countRemaining counts the agents that still run, and kills those whose time is up. An
+// agent that finishes its requests has unlimited time, unless it gives no sign of life.
 func (s *supervisor) countRemaining() int {
 	n := 0
 	for name, c := range s.agents {
