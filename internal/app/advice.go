@@ -9,8 +9,8 @@ import (
 	"fika/internal/llm"
 )
 
-// advised is a model that says which key was used, and what to do, when its
-// provider refuses it.
+// advised is a model that, when its provider refuses a key, says which key was used and
+// what to do.
 type advised struct {
 	inner  llm.Model
 	advice string
@@ -26,7 +26,7 @@ func (m *advised) Generate(ctx context.Context, r llm.Request, emit func(llm.Eve
 	return res, &fika.Error{Kind: fika.KindOf(err), Op: "model call", Msg: m.advice, Err: refused}
 }
 
-// keyAdvice is what to do about a key that a model's provider refuses.
+// keyAdvice says what to do about a key that a model's provider refuses.
 func keyAdvice(m config.Model) string {
 	if m.APIKeyEnv == "" {
 		return "the provider wants an API key, and model \"" + m.ID + "\" names none: set api_key_env in its [[models]] entry to the environment variable that holds it"

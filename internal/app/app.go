@@ -14,27 +14,27 @@ import (
 	"fika/internal/process"
 )
 
-// Options is what an invocation brings along.
+// Options are the inputs of one invocation of the program.
 type Options struct {
-	Root   string // of the home; empty: $FIKA_HOME, else the project's, else ~/.fika
+	Root   string // the home's folder; empty: $FIKA_HOME, else the project's, else ~/.fika
 	Getenv func(string) string
 	Dir    string // the shell's working folder
 	Log    *slog.Logger
 	Now    func() time.Time
-	// LastGood lets a command that only looks or stops work with the settings
-	// that could be read last when the files cannot be read now.
+	// LastGood lets a command that only reads or stops things work with the last
+	// readable settings if the files cannot be read now.
 	LastGood bool
-	// Looks says that the command writes nothing, so that a home on a read-only
-	// disk will do.
+	// Looks says that the command writes nothing, so that a home on a read-only disk is
+	// enough.
 	Looks bool
-	Warn  func(string) // is told of that; nil: nobody is
+	Warn  func(string) // told of that; may be nil
 
 	place *place // shared by the Apps of one invocation
 }
 
-// App is one invocation of the program: a type per use. Everything is made on
-// first use, so that a command pays only for what it needs. It is used from one
-// goroutine; what it hands out says itself what it allows.
+// App is one invocation of the program, with a type for each use. Everything is created
+// on first use, so that a command pays only for what it needs. An App must be used from
+// one goroutine; the values it returns document their own rules.
 type App struct {
 	*Place
 	*OpenedHome
@@ -53,7 +53,7 @@ type App struct {
 	closers  *closers
 }
 
-// New makes an App; nothing is opened yet.
+// New returns an App that has not opened anything yet.
 func New(o Options) *App {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -90,26 +90,27 @@ func New(o Options) *App {
 	}
 }
 
-// SandboxProbe finds out, once for this invocation, how processes can be confined.
+// SandboxProbe returns the probe that finds out, once per invocation, how processes can
+// be confined.
 func (a *App) SandboxProbe() *confine.Probe { return &a.probe }
 
-// Children are the processes that this invocation starts.
+// Children returns the processes that this invocation has started.
 func (a *App) Children() *process.Children { return a.children }
 
-// Now is the time by which rows are stamped.
+// Now returns the time that rows are stamped with.
 func (a *App) Now() time.Time { return a.opts.Now() }
 
 // Getenv returns a variable of this invocation's environment.
 func (a *App) Getenv(name string) string { return a.opts.Getenv(name) }
 
-// Dir is the working folder of the shell that this was called from.
+// Dir returns the working folder of the shell.
 func (a *App) Dir() string { return a.opts.Dir }
 
-// Log is where a process without a screen tells what it does.
+// Log returns the log for processes without a screen.
 func (a *App) Log() *slog.Logger { return a.opts.Log }
 
-// CloneUnopened makes an App with the same options, for another goroutine. Whoever
-// calls it closes it.
+// CloneUnopened returns a new App with the same options, for another goroutine. The
+// caller must close it.
 func (a *App) CloneUnopened() *App { return New(a.opts) }
 
 // Close closes what was opened, newest first. It may be called twice.
@@ -118,7 +119,7 @@ func (a *App) Close() error {
 	return a.closers.closeAll()
 }
 
-// closers are what an invocation has opened.
+// closers are what an invocation has to close.
 type closers struct {
 	mu   sync.Mutex
 	list []io.Closer

@@ -6,7 +6,7 @@ import (
 	"fika/internal/store"
 )
 
-// Archive is what has been said and done in this home, for whoever may read it.
+// Archive returns what has been said and done in this home, for those who may read it.
 func (a *App) Archive(s *store.Store) reading.Archive {
 	return reading.Archive{Store: s, ReadableBy: func(name fika.AgentName) ([]string, error) {
 		settings, err := a.Settings(name, nil, true)
@@ -14,8 +14,8 @@ func (a *App) Archive(s *store.Store) reading.Archive {
 	}}
 }
 
-// Reader is the agent through whose tool this command runs; empty: a person. A
-// tool whose agent cannot be told reads what all agents may.
+// Reader returns the agent through whose tool this command runs, or "" for a person. A
+// tool whose agent is unknown reads what all agents may.
 func (a *App) Reader() (reading.Reader, error) {
 	c, err := a.Caller()
 	if c.InsideTool() && c.Agent == "" {

@@ -20,7 +20,7 @@ type BusLink struct {
 	closers *closers
 }
 
-// Subjects names the bus subjects of this home.
+// Subjects returns the bus subjects of this home.
 func (l *BusLink) Subjects() (bus.Subjects, error) {
 	c, err := l.config.Config()
 	if err != nil {
@@ -29,21 +29,21 @@ func (l *BusLink) Subjects() (bus.Subjects, error) {
 	return bus.Subjects{Prefix: c.NATS.SubjectPrefix}, nil
 }
 
-// Bus connects as the given user: "hub", "member", or an agent's. Without
-// retry a hub that is not there is an error of kind NotFound.
+// Bus connects as the given user: "hub", "member", or an agent's. Without retry it
+// returns NotFound if no hub runs.
 func (l *BusLink) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
 	return l.dial(ctx, who, retry, 0)
 }
 
-// ListenerBus connects for somebody who only listens and wants to miss as little as
-// can be: to a hub on this machine that was away it is back within a tenth of a
-// second or two, as soon as others are.
+// ListenerBus connects for a process that only listens and wants to miss as little as
+// possible: it reconnects to a hub on this machine within a tenth of a second or two
+// after the hub is back, as soon as others do.
 func (l *BusLink) ListenerBus(ctx context.Context) (bus.Bus, error) {
 	return l.dial(ctx, busnats.UserMember, true, listenerWait)
 }
 
-// dial connects. With a localWait, that is how long is waited before a server on
-// this machine is tried again.
+// dial connects. If localWait is not 0, it is the pause between attempts to reach a
+// server on this machine.
 func (l *BusLink) dial(ctx context.Context, who string, retry bool, localWait time.Duration) (bus.Bus, error) {
 	h, c, err := l.config.HomeAndConfig()
 	if err != nil {
@@ -78,17 +78,17 @@ func (l *BusLink) dial(ctx context.Context, who string, retry bool, localWait ti
 }
 
 const (
-	// dialPatience bounds how long a command waits for a bus on this machine,
-	// and farDialPatience for one elsewhere: the store has what matters.
+	// dialPatience bounds how long a command waits for a bus on this machine, and
+	// farDialPatience for a remote one: the store has what matters.
 	dialPatience    = time.Second
 	farDialPatience = 2 * time.Second
-	// listenerWait is how long a listener waits before it tries again to reach the
-	// hub of this machine.
+	// listenerWait is how long a listener waits before it tries again to reach the hub
+	// of this machine.
 	listenerWait = 100 * time.Millisecond
 )
 
-// dialTimeout bounds one attempt to connect. A process that tries again for
-// ever may take the time its settings give; a command works without the bus.
+// dialTimeout bounds one attempt to connect. A process that retries for ever may use
+// the timeout in its settings; a command can work without the bus.
 func dialTimeout(c *config.Config, retry bool) time.Duration {
 	patience := dialPatience
 	if retry {
@@ -102,7 +102,7 @@ func dialTimeout(c *config.Config, retry bool) time.Duration {
 	return patience
 }
 
-// ExternalOptions are the credentials of somebody else's server.
+// ExternalOptions sets the address and credentials of an external server.
 func (l *BusLink) ExternalOptions(c *config.Config, o *busnats.Options) {
 	n := c.NATS
 	o.URL, o.User, o.Password, o.Token = n.Server, n.User, n.Password, n.Token
@@ -116,9 +116,9 @@ func (l *BusLink) ExternalOptions(c *config.Config, o *busnats.Options) {
 	o.TLSCA, o.TLSCert, o.TLSKey = n.TLS.CA, n.TLS.Cert, n.TLS.Key
 }
 
-// eitherServer lets a connection find the bus again when the hub has changed
-// its mind: a loopback server in the config is somebody else's while it
-// answers, and the hub's own when it does not.
+// eitherServer lets a connection find the bus again after the hub has switched servers:
+// a loopback server in the configuration is external while it answers, and the hub's
+// own when it does not.
 func (l *BusLink) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
 	foreign := *o
 	l.ExternalOptions(c, &foreign)
@@ -137,13 +137,13 @@ func (l *BusLink) HubAnswers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_ = b.Close() // again when the App closes, which does nothing
+	_ = b.Close() // the App closes it again, which does nothing
 	return true
 }
 
-// External reports whether the bus is somebody else's server. A loopback
-// server in the config is the embedded one when the hub says that it listens
-// there (run/hub.json), which it does when nothing answered at that address.
+// External reports whether the bus is an external server. A loopback server in the
+// configuration is the embedded one if the hub says that it listens there
+// (run/hub.json), which it does when nothing answered at that address.
 func (l *BusLink) External(c *config.Config, h folder.Home) bool {
 	server := c.NATS.Server
 	if server == "" {
@@ -155,37 +155,37 @@ func (l *BusLink) External(c *config.Config, h folder.Home) bool {
 	}
 	info, err := busnats.ReadEndpoint(h.RunDir())
 	if fika.IsKind(err, fika.NotFound) {
-		return true // a hub with a server of its own would have written it
+		return true // a hub with its own server would have written the file
 	}
 	if err != nil {
-		return false // one did, and what it wrote is damaged
+		return false // a hub did, and the file is damaged
 	}
 	ours, err := url.Parse(info.URL)
 	return err != nil || ours.Port() != u.Port()
 }
 
-// Waker wakes processes over a bus. It never fails, because nothing depends on it:
-// what they are woken for is a committed row.
+// Waker wakes processes over a bus. It never fails, because nothing depends on it: the
+// work is a committed row.
 type Waker struct {
 	Bus      bus.Bus
 	Subjects bus.Subjects
 }
 
-// Wake tells agents to look at the store. The hub hears it too, and starts
-// those that do not run.
+// Wake tells agents to read the store. The hub also hears it, and starts agents that do
+// not run.
 func (w Waker) Wake(names ...fika.AgentName) {
 	for _, n := range names {
 		_ = w.Bus.Publish(w.Subjects.Bell(n), nil)
 	}
 }
 
-// WakeExecutor tells an executor to look at the store.
+// WakeExecutor tells an executor to read the store.
 func (w Waker) WakeExecutor(name string) { _ = w.Bus.Publish(w.Subjects.Executor(name), nil) }
 
-// WakeHub tells the hub that somebody wants something of an agent.
+// WakeHub tells the hub that the desired state of an agent has changed.
 func (w Waker) WakeHub() { _ = w.Bus.Publish(w.Subjects.Hub(), nil) }
 
-// Show passes committed entries to whoever watches the conversation.
+// Show publishes committed entries to those who watch the conversation.
 func (w Waker) Show(c fika.Conversation, entries ...fika.Entry) {
 	for _, e := range entries {
 		if data, err := e.MarshalJSON(); err == nil {

@@ -5,9 +5,9 @@ import (
 	"fika/internal/colleague"
 )
 
-// Colleagues are the agents that others may ask: those with an [[agents]] entry,
-// in the order of the config, without self. A config that cannot be read names
-// nobody.
+// Colleagues returns the agents that others may ask: those with an [[agents]] entry, in
+// the order of the configuration, without self. It returns none if the configuration
+// cannot be read.
 func (c *Configuration) Colleagues(self fika.AgentName) []colleague.Colleague {
 	read, err := c.Config()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"fika/internal/folder"
 )
 
-// Configuration is the config of the home as this process knows it. A command
-// reads it once. A process that lives long follows the files: what stands there
-// now is in force, and while they cannot be read, what stood there last. It may be
-// used from many goroutines.
+// Configuration is the configuration of the home as this process knows it. A command
+// reads it once. A long-lived process follows the files: their current contents are in
+// force, or the last readable ones while they cannot be read. It is safe for concurrent
+// use.
 type Configuration struct {
 	opts  Options
 	place *Place
@@ -24,8 +24,8 @@ type Configuration struct {
 	now     *config.Config // nil: not read yet
 	stamp   config.Stamp   // of the files when they were read
 	follows bool
-	broken  error        // why the files are not what now says; nil: they are
-	tell    func(string) // of a change for the worse, and of its end
+	broken  error        // why now differs from the files; nil: it does not
+	tell    func(string) // told when the files become unreadable, and when they are readable again
 }
 
 // HomeAndConfig opens the home and reads its settings: see Home and Config.
@@ -38,10 +38,9 @@ func (c *Configuration) HomeAndConfig() (folder.Home, *config.Config, error) {
 	return h, read, err
 }
 
-// Config gives what config.toml and models.toml say. In a process that follows
-// them the answer may change from call to call, and the error is that of the
-// first reading: later ones fall back on what could be read last. It may be
-// called from many goroutines.
+// Config returns what config.toml and models.toml say. In a process that follows them
+// the result may change from call to call, and only the first reading can fail: later
+// ones fall back on the last readable contents. It is safe for concurrent use.
 func (c *Configuration) Config() (*config.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,14 +70,14 @@ func (c *Configuration) Config() (*config.Config, error) {
 	}
 	if c.now == nil || !c.now.Equal(read) {
 		c.now = read
-		if KeepConfig(root, read) && len(read.Ignored) > 0 { // once for each text of the files
+		if KeepConfig(root, read) && len(read.Ignored) > 0 { // once for each version of the files
 			c.opts.Warn(ignoredKeys(read))
 		}
 	}
 	return c.now, nil
 }
 
-// fallBack answers while the files cannot be read.
+// fallBack returns the configuration to use while the files cannot be read.
 func (c *Configuration) fallBack(root string, cause error) (*config.Config, error) {
 	since := ""
 	if c.now == nil {
@@ -102,8 +101,7 @@ func (c *Configuration) fallBack(root string, cause error) (*config.Config, erro
 	return c.now, nil
 }
 
-// Broken says why the configuration in force is not what the files say now,
-// or is empty.
+// Broken says why the configuration in force differs from the files; "" if it does not.
 func (c *Configuration) Broken() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,15 +111,15 @@ func (c *Configuration) Broken() string {
 	return BrokenConfig(c.broken)
 }
 
-// FollowConfig makes this process follow the files; tell hears when they cannot
-// be read.
+// FollowConfig makes this process follow the files. tell is called when they cannot be
+// read.
 func (c *Configuration) FollowConfig(tell func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.follows, c.tell = true, tell
 }
 
-// BrokenConfig says in one line what is wrong with the files.
+// BrokenConfig describes in one line what is wrong with the files.
 func BrokenConfig(cause error) string {
 	var p *config.Problems
 	if !errors.As(cause, &p) || len(p.List) == 0 {
@@ -136,9 +134,9 @@ func BrokenConfig(cause error) string {
 
 func lastGoodFile(root string) string { return filepath.Join(root, "run", "config.last") }
 
-// KeepConfig keeps a configuration for the time when its files cannot be read,
-// and reports whether it is another than the one that was kept. That it cannot
-// be kept costs only that.
+// KeepConfig stores a configuration for times when its files cannot be read, and
+// reports whether it differs from the stored one. Failing to store it has no other
+// effect.
 func KeepConfig(root string, c *config.Config) bool {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() || len(c.Files) == 0 {
 		return false
@@ -151,7 +149,7 @@ func KeepConfig(root string, c *config.Config) bool {
 	return changed && err == nil
 }
 
-// ignoredKeys says in one line which keys of the files do nothing.
+// ignoredKeys says in one line which keys of the files have no effect.
 func ignoredKeys(c *config.Config) string {
 	text := c.Ignored[0].String() + "; remove it"
 	if n := len(c.Ignored) - 1; n > 0 {

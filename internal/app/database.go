@@ -15,7 +15,7 @@ import (
 	"fika/internal/store"
 )
 
-// Database is the store of the home, opened when somebody needs it.
+// Database is the store of the home, opened on first use.
 type Database struct {
 	opts    Options
 	home    *OpenedHome
@@ -51,9 +51,9 @@ func (d *Database) Store(ctx context.Context) (*store.Store, error) {
 	return s, nil
 }
 
-// StoreOptions say which database a home has.
+// StoreOptions returns the options for opening a home's database.
 func (d *Database) StoreOptions(h folder.Home, url string) store.Options {
-	// What a home had is never begun anew without a word.
+	// A database that existed before is never silently created anew.
 	_, err := os.Stat(h.StoreFile())
 	o := store.Options{Existing: err == nil}
 	if url != "" {
@@ -65,7 +65,7 @@ func (d *Database) StoreOptions(h folder.Home, url string) store.Options {
 	return o
 }
 
-// NoteStore keeps, beside the database, that there is one.
+// NoteStore records, in a file beside the database, that there is one.
 func (d *Database) NoteStore(ctx context.Context, h folder.Home, s *store.Store) error {
 	path := h.StoreFile()
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {

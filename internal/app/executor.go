@@ -2,7 +2,7 @@ package app
 
 import "fika/internal/config"
 
-// UsedExecutors are the [[executors]] entries that tools of somebody go to.
+// UsedExecutors returns the [[executors]] entries that are used for tools.
 func UsedExecutors(c *config.Config) (out []config.Executor) {
 	for _, x := range c.Executors {
 		used := x.Name == c.Tools.Executor

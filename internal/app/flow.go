@@ -14,7 +14,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// Advancer advances runs of workflows, and tells on the bus what has changed.
+// Advancer returns an Advancer that advances workflow runs, and announces changes on
+// the bus.
 func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.Advancer {
 	wake := Waker{Bus: b, Subjects: subjects}
 	return flow.New(flow.Options{
@@ -33,8 +34,8 @@ func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.A
 	})
 }
 
-// keepOutput writes what a step gave where the tools of an agent may read it.
-// The name says what is in the file, so one that is there is right.
+// keepOutput writes the output of a step where the tools of an agent may read it. The
+// file's name identifies its contents, so an existing file is right.
 func (o *OpenedHome) keepOutput(agent fika.AgentName, name, text string) (string, error) {
 	const op = "keep output"
 	h, err := o.Home()

@@ -9,17 +9,17 @@ import (
 	"fika/internal/folder"
 )
 
-// OpenedHome is the home of an invocation, made if it is missing when somebody
-// needs it.
+// OpenedHome is the home of an invocation, opened on first use and created if it is
+// missing.
 type OpenedHome struct {
 	opts     Options
 	place    *Place
 	home     *folder.Home
-	readOnly bool     // it cannot be written
-	upgraded []string // what is different since an older fika used it
+	readOnly bool     // the home cannot be written
+	upgraded []string // what has changed since an older version used it
 }
 
-// Home opens the home, made if it is missing.
+// Home opens the home, and creates it if it is missing.
 func (o *OpenedHome) Home() (folder.Home, error) {
 	if o.home != nil {
 		return *o.home, nil
@@ -48,7 +48,7 @@ func (o *OpenedHome) Home() (folder.Home, error) {
 	return h, nil
 }
 
-// prepareHome makes what a person edits in a home that is new.
+// prepareHome creates the files that a person edits in a new home.
 func (o *OpenedHome) prepareHome(h folder.Home) error {
 	p := o.place.Project()
 	if p == nil {
@@ -60,26 +60,26 @@ func (o *OpenedHome) prepareHome(h folder.Home) error {
 	return h.Prepare(fmt.Sprintf(ownSettings, p.Main))
 }
 
-// ownSettings is the config.toml of a project's home.
+// ownSettings is the text of config.toml in a project's home.
 const ownSettings = `# Your own settings for the project in %s.
 # They are not committed, and win over those of the project. fika approve ID --always
 # writes its rules here.
 `
 
-// ReadOnly reports whether the home cannot be written. It is known once the
-// home is open.
+// ReadOnly reports whether the home cannot be written. It is valid once the home is
+// open.
 func (o *OpenedHome) ReadOnly() bool { return o.readOnly }
 
-// UpgradeNotes gives, once, what is different since an older fika used this
-// home.
+// UpgradeNotes returns what has changed since an older version of fika used this home.
+// It returns each note only once.
 func (o *OpenedHome) UpgradeNotes() []string {
 	notes := o.upgraded
 	o.upgraded = nil
 	return notes
 }
 
-// DamageWarnings says what the home has lost of what other programs asked for,
-// until a person has acknowledged it.
+// DamageWarnings returns which requests of other programs the home has lost, until a
+// person has acknowledged it.
 func (o *OpenedHome) DamageWarnings() []string {
 	h, err := o.Home()
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"fika/internal/plugin"
 )
 
-// homeVersion is raised when something works differently in a home that was
-// made before: its person is told once.
+// homeVersion is increased when something changes for existing homes: their person is
+// told once.
 const homeVersion = 1
 
-// noteVersion notes which version a home is used by, and gives what a person
-// should know when that is newer than the one it was made by; nothing for a
-// new home. What cannot be noted is told again the next time.
+// noteVersion records the version that uses a home, and returns what a person should
+// know if the home was made by an older one; nothing for a new home. If recording
+// fails, the person is told again next time.
 func noteVersion(h folder.Home, log *slog.Logger) []string {
 	data, err := os.ReadFile(h.VersionFile())
 	if err == nil {
@@ -39,7 +39,7 @@ func noteVersion(h folder.Home, log *slog.Logger) []string {
 	return changesSince(h)
 }
 
-// changesSince lists what is different in a home of the first form.
+// changesSince lists the changes since the first version of homes.
 func changesSince(h folder.Home) []string {
 	notes := []string{
 		"a bare word, or several, is no prompt any more: fika run WORDS, or quotes around them",

@@ -13,16 +13,16 @@ import (
 	"fika/internal/store"
 )
 
-// judgeTime is how long the routing model may take: a person waits to see who gets
-// the prompt.
+// judgeTime is how long the routing model may take, because a person waits to see who
+// gets the prompt.
 const judgeTime = 20 * time.Second
 
-// routingSpender is under what the ledger has the calls of the routing model.
+// routingSpender is the name under which the ledger records calls of the routing model.
 const routingSpender = "routing"
 
-// Assign is [App.Route] for a person, where the routing model judges what ranking is
-// not sure of. It chooses among those that can be chosen. warn is told why it has not
-// chosen: then ranking alone counts.
+// Assign is [App.Route] for a person, except that the routing model decides if the
+// ranking is not sure. It chooses among the agents that can be chosen. warn is told why
+// it has not chosen; then only the ranking counts.
 func (a *App) Assign(ctx context.Context, s *store.Store, prompt string, warn func(string)) ([]route.Match, error) {
 	c, err := a.Config()
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *App) Assign(ctx context.Context, s *store.Store, prompt string, warn fu
 	return judged, nil
 }
 
-// askJudge asks the routing model, and puts what that took into the ledger.
+// askJudge calls the routing model, and records its usage in the ledger.
 func (a *App) askJudge(ctx context.Context, s *store.Store, c *config.Config, q llm.Request) (string, error) {
 	settings, err := a.Settings(folder.DefaultContext, map[string]string{"model": c.Routing.Model}, true)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *App) bookJudge(ctx context.Context, s *store.Store, model string, u fik
 	return s.BookSummary(context.WithoutCancel(ctx), fika.Agent{ID: routingSpender, HomeID: id}, model, u)
 }
 
-// mayJudge refuses a call that a budget of the home has no room for.
+// mayJudge refuses a call that does not fit into a budget of the home.
 func (a *App) mayJudge(ctx context.Context, s *store.Store, c *config.Config, settings config.Settings) error {
 	spent, err := a.balances(ctx, s, c)
 	if err != nil {

@@ -14,16 +14,15 @@ import (
 	"fika/internal/sleep"
 )
 
-// Keys gives the file in which this home's API keys are stored.
+// Keys returns the file in which this home's API keys are stored.
 func (k *Keyring) Keys() (keyfile.File, error) {
 	_, err := k.place.Root()
 	return keyfile.Open(k.place.KeysFile()), err
 }
 
-// SetKey stores an API key. Without hosts it is bound to those of the models
-// that name it; a key that no model names yet is bound at its first use. When it
-// returns, every process of this home takes the value out of what it stores or
-// shows.
+// SetKey stores an API key. Without hosts it is bound to the hosts of the models that
+// name it; a key that no model names yet is bound at its first use. When SetKey
+// returns, every process of this home removes the value from what it stores or shows.
 func (k *Keyring) SetKey(ctx context.Context, name, value string, hosts []string) ([]string, error) {
 	if wrong := config.WrongEnvName(name); wrong != "" {
 		return nil, fika.Errorf(fika.Invalid, "keys", "%s", wrong)
@@ -44,22 +43,21 @@ func (k *Keyring) SetKey(ctx context.Context, name, value string, hosts []string
 	return hosts, nil
 }
 
-// Keyring finds API keys: in the environment of this process, else in the key
-// file.
+// Keyring finds API keys: in the environment of this process, else in the key file.
 type Keyring struct {
 	opts    Options
 	place   *Place
 	home    *OpenedHome
 	config  *Configuration
-	byHub   bool         // this is the hub, or an agent that has its environment from it
-	secrets *redact.Keys // nil: not yet asked for
+	byHub   bool         // this is the hub, or an agent with the hub's environment
+	secrets *redact.Keys // nil: not needed yet
 }
 
-// StartedByHub says that this process has its environment from the hub, or is
-// the hub: advice about a missing key names it.
+// StartedByHub says that this process is the hub or has its environment from it, so
+// that advice about a missing key names the hub.
 func (k *Keyring) StartedByHub() { k.byHub = true }
 
-// hostsOf are the hosts of the models whose key has a name.
+// hostsOf returns the hosts of the models that use the named key.
 func (k *Keyring) hostsOf(name string) ([]string, error) {
 	c, err := k.config.Config()
 	if err != nil {
@@ -83,8 +81,8 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// useKey returns the key of a model: from the environment of this process, else
-// from the key file. A model that names none needs none.
+// useKey returns the key of a model: from the environment of this process, else from
+// the key file. A model that names no key needs none.
 func (k *Keyring) useKey(m config.Model) (string, error) {
 	if m.APIKeyEnv == "" || m.Provider == config.Scripted {
 		return "", nil
@@ -103,7 +101,7 @@ func (k *Keyring) useKey(m config.Model) (string, error) {
 	return v, err
 }
 
-// whoseEnvironment says where this process has its environment from.
+// whoseEnvironment says where the environment of this process comes from.
 func (k *Keyring) whoseEnvironment() string {
 	if !k.byHub {
 		return "this command"
@@ -116,8 +114,8 @@ func (k *Keyring) whoseEnvironment() string {
 	return "the hub"
 }
 
-// lookupName reads the names of keys as an environment is read: what there is of a
-// key is not empty.
+// lookupName is like looking up a variable in an environment, but never returns the
+// value of a key from the key file: only that it is not empty.
 func (k *Keyring) lookupName(name string) string {
 	if v := k.opts.Getenv(name); v != "" {
 		return v
@@ -128,9 +126,9 @@ func (k *Keyring) lookupName(name string) string {
 	return ""
 }
 
-// ServerKey returns a secret of an MCP server: from the environment of this
-// process, else from the key file, where it is bound to the server's host, or to
-// mcp:NAME of one that is started here.
+// ServerKey returns a secret of an MCP server: from the environment of this process,
+// else from the key file, where it is bound to the server's host, or to mcp:NAME for a
+// server that is started here.
 func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
 	if v := k.opts.Getenv(name); v != "" {
 		return v, nil
@@ -150,7 +148,7 @@ func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
 	return v, err
 }
 
-// KeyOrigin says where the key of a model comes from, never what it is.
+// KeyOrigin says where the key of a model comes from, but never its value.
 func (k *Keyring) KeyOrigin(m config.Model) string {
 	f, err := k.Keys()
 	switch {

@@ -11,17 +11,17 @@ import (
 	"fika/internal/redact"
 )
 
-// Secrets are the secrets that this process knows by value: those that models are
-// used with, those of the key file, and the passwords of the bus. They are taken
-// out of whatever is stored or shown. One that is set later counts from then on.
-// They may be used from many goroutines.
+// Secrets returns the secrets whose values this process knows: the keys of models,
+// those in the key file, and the passwords of the bus. They are removed from whatever
+// is stored or shown. A secret that is set later is included from then on. They are
+// safe for concurrent use.
 func (k *Keyring) Secrets() *redact.Keys {
 	if k.secrets != nil {
 		return k.secrets
 	}
 	src := &secretSource{opts: k.opts}
 	src.opts.Log, src.opts.Warn, src.opts.LastGood = nil, nil, true
-	if _, err := k.config.Config(); err == nil { // it is read already: most commands are over before anything changes
+	if _, err := k.config.Config(); err == nil { // it has been read already: most commands end before anything changes
 		if h, now, err := src.stampFiles(k); err == nil {
 			src.before, src.first = now, k.secretValues(h)
 		}
@@ -30,16 +30,16 @@ func (k *Keyring) Secrets() *redact.Keys {
 	return k.secrets
 }
 
-// secretSource looks for secrets that were set since it looked last. It is used
-// by one goroutine at a time, so it has Apps of its own.
+// secretSource looks for secrets that were set since the last look. Only one goroutine
+// at a time uses it, so it has Apps of its own.
 type secretSource struct {
 	opts   Options
 	looked time.Time
 	before config.Stamp
-	first  map[string]string // what is known before it has looked
+	first  map[string]string // what is known before the first look
 }
 
-// secretsRest is the least between two looks for new secrets.
+// secretsRest is the minimum time between two looks for new secrets.
 const secretsRest = 20 * time.Millisecond
 
 func (s *secretSource) lookForNew() (map[string]string, bool) {
@@ -70,7 +70,7 @@ func (s *secretSource) stampFiles(k *Keyring) (folder.Home, config.Stamp, error)
 	return h, config.StampOf(append(paths, k.place.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
 }
 
-// secretValues are all secrets by name.
+// secretValues returns all secrets by name.
 func (k *Keyring) secretValues(h folder.Home) map[string]string {
 	values := map[string]string{}
 	if f, err := k.Keys(); err == nil {
@@ -78,7 +78,7 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 	}
 	add := func(name string) {
 		if v := k.opts.Getenv(name); name != "" && v != "" {
-			values[name] = v // the one that is used
+			values[name] = v // the value in use
 		}
 	}
 	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"} {
@@ -93,7 +93,7 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 		for _, s := range c.MCP {
 			add(s.BearerEnv)
 			for _, name := range s.Env {
-				add(name) // one that is set here, NAME=VALUE, is no variable's name
+				add(name) // NAME=VALUE sets a value here, and names no variable
 			}
 		}
 		values["nats.password"], values["nats.token"] = c.NATS.Password, c.NATS.Token
@@ -102,7 +102,7 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 	return values
 }
 
-// addBusPasswords adds the passwords of the embedded server, as far as there are any.
+// addBusPasswords adds the passwords of the embedded server that exist.
 func (k *Keyring) addBusPasswords(h folder.Home, values map[string]string) {
 	users := []string{busnats.UserHub, busnats.UserMember}
 	if c, err := k.config.Config(); err == nil {

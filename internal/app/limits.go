@@ -7,7 +7,8 @@ import (
 	"fika/internal/store"
 )
 
-// StoreLimits are the limits of chains and agents as the store takes them.
+// StoreLimits converts the limits of chains and agents to the form that the store
+// takes.
 func StoreLimits(c config.Limits) store.Limits {
 	return store.Limits{
 		MaxDepth: c.MaxDepth, MaxTurns: c.MaxTurnsPerChain, MaxTokens: c.MaxTokensPerChain,
@@ -16,8 +17,8 @@ func StoreLimits(c config.Limits) store.Limits {
 	}
 }
 
-// TurnLimits are the limits of what an agent with these settings begins, with the
-// budgets of the home.
+// TurnLimits returns the limits of the turns of an agent with these settings, including
+// the budgets of the home.
 func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	l := StoreLimits(s.Chat.Limits)
 	l.Budgets.List, l.Backed = LimitBudgets(s.Budgets), s.Backed
@@ -35,9 +36,9 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	return l
 }
 
-// dearestCall is what is set aside for a call of one of several models. Which of
-// them it will be is decided when the call is made, and a turn may come to the
-// dearest at any call: setting aside less could overspend.
+// dearestCall returns what is set aside for a call of one of several models. Which
+// model is called is decided at the time of the call, and a turn may reach the most
+// expensive at any call, so setting aside less could overspend.
 func dearestCall(models []config.ModelUse, money bool) (limit.Amount, error) {
 	var most limit.Amount
 	for _, u := range models {
@@ -51,7 +52,7 @@ func dearestCall(models []config.ModelUse, money bool) (limit.Amount, error) {
 	return most, nil
 }
 
-// reserveOf is how many tokens are set aside for a call of a model.
+// reserveOf returns how many tokens are set aside for a call of a model.
 func reserveOf(m config.Model) config.Reserve {
 	if m.Reserve != nil {
 		return *m.Reserve
@@ -66,7 +67,7 @@ func reserveOf(m config.Model) config.Reserve {
 	return r
 }
 
-// LimitBudgets are those of a home as they are decided about.
+// LimitBudgets converts the budgets of a home to the form that package limit takes.
 func LimitBudgets(list []config.Budget) []limit.Budget {
 	var out []limit.Budget
 	for _, b := range list {

@@ -16,11 +16,11 @@ import (
 	"fika/internal/llm/scripted"
 )
 
-// silence is how long a provider may send nothing at all before the call is
-// given up and made again. Models that are only being loaded take minutes.
+// silence is how long a provider may send nothing at all before the call is abandoned
+// and repeated. Loading a model takes minutes.
 const silence = 5 * time.Minute
 
-// Providers makes the models that settings name.
+// Providers builds the models that settings name.
 type Providers struct {
 	opts     Options
 	home     *OpenedHome
@@ -29,9 +29,9 @@ type Providers struct {
 	settings *Resolver
 }
 
-// Model builds the model of resolved settings, with retries, idle timeout and
-// cost around it, and with advice for a key that is refused. Error kind Invalid when the API key is missing: the message
-// names the variable.
+// Model builds the model of resolved settings, wrapped with retries, an idle timeout
+// and cost accounting, and with advice for a refused key. It returns Invalid if the API
+// key is missing; the message names the variable.
 func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	key, err := p.keys.useKey(s.Model)
 	if err != nil {
@@ -51,8 +51,8 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	return m, nil
 }
 
-// ModelsOf builds all models of resolved settings, the first one first. Its error is
-// that of [Providers.Model].
+// ModelsOf builds all models of resolved settings, in order. Its error is that of
+// [Providers.Model].
 func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 	var out []llm.Model
 	for _, u := range s.All() {
@@ -72,7 +72,7 @@ func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 	return out, nil
 }
 
-// provider builds the model as its provider has it.
+// provider builds the model without any wrapping.
 func provider(s config.Settings, key string) (llm.Model, error) {
 	switch s.Model.Provider {
 	case config.Anthropic:
@@ -84,8 +84,8 @@ func provider(s config.Settings, key string) (llm.Model, error) {
 	}
 }
 
-// scriptedModel answers from the rules file that the model names, a path in
-// the home; without one every prompt gets the default answer.
+// scriptedModel answers from the rules file that the model names, a path in the home.
+// Without a file every prompt gets the default answer.
 func scriptedModel(s config.Settings) (llm.Model, error) {
 	o := scripted.Options{Agent: string(s.Agent), File: s.Model.Rules}
 	if s.Model.Rules != "" {

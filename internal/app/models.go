@@ -8,13 +8,13 @@ import (
 // ModelInfo is a model as lists show it.
 type ModelInfo struct {
 	config.Model
-	Default bool  // what prompts use unless something else is said
+	Default bool  // used by prompts unless another is named
 	Key     bool  // its API key is set, or it needs none
 	Trouble error // why it cannot be used
 }
 
-// Models lists the models that config.toml and models.toml define. Without any
-// it is the one that would be used all the same; none when there is no such, either.
+// Models returns the models that config.toml and models.toml define. If they define
+// none, it returns the one that would be used anyway, if any.
 func (p *Providers) Models() ([]ModelInfo, error) {
 	c, err := p.config.Config()
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *Providers) Models() ([]ModelInfo, error) {
 	return list, nil
 }
 
-// CheckModel refuses, with kind Invalid, a model that nothing defines.
+// CheckModel returns Invalid for a model that is not defined.
 func (p *Providers) CheckModel(name string) error {
 	c, err := p.config.Config()
 	if err != nil {

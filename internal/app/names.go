@@ -14,14 +14,14 @@ import (
 	"fika/internal/store"
 )
 
-// Names says whose a name is: an agent's, a context's, nobody's.
+// Names finds out what a name belongs to: an agent, a context, or nothing.
 type Names struct {
 	home   *OpenedHome
 	config *Configuration
 	db     *Database
 }
 
-// FindRow returns the agent of a name, and nil when the database has none.
+// FindRow returns the agent of a name, or nil if the database has none.
 func FindRow(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Agent, error) {
 	row, err := s.Agent(ctx, name)
 	if fika.IsKind(err, fika.NotFound) {
@@ -30,8 +30,8 @@ func FindRow(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Ag
 	return &row, err
 }
 
-// CheckName refuses, with kind NotFound, a name that is neither an [[agents]]
-// entry nor a context: a misspelt agent must not come into being.
+// CheckName returns NotFound for a name that is neither an [[agents]] entry nor a
+// context, so that a misspelt name does not create an agent.
 func (n *Names) CheckName(name fika.AgentName) error {
 	c, err := n.config.Config()
 	if err != nil {
@@ -62,8 +62,8 @@ func (n *Names) CheckName(name fika.AgentName) error {
 	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, listOthers(near, team))
 }
 
-// Recipient is the agent of a context or of an [[agents]] entry, its row made
-// if it is missing.
+// Recipient returns the agent of a context or of an [[agents]] entry, and creates its
+// row if it is missing.
 func (n *Names) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
 	s, err := n.db.Store(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (n *Names) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent,
 	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id})
 }
 
-// FindAgent returns the agent of a name as a person or a model wrote it; an
-// error of kind NotFound suggests the nearest name and lists the team.
+// FindAgent returns an agent, given the name that a person or a model wrote. A NotFound
+// error suggests the nearest name and lists the team.
 func FindAgent(ctx context.Context, s *store.Store, name string, team []colleague.Colleague) (fika.Agent, error) {
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
@@ -108,9 +108,8 @@ func FindAgent(ctx context.Context, s *store.Store, name string, team []colleagu
 	return row, NoAgent(n, agents, team)
 }
 
-// NoAgent is the error that says that nobody has a name, which of all agents
-// has one like it, and who there is: the team or, where the config names nobody,
-// all.
+// NoAgent returns the error for an unknown name. It suggests the most similar name of
+// all agents, and lists the team or, if the configuration names nobody, all agents.
 func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
 	near, hint := nearestAgent(name, agents, team), ""
 	if near != "" {
@@ -122,7 +121,8 @@ func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleagu
 	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, hint, listOthers(near, team))
 }
 
-// listOthers says who there is, unless it is only the one who was probably meant.
+// listOthers lists the team, unless it consists only of the agent that was probably
+// meant.
 func listOthers(near fika.AgentName, team []colleague.Colleague) string {
 	if len(team) == 1 && team[0].Name == near {
 		return ""
@@ -130,7 +130,8 @@ func listOthers(near fika.AgentName, team []colleague.Colleague) string {
 	return colleague.KnownNames(team)
 }
 
-// nearestAgent is the agent whose name is most like a given one; "" when none is.
+// nearestAgent returns the agent whose name is most similar to the given one; "" if
+// none is.
 func nearestAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) fika.AgentName {
 	all := slices.Clone(agents)
 	for _, c := range team {
@@ -139,9 +140,9 @@ func nearestAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Col
 	return chat.NearestAgent(string(name), all)
 }
 
-// MayBeCalled reports whether a person may go by these names: Denied for one
-// that an agent, a context or an [[agents]] entry has. Every border that takes
-// a person's name asks it, before anything is written.
+// MayBeCalled returns an error if a person may not use these names: Denied for a name
+// that an agent, a context or an [[agents]] entry has. Every entry point that takes a
+// person's name calls it before anything is written.
 func (n *Names) MayBeCalled(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if err := caller.PersonName(name, func(who fika.AgentName) (bool, error) { return n.isAgent(ctx, who) }); err != nil {
@@ -151,7 +152,7 @@ func (n *Names) MayBeCalled(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// isAgent reports whether an agent, a context or an [[agents]] entry has a name.
+// isAgent reports whether an agent, a context or an [[agents]] entry has the name.
 func (n *Names) isAgent(ctx context.Context, name fika.AgentName) (bool, error) {
 	h, err := n.home.Home()
 	if err != nil {

@@ -2,10 +2,10 @@ package app
 
 import "io"
 
-// Person is who a command talks with while it works.
+// Person is the person a command talks to while it works.
 type Person struct {
 	Stdin   io.Reader // for plugins that ask; nil: nobody is there
-	Stderr  io.Writer // what plugins say
+	Stderr  io.Writer // for messages of plugins
 	Warn    func(string)
 	Verbose bool
 }

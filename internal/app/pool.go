@@ -9,16 +9,16 @@ import (
 	"fika/internal/store"
 )
 
-// EnsureEntry makes the row and the folder of an [[agents]] entry, and of a pool's
-// members, and has the database know whose members they are. It writes nothing
-// when all is there.
+// EnsureEntry creates the row and the folder of an [[agents]] entry and of a pool's
+// members, and stores which pool the members belong to. It writes nothing if everything
+// exists.
 func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
 	row, err := ensureEntry(ctx, s, h, e)
 	if err != nil || !row.IsPool() && e.Instances == 0 {
 		return row, err
 	}
 	if home, err := h.ID(); err != nil || row.HomeID != home {
-		return row, err // that one's
+		return row, err // the pool belongs to another home
 	}
 	c, err := n.config.Config()
 	if err != nil {
@@ -44,8 +44,8 @@ func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, 
 	return s.Agent(ctx, row.Name)
 }
 
-// DissolvePool has the database know that an agent whose entry is gone is no pool
-// any more; of another home it is that one's to say.
+// DissolvePool stores that an agent whose entry is gone is no longer a pool. It leaves
+// the pools of other homes alone.
 func (n *Names) DissolvePool(ctx context.Context, s *store.Store, h folder.Home, row fika.Agent) (fika.Agent, error) {
 	c, err := n.config.Config()
 	if err != nil || !row.IsPool() || c.Agent(row.Name) != nil {
@@ -77,7 +77,7 @@ func ensureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.A
 	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description})
 }
 
-// PoolOf is the pool that an agent is a member of; empty: none.
+// PoolOf returns the pool that an agent is a member of; "" if none.
 func (n *Names) PoolOf(name fika.AgentName) fika.AgentName {
 	c, err := n.config.Config()
 	if err != nil {
@@ -89,12 +89,12 @@ func (n *Names) PoolOf(name fika.AgentName) fika.AgentName {
 	return ""
 }
 
-// PoolRefusal says that a pool cannot do what only one agent can; nil for what is
-// no pool.
+// PoolRefusal returns the error for an operation that needs a single agent; nil if the
+// name is not a pool's.
 func (n *Names) PoolRefusal(name fika.AgentName) error {
 	c, err := n.config.Config()
 	if err != nil {
-		return nil // it is said elsewhere
+		return nil // reported elsewhere
 	}
 	if e := c.Agent(name); e != nil && e.Instances > 0 {
 		return fika.Errorf(fika.Invalid, "", "%s is a pool of %d, which has neither a context nor a process: name a member, as in %s", name, e.Instances, config.MemberName(e.ID, 1))

@@ -11,36 +11,35 @@ import (
 	"fika/internal/worktree"
 )
 
-// Place is where an invocation works: the home that was named, that of the project
-// it is in, or the person's. It may be used from many goroutines.
+// Place is where an invocation works: the home that was named, that of the project it
+// is in, or the person's. It is safe for concurrent use.
 type Place struct{ opts Options }
 
-// place is where this invocation works: found out once.
+// place holds where this invocation works, determined once.
 type place struct {
 	once    sync.Once
 	root    string
 	user    string           // the person's home
-	project *project.Project // nil: the home is no project's
-	passed  []string         // folders that might have been the project
+	project *project.Project // nil: the home belongs to no project
+	passed  []string         // folders that could have been the project
 	err     error
 }
 
-// Root is the folder of the home, absolute: the one that was named, else that of
-// the project this is in, else the person's. It may be called from many
-// goroutines.
+// Root returns the absolute path of the home: the one that was named, else that of the
+// current project, else the person's. It is safe for concurrent use.
 func (w *Place) Root() (string, error) {
 	w.findPlace()
 	return w.opts.place.root, w.opts.place.err
 }
 
-// Project is the project whose home is in use, or nil.
+// Project returns the project whose home is in use, or nil.
 func (w *Place) Project() *project.Project {
 	w.findPlace()
 	return w.opts.place.project
 }
 
-// UserRoot is the person's home, absolute, which may be the one in use. It is
-// where keys are, and the homes of projects.
+// UserRoot returns the absolute path of the person's home, which may be the one in use.
+// It contains the keys and the homes of projects.
 func (w *Place) UserRoot() (string, error) {
 	w.findPlace()
 	return w.opts.place.user, w.opts.place.err
@@ -78,13 +77,13 @@ func (p *place) findHome(o Options) error {
 	}
 	p.user = p.root
 	if p.project, err = project.Load(p.root); p.project != nil {
-		p.user = filepath.Dir(filepath.Dir(p.root)) // as project.HomesFolder has it
+		p.user = filepath.Dir(filepath.Dir(p.root)) // the layout of project.HomesFolder
 	}
 	return err
 }
 
-// Worktree is the git worktree of an agent of the project, made or not. Invalid
-// where there is no project.
+// Worktree returns the git worktree of an agent of the project, whether or not it
+// exists. It returns Invalid if there is no project.
 func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 	p := w.Project()
 	if p == nil {
@@ -93,7 +92,7 @@ func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 	return worktree.TreeOf(p.Home, name, p.Main), nil
 }
 
-// settingLayers are the files that the settings come from.
+// settingLayers returns the files that the settings come from.
 func (w *Place) settingLayers() (config.Layers, error) {
 	root, err := w.Root()
 	l := config.Layers{Home: root}
@@ -103,8 +102,8 @@ func (w *Place) settingLayers() (config.Layers, error) {
 	return l, err
 }
 
-// SettingLayers are the folder where a person's own files for this home are, and
-// the layers of its settings.
+// SettingLayers returns the folder of the person's own files for this home, and the
+// layers of its settings.
 func (w *Place) SettingLayers() (own string, l config.Layers, err error) {
 	l, err = w.settingLayers()
 	return l.Home, l, err
@@ -119,7 +118,7 @@ func (w *Place) LoadConfig() (*config.Config, error) {
 	return config.LoadLayers(l)
 }
 
-// ConfigPaths are the files and folders on which the settings depend.
+// ConfigPaths returns the files and folders on which the settings depend.
 func (w *Place) ConfigPaths() ([]string, error) {
 	l, err := w.settingLayers()
 	if err != nil {
@@ -132,8 +131,8 @@ func (w *Place) ConfigPaths() ([]string, error) {
 	return paths, nil
 }
 
-// Shared is a folder of the project's .fika ("plugins", "commands") as the person
-// has agreed to it; "" where there is no project, or nothing of it is trusted.
+// Shared returns a folder of the project's .fika ("plugins", "commands") as the person
+// has agreed to it; "" if there is no project, or nothing of it is trusted.
 func (w *Place) Shared(name string) string {
 	p := w.Project()
 	if p == nil {
@@ -146,8 +145,8 @@ func (w *Place) Shared(name string) string {
 	return filepath.Join(dir, project.Folder, name)
 }
 
-// KeysFile is where the keys of this home's models are stored: a person's keys
-// are for all projects.
+// KeysFile returns the path of the file with the keys of this home's models. A person's
+// keys are for all projects.
 func (w *Place) KeysFile() string {
 	w.findPlace()
 	return folder.HomeAt(w.opts.place.user).KeysFile()
@@ -165,15 +164,16 @@ func (w *Place) CheckProject() (*config.Config, error) {
 	return config.CheckProject(l)
 }
 
-// Standing is where a person is, in the words that screens use.
+// Standing is where a person is, for display.
 type Standing struct {
-	Project string        // the project's name; empty: the home is no project's
+	Project string        // the project's name; empty: the home belongs to no project
 	Root    string        // the project's folder
-	Home    string        // where the data are
+	Home    string        // the folder with the data
 	Trust   project.State // of the project
 }
 
-// Standing says where this invocation works, and what of the project is in force.
+// Standing returns where this invocation works, and which part of the project is in
+// force.
 func (w *Place) Standing() (Standing, error) {
 	root, err := w.Root()
 	s := Standing{Home: root}
@@ -183,8 +183,8 @@ func (w *Place) Standing() (Standing, error) {
 	return s, err
 }
 
-// String is the part of a session's first line about the home: "home .fika
-// (trusted)", or the folder of a home that is no project's.
+// String returns the part of a session's first line about the home: "home .fika
+// (trusted)", or the folder of a home that belongs to no project.
 func (s Standing) String() string {
 	switch {
 	case s.Project == "":

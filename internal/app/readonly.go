@@ -9,10 +9,10 @@ import (
 	"fika"
 )
 
-// copyDatabase copies the database of a home that cannot be written to a
-// folder of its own, which goes when the app is closed: to be read, the
-// database must be able to make its own files beside it. On a read-only disk
-// nothing changes meanwhile; a home of somebody else may have to be read again.
+// copyDatabase copies the database of a home that cannot be written to a temporary
+// folder, which is removed when the app is closed: a database can only be read if it
+// can create its own files beside it. On a read-only disk nothing changes meanwhile;
+// the home of another user may have to be read again.
 func (d *Database) copyDatabase(path string) (string, error) {
 	dir, err := os.MkdirTemp("", "fika-read-")
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"fika/internal/store"
 )
 
-// Route orders the agents of the config by how well they fit a prompt of whoever
-// asks (nil: a person), the best first. With able only those that it accepts. Those that cannot be
-// chosen now are at the end, with the reason. It asks no model and nobody's
-// process.
+// Route orders the agents of the configuration by how well they fit a prompt of who
+// (nil: a person), the best first. With able, only those that it accepts are
+// considered. Agents that cannot be chosen now come last, with the reason. Route calls
+// no model and asks no agent's process.
 func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt string, able func(config.Agent) bool) ([]route.Match, error) {
 	agents, err := a.candidates(ctx, s, who, able)
 	if err != nil {
@@ -24,7 +24,7 @@ func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt st
 	return route.Rank(agents, prompt), nil
 }
 
-// candidates are the agents of the config as routing sees them.
+// candidates returns the agents of the configuration as routing sees them.
 func (a *App) candidates(ctx context.Context, s *store.Store, who *Speaker, able func(config.Agent) bool) ([]route.Agent, error) {
 	c, err := a.Config()
 	if err != nil {
@@ -60,8 +60,8 @@ func (a *App) candidates(ctx context.Context, s *store.Store, who *Speaker, able
 	return agents, nil
 }
 
-// CannotTakeOver says why an agent cannot work now what another was asked for;
-// empty: it can. Whoever asked must be allowed to ask it.
+// CannotTakeOver says why an agent cannot now work what another was asked for; "" if it
+// can. The asker must be allowed to ask it.
 func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.RequestInfo, name fika.AgentName) (string, error) {
 	c, err := a.Config()
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.Reques
 	return a.overBudget(spent, name, who), err
 }
 
-// whyNot says why an agent cannot be chosen now, budgets apart; empty: it can.
+// whyNot says why an agent cannot be chosen now, apart from budgets; "" if it can.
 func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 	caller, by := guard.User, "you may not ask it"
 	if who != nil {
@@ -120,15 +120,15 @@ func (a *App) balances(ctx context.Context, s *store.Store, c *config.Config) ([
 	return s.Balances(ctx, id, limit.Budgets{List: list})
 }
 
-// overBudget says which budget has no room for the next call of an agent; empty:
-// all have.
+// overBudget says which budget has no room for the next call of an agent; "" if all
+// have.
 func (a *App) overBudget(spent []store.BudgetBalance, agent fika.AgentName, who *Speaker) string {
 	if len(spent) == 0 {
 		return ""
 	}
 	settings, err := a.Settings(agent, nil, true)
 	if err != nil {
-		return "" // the request will say what is wrong with them
+		return "" // the request will report what is wrong with them
 	}
 	for _, b := range spent {
 		kind, name, _ := limit.ParseScope(b.Scope)
@@ -156,9 +156,9 @@ func (a *App) overBudget(spent []store.BudgetBalance, agent fika.AgentName, who 
 	return ""
 }
 
-// capable chooses the agent for a prompt among those that have a capability: the
-// one that fits best of those that can be chosen now, else the first. It gives
-// nothing when no agent has it.
+// capable returns the agent for a prompt among those with a capability: the best fit of
+// those that can be chosen now, else the first. It returns "" if no agent has the
+// capability.
 func (a *App) capable(ctx context.Context, s *store.Store, capability, prompt string) string {
 	list, err := a.Route(ctx, s, nil, prompt, func(e config.Agent) bool { return slices.Contains(e.Capabilities, capability) })
 	if err == nil && len(list) > 0 && list[0].Barred == "" && list[0].Score > 0 {
@@ -169,8 +169,8 @@ func (a *App) capable(ctx context.Context, s *store.Store, capability, prompt st
 	})
 }
 
-// firstCapable names the first agent of the config that has a capability and is
-// not barred; when all are, the first that has it.
+// firstCapable returns the first agent of the configuration that has a capability and
+// is not barred, or, if all are barred, the first that has it.
 func (a *App) firstCapable(capability string, barred func(name string) bool) string {
 	read, err := a.Config()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"fika/internal/worktree"
 )
 
-// Resolver works out the settings of a context: of the files, the environment
-// and what a command says.
+// Resolver determines the settings of a context from the files, the environment and the
+// flags of a command.
 type Resolver struct {
 	opts   Options
 	place  *Place
@@ -22,14 +22,14 @@ type Resolver struct {
 	callable map[fika.AgentName]callers
 }
 
-// callers is who may ask an agent, with what that was read from.
+// callers holds who may ask an agent, with the files this was read from.
 type callers struct {
 	config *config.Config
 	local  config.Stamp
 	by     []string
 }
 
-// Settings resolves the settings of a context as its files are now.
+// Settings resolves the settings of a context from its current files.
 func (r *Resolver) Settings(name fika.AgentName, flags map[string]string, quiet bool) (config.Settings, error) {
 	in, err := r.settingInputs(name, flags, quiet)
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, q
 	return in, nil
 }
 
-// Allows reports whether who asks is among those that may, which [Resolver.CallableBy]
-// names: a member of a pool is where its pool is.
+// Allows reports whether who is among those that may ask, as returned by
+// [Resolver.CallableBy]. A member of a pool may ask where its pool may.
 func (r *Resolver) Allows(by []string, who string) bool {
 	if guard.MayCall(by, who) {
 		return true
@@ -79,9 +79,9 @@ func (r *Resolver) Allows(by []string, who string) bool {
 	return e != nil && e.Pool != "" && guard.MayCall(by, e.Pool)
 }
 
-// CallableBy says who may ask an agent for work, as its files are now; nil is
-// everybody. It is asked for each mention of each answer, so the files are read
-// again only when they have changed.
+// CallableBy returns who may ask an agent for work, according to its current files; nil
+// means everybody. It is called for each mention in each answer, so it reads the files
+// again only if they have changed.
 func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	root, err := r.place.Root()
 	if err != nil {
@@ -112,8 +112,8 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	return g.CallableBy, nil
 }
 
-// Limits are what the tools of an agent may use of the machine, as its files are
-// now.
+// Limits returns the resources that the tools of an agent may use, according to its
+// current files.
 func (r *Resolver) Limits(name fika.AgentName) (config.Resources, error) {
 	in, err := r.settingInputs(name, nil, true)
 	if err != nil {
@@ -122,8 +122,8 @@ func (r *Resolver) Limits(name fika.AgentName) (config.Resources, error) {
 	return config.ResolveLimits(in)
 }
 
-// PlainSettings are what a command needs that asks no model: they neither
-// need a model nor a valid local.toml.
+// PlainSettings returns the settings for a command that calls no model. They need
+// neither a model nor a valid local.toml.
 func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
 	c, err := r.config.Config()
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
 		Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP, Chat: c.Chat,
 	}
 	in, err := r.settingInputs(name, nil, true)
-	if err != nil { // its own file cannot be read
+	if err != nil { // the context's own file cannot be read
 		in = config.Inputs{Home: r.opts.Root, Agent: name, Config: c}
 	}
 	if s.Guard, s.Sandbox, err = config.ResolveGuard(in); err != nil {
@@ -152,8 +152,8 @@ func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
 	return s, nil
 }
 
-// PlainModel is the model that a new context would use. Error kind: Invalid,
-// saying what to set.
+// PlainModel returns the model that a new context would use. It returns Invalid with
+// advice on what to set.
 func (r *Resolver) PlainModel() (config.Model, error) {
 	s, err := r.Settings(folder.DefaultContext, nil, false)
 	return s.Model, err

@@ -12,18 +12,17 @@ import (
 	"fika/internal/store"
 )
 
-// Speakers finds out who asks, and for whom.
+// Speakers finds out who asks, and for which request.
 type Speakers struct {
 	opts     Options
 	place    *Place
 	settings *Resolver
 	db       *Database
-	caller   *caller.Caller // nil: not yet asked for
+	caller   *caller.Caller // nil: not determined yet
 }
 
-// Caller tells who runs this command: a person, or an agent through one of its
-// tools. All homes that are known are looked at, because a tool can name
-// another one.
+// Caller returns who runs this command: a person, or an agent through one of its tools.
+// It looks at all known homes, because a tool can name another home.
 func (v *Speakers) Caller() (caller.Caller, error) {
 	if v.caller != nil {
 		return *v.caller, nil
@@ -46,16 +45,16 @@ func (v *Speakers) Caller() (caller.Caller, error) {
 	return c, nil
 }
 
-// Speaker is an agent that speaks through a command in one of its tools, and
-// the request that the tool runs for.
+// Speaker is an agent that speaks through a command in one of its tools, and the
+// request that the tool runs for.
 type Speaker struct {
 	Agent   fika.AgentName
 	Request fika.Request
 }
 
-// Speaker tells which agent speaks, nil: a person does. Denied when a tool asks
-// whose agent or whose request is gone, or belongs to another home: what it
-// says would have no chain.
+// Speaker returns the agent that speaks, or nil if a person does. It returns Denied for
+// a tool whose agent or request is gone or belongs to another home, because its
+// messages would have no chain.
 func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
 	c, err := v.Caller()
 	if err != nil || !c.InsideTool() {
@@ -90,8 +89,8 @@ func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
 	return nil, fika.Errorf(fika.Denied, "", "@%s works on nothing any more: what a tool leaves running cannot speak for it", c.Agent)
 }
 
-// goesOn reports whether the speaker's chain may still grow: Limit when a limit
-// has stopped it, so that a tool in a loop does not fill the chat.
+// goesOn returns Limit if a limit has stopped the speaker's chain, so that a tool in a
+// loop does not fill the chat.
 func (s *Speaker) goesOn(ctx context.Context, from *store.Store) error {
 	chain, err := from.Chain(ctx, s.Request.Chain)
 	if fika.IsKind(err, fika.NotFound) {
@@ -103,8 +102,8 @@ func (s *Speaker) goesOn(ctx context.Context, from *store.Store) error {
 	return err
 }
 
-// chooseRequest is the running request that a mark names, else the deepest: the one
-// with the least left to spend.
+// chooseRequest returns the running request that a mark names, else the deepest one,
+// which has the least left to spend.
 func chooseRequest(list []store.RequestInfo, marked fika.RequestID) *fika.Request {
 	var deepest *fika.Request
 	for i := range list {
@@ -119,7 +118,7 @@ func chooseRequest(list []store.RequestInfo, marked fika.RequestID) *fika.Reques
 	return deepest
 }
 
-// speakerOf goes by FIKA_STEP alone.
+// speakerOf determines the speaker from FIKA_STEP alone.
 func speakerOf(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker, error) {
 	gone := fika.Errorf(fika.Denied, "", "FIKA_STEP says that a tool asks, but its request is not running: unset FIKA_STEP if you are a person")
 	if id == "" {
@@ -135,9 +134,9 @@ func speakerOf(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker
 	return &Speaker{Agent: info.AgentName, Request: info.Request}, nil
 }
 
-// PassedOn are the rights that go with what the agent causes, and what text from
-// outside it has read. The command of a tool that reaches the network may have
-// read some just now.
+// PassedOn returns the rights that go with what the agent causes, and the outside text
+// it has read. The command of a tool that reaches the network may have read some just
+// now.
 func (s *Speaker) PassedOn() (*fika.Rights, string) {
 	if s == nil {
 		return nil, ""
@@ -152,8 +151,8 @@ func (s *Speaker) PassedOn() (*fika.Rights, string) {
 	return r, taint
 }
 
-// MayCall reports whether whoever asks may call an agent: the speaker, or a person
-// when it is nil. Denied when the agent does not want it (callable_by).
+// MayCall returns an error if the caller may not ask an agent: the speaker, or a person
+// if s is nil. It returns Denied if the agent does not allow it (callable_by).
 func (v *Speakers) MayCall(s *Speaker, to fika.AgentName) error {
 	who := guard.User
 	if s != nil {
@@ -169,8 +168,8 @@ func (v *Speakers) MayCall(s *Speaker, to fika.AgentName) error {
 	return nil
 }
 
-// SignRequest puts the agent, its chain and its depth into a request that it makes.
-// Limit when the chain has come to its greatest depth. A nil Speaker changes
+// SignRequest puts the agent, its chain and its depth into a request that it makes. It
+// returns Limit if the chain has reached its greatest depth. A nil Speaker changes
 // nothing.
 func (s *Speaker) SignRequest(n store.NewRequest, l store.Limits) (store.NewRequest, error) {
 	if s == nil {
@@ -185,8 +184,7 @@ func (s *Speaker) SignRequest(n store.NewRequest, l store.Limits) (store.NewRequ
 	return n, nil
 }
 
-// CheckDepth returns an error of kind Limit when the agent's chain has come to its
-// greatest depth.
+// CheckDepth returns Limit if the agent's chain has reached its greatest depth.
 func (s *Speaker) CheckDepth(l store.Limits) error {
 	if l.MaxDepth > 0 && s.Request.Depth+1 >= l.MaxDepth {
 		return fika.Errorf(fika.Limit, "", "this chain of messages has come to its limit of %d answers in a row: @%s can pass nothing on", l.MaxDepth, s.Agent)
