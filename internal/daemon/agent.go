@@ -22,30 +22,30 @@ import (
 	"fika/internal/worker"
 )
 
-// pollTime is how often agents and hub look for work that nobody woke them for, and
-// canaryTime how often the hub tries its stream.
+// pollTime is how often agents and the hub look for work without a wake-up, and
+// canaryTime how often the hub tests its stream.
 const (
 	pollTime   = 2 * time.Second
 	canaryTime = 10 * time.Second
 )
 
-// AgentOptions is an agent process.
+// AgentOptions are the options of an agent process.
 type AgentOptions struct {
 	Name fika.AgentName
-	Out  io.Writer // where it shows what it does
-	// ByHub: started by the hub, so that it takes its settings from files
-	// alone and works in its own workspace folder unless told otherwise.
+	Out  io.Writer // where it shows its work
+	// ByHub says that the hub started the process: it takes its settings from files
+	// alone, and works in its own workspace folder unless told otherwise.
 	ByHub bool
-	Wait  time.Duration // for a lock that a one-shot prompt holds
-	// Shutdown is told, once, a function that ends the process; for signals.
+	Wait  time.Duration // how long to wait for a lock that a one-shot prompt holds
+	// Shutdown is called once with a function that ends the process, for signals.
 	Shutdown func(func(fika.Desired))
 }
 
-// RunAgent runs the process of one agent until it is told to stop. It connects
-// to the bus as that agent and works without it while it is away. Error kinds:
-// Locked when the agent runs already, Lost when another owner took it over.
+// RunAgent runs the process of one agent until it is told to stop. It connects to the
+// bus as that agent, and works without the bus while there is none. Error kinds: Locked
+// if the agent already runs, Lost if another owner took it over.
 func RunAgent(ctx context.Context, a *app.App, o AgentOptions) (err error) {
-	_ = process.MakePrivate() // where the system cannot, the sandbox has to
+	_ = process.MakePrivate() // where the system cannot do it, the sandbox has to
 	if o.ByHub {
 		a.StartedByHub()
 	}
@@ -74,13 +74,13 @@ func RunAgent(ctx context.Context, a *app.App, o AgentOptions) (err error) {
 	return runAgent(ctx, w, conn, o)
 }
 
-// runAgent works what comes for the agent of an open worker.
+// runAgent works the requests of an open worker's agent.
 func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOptions) error {
 	a := w.App
 	if a.Getenv("GOGC") == "" {
-		// An agent at work leaves a megabyte behind every few turns, and one that has
-		// none gives everything back ([worker.Worker.FreeMemory]): to collect at twice the
-		// size takes half as long.
+		// A working agent leaves a megabyte of garbage every few turns, and an idle one
+		// releases everything ([worker.Worker.FreeMemory]): collecting at twice the
+		// size halves the time.
 		debug.SetGCPercent(200)
 	}
 	subjects, err := a.Subjects()
@@ -129,7 +129,8 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	return p.Run(ctx)
 }
 
-// compactor compacts the conversation of an agent for whoever asks over the bus.
+// compactor returns a function that compacts the conversation of an agent, for requests
+// over the bus.
 func compactor(live *worker.LiveRuntime) agent.Compact {
 	return func(ctx context.Context, c message.Control) (message.Compacted, error) {
 		if c.Undo {
@@ -147,7 +148,8 @@ func compactor(live *worker.LiveRuntime) agent.Compact {
 	}
 }
 
-// summariser sums up what an agent has in its window for whoever asks over the bus.
+// summariser returns a function that summarises an agent's window, for requests over
+// the bus.
 func summariser(live *worker.LiveRuntime) agent.Summarise {
 	return func(ctx context.Context, c message.Control) (message.Summarised, error) {
 		done, err := live.Summarise(ctx, c.Model)
@@ -155,12 +157,12 @@ func summariser(live *worker.LiveRuntime) agent.Summarise {
 	}
 }
 
-// processSettings are those that the process of an agent itself keeps to.
+// processSettings returns the settings that the process of an agent itself obeys.
 func processSettings(a *app.App, s config.Settings) agent.Settings {
 	return agent.Settings{Limits: a.TurnLimits(s), MaxConcurrent: s.MaxConcurrent, MaxIdle: maxIdle(s)}
 }
 
-// maxIdle is how long an agent that is not persistent stays without work.
+// maxIdle returns how long an agent that is not persistent stays without work.
 func maxIdle(s config.Settings) time.Duration {
 	switch {
 	case s.Persistent || !s.Entry:
@@ -172,9 +174,9 @@ func maxIdle(s config.Settings) time.Duration {
 	}
 }
 
-// workingFolder is where an agent works unless its settings name a workspace:
-// where it was started, or when the hub starts it the project's folder, and
-// without a project one below its context.
+// workingFolder returns where an agent works unless its settings name a workspace:
+// where it was started, or, if the hub starts it, the project's folder, or without a
+// project a folder below its context.
 func workingFolder(w *worker.Worker, byHub bool) (string, error) {
 	if !byHub {
 		return w.App.Dir(), nil
@@ -186,8 +188,8 @@ func workingFolder(w *worker.Worker, byHub bool) (string, error) {
 	return dir, w.Folder.Home.EnsureDir(dir)
 }
 
-// allowStart takes back that an agent is to stay stopped: whoever starts it by
-// hand wants it to run now, though not that the hub starts it again.
+// allowStart clears the wish that an agent stay stopped: a person who starts it by hand
+// wants it to run now, but not that the hub starts it again.
 func allowStart(ctx context.Context, a *app.App, name fika.AgentName) error {
 	s, err := a.Store(ctx)
 	if err != nil {
@@ -195,15 +197,15 @@ func allowStart(ctx context.Context, a *app.App, name fika.AgentName) error {
 	}
 	row, err := s.Agent(ctx, name)
 	if err != nil || !row.Desired.Stopped() {
-		return nil // opening says what is wrong, or makes the row
+		return nil // opening reports the error, or creates the row
 	}
 	if state, err := holder(a, name); err == nil && state.Held {
-		return nil // it is just stopping: opening says who has it
+		return nil // it is just stopping: opening says who holds it
 	}
 	return s.SetDesired(ctx, row.ID, fika.DesiredNone)
 }
 
-// holder returns who holds an agent's context.
+// holder returns the lock state of an agent's context.
 func holder(a *app.App, name fika.AgentName) (folder.LockState, error) {
 	h, err := a.Home()
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"fika/internal/sleep"
 )
 
-// chatsLook is how often the hub looks for what was said in chats.
+// chatsLook is how often the hub looks for new entries in chats.
 const chatsLook = 2 * time.Second
 
-// keepChats keeps the files of chats until ctx ends. A trouble is logged once.
+// keepChats keeps the files of chats up to date until ctx ends. It logs each trouble
+// once.
 func keepChats(ctx context.Context, k *chatfile.Keeper, log *slog.Logger) {
 	said := ""
 	for {
@@ -27,7 +28,7 @@ func keepChats(ctx context.Context, k *chatfile.Keeper, log *slog.Logger) {
 			log.Warn("chats are not written as text", "err", err)
 		}
 		if sleep.For(ctx, chatsLook) != nil {
-			_ = k.Sync(context.WithoutCancel(ctx)) // what was said last; the next hub writes what is missing
+			_ = k.Sync(context.WithoutCancel(ctx)) // the last entries; the next hub writes what is missing
 			return
 		}
 	}

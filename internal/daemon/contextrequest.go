@@ -10,8 +10,8 @@ import (
 	"fika/internal/store"
 )
 
-// readContext answers a context request with what the reader may see, by the
-// rule of the tool read_context.
+// readContext answers a context request with what the reader may see, by the rules of
+// the tool read_context.
 func (h hubHome) readContext(ctx context.Context, reader reading.Reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error {
 	archive := h.app.Archive(h.store)
 	row, err := h.store.Agent(ctx, name)

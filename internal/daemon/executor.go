@@ -23,25 +23,25 @@ import (
 )
 
 const (
-	// executorLease is how long an executor is believed to live without a sign.
+	// executorLease is how long an executor counts as alive without a sign of life.
 	executorLease = 15 * time.Second
-	// executorPause is between two starts of an executor by the hub.
+	// executorPause is the time between two starts of an executor by the hub.
 	executorPause = 5 * time.Second
-	// executorEnds is how long executors have to finish their calls when the hub ends.
+	// executorEnds is how long executors may take to finish their calls when the hub
+	// ends.
 	executorEnds = 10 * time.Second
 )
 
-// ExecutorOptions are of the process of an executor.
+// ExecutorOptions are the options of an executor process.
 type ExecutorOptions struct {
 	Name  string
-	Tell  func(string) // a line for a person
+	Tell  func(string) // receives lines for a person
 	ByHub bool
 }
 
-// RunExecutor runs an executor until ctx ends. Error kinds: Invalid when no
-// [[executors]] entry has that name, Locked when it runs already, NotFound and
-// Denied when its user is not there or cannot be used, Lost when another process
-// took its place.
+// RunExecutor runs an executor until ctx ends. Error kinds: Invalid if no [[executors]]
+// entry has that name, Locked if it already runs, NotFound and Denied if its user does
+// not exist or cannot be used, Lost if another process took its place.
 func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error) {
 	_ = process.MakePrivate() // as for agents
 	h, c, err := a.HomeAndConfig()
@@ -90,12 +90,12 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	}).Run(ctx)
 }
 
-// stillExecutor says that the settings make something else of an executor now. One
-// that the hub looks after is started again as that.
+// stillExecutor returns an error if the settings of an executor have changed. If the
+// hub looks after the executor, it starts it again with the new settings.
 func stillExecutor(a *app.App, was config.Executor) error {
 	c, err := a.Config()
 	if err != nil {
-		return nil // what was read last holds
+		return nil // the last readable settings apply
 	}
 	if now := c.Executor(was.Name); now == nil || *now != was {
 		return fika.Errorf(fika.Invalid, "", "the settings of the executor %s are others now: it has to be started again", was.Name)
@@ -110,12 +110,12 @@ func runsAs(user string) string {
 	return ": tools run as " + user
 }
 
-// wakeExecutor hears when there may be work. Without a bus nothing is lost: it looks
-// by itself as well.
+// wakeExecutor returns a channel that receives a value when there may be work. Without
+// a bus nothing is lost, because the executor also looks by itself.
 func wakeExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (<-chan struct{}, func()) {
 	wake := make(chan struct{}, 1)
 	none := func() {}
-	conn, err := a.Bus(ctx, busnats.UserHub, true) // a member would keep the hub from its rest
+	conn, err := a.Bus(ctx, busnats.UserHub, true) // a member would keep the hub from resting
 	if err != nil {
 		o.Tell("no bus, so that calls are found later: " + err.Error())
 		return wake, none
@@ -124,7 +124,7 @@ func wakeExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (<-chan st
 	if err != nil {
 		return wake, none
 	}
-	sub, err := conn.Subscribe(subjects.Executor(o.Name), func(bus.Msg) { // what it says does not matter
+	sub, err := conn.Subscribe(subjects.Executor(o.Name), func(bus.Msg) { // its content does not matter
 		select {
 		case wake <- struct{}{}:
 		default:
@@ -136,9 +136,9 @@ func wakeExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (<-chan st
 	return wake, func() { _ = sub.Close() }
 }
 
-// keepExecutors starts the executors that agents of this home name, and starts them
-// again when they have ended, until ctx ends; then they are ended. One that
-// somebody else has started is left alone.
+// keepExecutors starts the executors that agents of this home name, and restarts those
+// that have ended, until ctx ends; then it ends them. It leaves alone executors that
+// somebody else has started.
 func (h hubHome) keepExecutors(ctx context.Context) {
 	k := executors{hub: h, running: map[string]*exec.Cmd{}, next: map[string]time.Time{}, ended: make(chan string)}
 	for ctx.Err() == nil {
@@ -157,11 +157,11 @@ func (h hubHome) keepExecutors(ctx context.Context) {
 	k.endAll()
 }
 
-// executors are those that this hub has started.
+// executors are the executors that this hub has started.
 type executors struct {
 	hub     hubHome
 	running map[string]*exec.Cmd
-	next    map[string]time.Time // not started again before
+	next    map[string]time.Time // no restart before this time
 	ended   chan string
 }
 
@@ -209,8 +209,8 @@ func (k *executors) start(name string) error {
 	return nil
 }
 
-// endAll asks all executors of the home to end, those that it did not start
-// included, and kills what does not.
+// endAll asks all executors of the home to end, including those that the hub did not
+// start, and kills those that do not.
 func (k *executors) endAll() {
 	process.EndAll(k.hub.home.ExecutorProcesses(), executorEnds)
 	for len(k.running) > 0 {

@@ -11,12 +11,12 @@ import (
 	"fika/internal/guard"
 )
 
-// foreignRights are the rights of requests for an agent that come from the bus.
-// On a server of the hub's own they have been published with the credential of a
-// member, and have what a person gives that one, or with the credential that fika
-// made for the person's programs, and are a person's. On somebody else's nobody can
-// tell who publishes: they have what a person gives to all. Denied when the agent
-// takes no work from people, or when the member may not ask it.
+// foreignRights returns the rights of requests from the bus for an agent. On the hub's
+// own server a request was published either with the credential of a member, and has
+// the rights that a person gives that member, or with the credential that fika made for
+// the person's programs, and counts as the person's. On an external server nobody can
+// tell who publishes: requests have the rights that a person gives to all. It returns
+// Denied if the agent takes no work from people, or if the member may not ask it.
 func foreignRights(a *app.App, own bool, member string, to fika.AgentName) (*fika.Rights, error) {
 	if err := a.MayCall(nil, to); err != nil || own && member == "" {
 		return nil, err
@@ -38,8 +38,8 @@ func foreignRights(a *app.App, own bool, member string, to fika.AgentName) (*fik
 	return rightsWith(m.Tools, m.Network == "on"), nil
 }
 
-// rightsWith are the rights of a request that may have an agent use these tools at
-// most; nil: all that the agent has.
+// rightsWith returns the rights of a request under which an agent may use at most these
+// tools; nil means all that the agent has.
 func rightsWith(tools []string, network bool) *fika.Rights {
 	if slices.Contains(tools, guard.Anyone) {
 		return nil
@@ -47,8 +47,8 @@ func rightsWith(tools []string, network bool) *fika.Rights {
 	return &fika.Rights{Tools: tools, Sandbox: "best", Network: network, Fixed: true}
 }
 
-// mayForeignBeCalled refuses, beside the names of agents, those of members: who
-// asks as one is known by the connection.
+// mayForeignBeCalled refuses the names of agents and of members: a request from a
+// member is recognised by its connection.
 func mayForeignBeCalled(ctx context.Context, a *app.App, name string) error {
 	c, err := a.Config()
 	if err != nil {
@@ -60,7 +60,8 @@ func mayForeignBeCalled(ctx context.Context, a *app.App, name string) error {
 	return a.MayBeCalled(ctx, name)
 }
 
-// busMembers are the members that config names, as the server has them.
+// busMembers converts the members in the configuration to the form that the server
+// takes.
 func busMembers(c *config.Config) []busnats.Member {
 	var out []busnats.Member
 	for _, m := range c.BusMembers {

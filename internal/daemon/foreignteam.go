@@ -12,12 +12,12 @@ import (
 	"fika/internal/workflow"
 )
 
-// beginTeam begins the run with which a team works a request from the bus: its id
-// is that of the request, so a repeat begins nothing. Whoever looks for runs
-// advances it. member is who asked, if it is
-// one of the bus, and own says that this is the hub's own. Error kinds: Invalid for
-// what is no team, NotFound for an agent that there is not, Denied for one that
-// takes no work from people, Conflict when something else has the id.
+// beginTeam starts the run with which a team works a request from the bus, under the id
+// of the request, so that a repeat starts nothing. The next process that looks for runs
+// advances it. member is the member that asked, if any, and own says that the server is
+// the hub's own. Error kinds: Invalid for a malformed team, NotFound for an unknown
+// agent, Denied for an agent that takes no work from people, Conflict if something else
+// has the id.
 func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string, own bool) (store.Run, error) {
 	team, err := workflow.ParseAddress(r.Team, nil)
 	if err != nil {
@@ -58,8 +58,8 @@ func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string
 	return h.store.Start(ctx, n)
 }
 
-// checkTeamAgent sees that there is an agent of a name. Who there is otherwise is
-// not for a member to know: it may work with some of them only.
+// checkTeamAgent returns NotFound if there is no agent of a name. It does not tell a
+// member which agents there are, because the member may work with some of them only.
 func (h hubHome) checkTeamAgent(ctx context.Context, name fika.AgentName, member string) error {
 	if member == "" {
 		_, err := app.FindAgent(ctx, h.store, string(name), h.app.Colleagues(""))
@@ -72,7 +72,7 @@ func (h hubHome) checkTeamAgent(ctx context.Context, name fika.AgentName, member
 	return err
 }
 
-// freeForTeam reports whether the id of a run is that of nothing else.
+// freeForTeam returns Conflict if the id of a run belongs to something else.
 func (h hubHome) freeForTeam(ctx context.Context, n store.NewRun) error {
 	known, err := h.store.Request(ctx, n.ID)
 	switch {

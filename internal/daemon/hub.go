@@ -23,12 +23,12 @@ import (
 	"fika/internal/worker"
 )
 
-// HubOptions is a hub process.
+// HubOptions are the options of a hub process.
 type HubOptions struct {
 	Ready func(hub.Ready) // called once
 	Hung  time.Duration   // silence after which an agent is ended; 0: 90 s
 	Grace time.Duration   // between asking an agent to leave and ending it; 0: 30 s
-	// Shutdown is told, once, a function that ends the hub otherwise than ctx
+	// Shutdown is called once with a function that ends the hub in other ways than ctx
 	// does: after the requests of its agents, or without finishing their steps.
 	Shutdown func(func(fika.Desired))
 }
@@ -40,8 +40,8 @@ type hubHome struct {
 	store *store.Store
 }
 
-// RunHub runs the hub of this home until ctx ends. It takes run/hub.lock first:
-// error kind Locked when another hub has it.
+// RunHub runs the hub of this home until ctx ends. It first takes run/hub.lock, and
+// returns Locked if another hub holds it.
 func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	_ = process.MakePrivate() // as for agents
 	h, c, err := a.HomeAndConfig()
@@ -87,7 +87,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	a.StartedByHub()
 	a.FollowConfig(func(text string) { a.Log().Warn(text) })
 	if look.found(soundBeforeUp) {
-		return nil // the damage is said above
+		return nil // the damage has been reported above
 	}
 	var daily sync.WaitGroup
 	defer daily.Wait()
@@ -95,7 +95,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	daily.Go(func() { look.endFor(ctx, end) })
 	daily.Go(func() { backup.KeepDaily(ctx, a, c.Store.Backups) })
 	worker.SweepLimits(a, h.Root)
-	serving, unserve := context.WithCancel(context.WithoutCancel(ctx)) // agents have ended before executors do
+	serving, unserve := context.WithCancel(context.WithoutCancel(ctx)) // executors end after agents
 	defer unserve()
 	daily.Go(func() { home.keepExecutors(serving) })
 	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
@@ -106,7 +106,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	return p.Run(ctx)
 }
 
-// options are those of the hub's process.
+// options returns the options of the hub.
 func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o HubOptions) (hub.Options, error) {
 	a := h.app
 	procs, err := newProcesses(h.home)
@@ -152,8 +152,8 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	}, nil
 }
 
-// reload gives the agents of the config when anything has changed that decides
-// whether they run.
+// reload returns a function that returns the agents of the configuration if anything
+// has changed that decides whether they run.
 func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 	a := h.app
 	first, _ := a.Config()
@@ -188,7 +188,7 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 		}
 		if err := b.setMembers(c); err != nil {
 			a.Log().Warn("[[bus_members]]", "err", err)
-			before = config.Stamp{} // it is tried again
+			before = config.Stamp{} // try again next time
 		}
 		specs, err := h.specs(ctx, c)
 		if err != nil {
@@ -198,16 +198,16 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 	}
 }
 
-// lookAtBudgetsAgain lets the hub start the agents of what waited for a budget
-// that is another now.
+// lookAtBudgetsAgain makes work that waited for a changed budget be looked at again, so
+// that the hub starts its agents.
 func (h hubHome) lookAtBudgetsAgain(ctx context.Context) {
 	if err := h.store.LookAgain(ctx); err != nil {
 		h.app.Log().Warn("budgets", "err", err)
 	}
 }
 
-// hindered says why an agent could not work if the hub started it now: its
-// settings, its workspace, its model or the model's key.
+// hindered returns why an agent could not work if the hub started it now: its settings,
+// its workspace, its model or the model's key.
 func (h hubHome) hindered(name fika.AgentName) error {
 	s, err := h.app.Settings(name, nil, true)
 	if err != nil {
@@ -220,7 +220,7 @@ func (h hubHome) hindered(name fika.AgentName) error {
 	return err
 }
 
-// specs lists the agents of the config, with their rows and folders made.
+// specs returns the agents of the configuration, and creates their rows and folders.
 func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error) {
 	id, err := h.home.ID()
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"fika/internal/hub"
 )
 
-// hubBus is the bus as the hub has it: its connection, the stream of foreign
-// requests, and the embedded server, if it is ours.
+// hubBus is the hub's bus: its connection, the stream of foreign requests, and the
+// embedded server, if the server is ours.
 type hubBus struct {
 	conn    bus.Bus
 	inbound bus.Inbound
@@ -30,10 +30,10 @@ type hubBus struct {
 	heal    func(context.Context) error
 	admit   func(fika.AgentName) error
 	url     string
-	warning string // what a program that is not fika cannot rely on; empty: nothing
+	warning string // what foreign programs cannot rely on; empty: nothing
 }
 
-// Close ends the connection and then the server.
+// Close closes the connection and then the server.
 func (b *hubBus) Close() error {
 	err := b.conn.Close()
 	if b.server != nil {
@@ -44,7 +44,8 @@ func (b *hubBus) Close() error {
 	return err
 }
 
-// openBus starts the embedded server, or connects to the one the config names.
+// openBus starts the embedded server, or connects to the one that the configuration
+// names.
 func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, specs []hub.Spec) (*hubBus, error) {
 	port, external := embeddedPort(c)
 	b := &hubBus{url: c.NATS.Server}
@@ -52,7 +53,7 @@ func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, s
 	if external {
 		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.Log()}
 		a.ExternalOptions(c, &o)
-		// What a hub with a server of its own left behind would mislead clients.
+		// A file left behind by a hub with its own server would mislead clients.
 		if err := os.Remove(filepath.Join(h.RunDir(), "hub.json")); err != nil && !os.IsNotExist(err) {
 			return nil, fika.Wrap(fika.Storage, "hub.json", err)
 		}
@@ -86,7 +87,7 @@ func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, s
 	return b, nil
 }
 
-// setMembers tells the server of the hub's own which members there are now.
+// setMembers tells the hub's own server which members there are now.
 func (b *hubBus) setMembers(c *config.Config) error {
 	if b.server == nil {
 		return nil
@@ -94,8 +95,8 @@ func (b *hubBus) setMembers(c *config.Config) error {
 	return b.server.SetMembers(busMembers(c))
 }
 
-// openInbound opens what foreign requests come by: the stream of our own server,
-// which is set aside if it is damaged, or what somebody else's server offers.
+// openInbound opens the source of foreign requests: the stream of our own server, which
+// is set aside if it is damaged, or what an external server offers.
 func (b *hubBus) openInbound(ctx context.Context, log *slog.Logger, prefix string) (err error) {
 	o := busnats.InboundOptions{Prefix: prefix, Log: func(err error) { log.Warn("foreign requests", "err", err) }}
 	if b.server != nil {
@@ -124,9 +125,9 @@ func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
 	})
 }
 
-// embeddedPort says where the embedded server listens (0: its own choice), or
-// that the config names a server that is somebody else's: one that is not on
-// this machine, or one that answers.
+// embeddedPort returns the port of the embedded server (0: its own choice), or reports
+// that the configuration names an external server: one that is not on this machine, or
+// one that answers.
 func embeddedPort(c *config.Config) (port int, external bool) {
 	if c.NATS.Server == "" {
 		return c.NATS.Port, false

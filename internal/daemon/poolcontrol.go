@@ -9,10 +9,9 @@ import (
 	"fika/internal/message"
 )
 
-// controlPool does what a control message to a pool asks for: a request is
-// cancelled whoever works it, and all members are told to leave. What is about one
-// conversation is refused with the names of the members. Error kinds: Invalid,
-// NotFound, Storage.
+// controlPool carries out a control message to a pool: it cancels a request, whichever
+// agent works it, or tells all members to leave. It refuses actions on a single
+// conversation, and names the members. Error kinds: Invalid, NotFound, Storage.
 func (h hubHome) controlPool(ctx context.Context, members []fika.AgentName, c message.Control) error {
 	switch c.Action {
 	case "cancel":

@@ -13,15 +13,15 @@ import (
 	"fika/internal/process"
 )
 
-// processes starts agent processes of this program and looks after them. They
-// are in sessions of their own, so that they outlive the hub and the terminal.
+// processes starts and watches agent processes of this program. They run in sessions of
+// their own, so that they outlive the hub and the terminal.
 type processes struct {
 	home   folder.Home
 	binary string
 	env    []string
 }
 
-// notForAgents are variables a hub's agents do not take over: their settings
+// notForAgents are variables that a hub's agents do not inherit, because their settings
 // come from files.
 var notForAgents = []string{"FIKA_MODEL", "FIKA_USERNAME", "FIKA_BASE_URL", "FIKA_API_KEY_ENV", "FIKA_PROVIDER", "FIKA_CONTEXT", "FIKA_STEP", "FIKA_DEPTH"}
 
@@ -73,7 +73,7 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	return id, nil
 }
 
-// Holder tells which agent process holds the context.
+// Holder returns the agent process that holds the context.
 func (p *processes) Holder(name fika.AgentName) (fika.Process, time.Duration, bool) {
 	state, err := p.home.Folder(name).Inspect()
 	if err != nil || state.Status == folder.LockFree || state.Info.Kind != folder.LockAgent || !state.Held {
@@ -82,18 +82,19 @@ func (p *processes) Holder(name fika.AgentName) (fika.Process, time.Duration, bo
 	return state.Info.Process(), state.Age, true
 }
 
-// Alive tells whether the process is still the same one.
+// Alive reports whether the process is still the same one.
 func (p *processes) Alive(id fika.Process) bool { return process.Alive(id) }
 
-// Terminate asks it to leave; one that was stopped (SIGSTOP) goes on for that.
+// Terminate asks a process to leave. A process suspended by SIGSTOP is continued for
+// this.
 func (p *processes) Terminate(id fika.Process, how fika.Desired) {
 	_ = process.SignalAwake(id, process.StopSignal(how))
 }
 
-// Kill ends it with everything that it has started.
+// Kill ends a process together with everything that it has started.
 func (p *processes) Kill(id fika.Process) { _ = process.EndTree(id) }
 
-// LastLines gives the end of the agent's log since its last start, on one line.
+// LastLines returns the end of the agent's log since its last start, on one line.
 func (p *processes) LastLines(name fika.AgentName, n int) string {
 	return folder.LastLines(p.home.LogFile(name), n)
 }

@@ -7,7 +7,7 @@ import (
 	"fika/internal/redact"
 )
 
-// redactedBus takes keys out of what a process says on the bus.
+// redactedBus removes keys from what a process publishes on the bus.
 type redactedBus struct {
 	bus.Bus
 	keys *redact.Keys

@@ -8,19 +8,19 @@ import (
 	"fika/internal/store"
 )
 
-// soundBeforeUp is how long a hub that is ready otherwise waits for the look at
-// its database: enough for a file of some ten megabytes. What is larger is
-// looked through while the hub works.
+// soundBeforeUp is how long a hub that is otherwise ready waits for the check of its
+// database: enough for a file of some ten megabytes. Larger files are checked while the
+// hub works.
 const soundBeforeUp = 40 * time.Millisecond
 
-// soundness is a look through the whole database for damage, on its way.
+// soundness is a check of the whole database for damage, in progress.
 type soundness struct {
-	done   chan struct{} // closed when err is known, at the latest when ctx has ended
+	done   chan struct{} // closed when err is known, at the latest after ctx has ended
 	err    error
-	thread process.Thread // that looks
+	thread process.Thread // the thread that runs the check
 }
 
-// lookThrough begins to look; the look ends with ctx at the latest.
+// lookThrough starts the check. It ends with ctx at the latest.
 func lookThrough(ctx context.Context, s *store.Store) *soundness {
 	l := &soundness{done: make(chan struct{})}
 	began := make(chan process.Thread)
@@ -33,8 +33,8 @@ func lookThrough(ctx context.Context, s *store.Store) *soundness {
 	return l
 }
 
-// found says whether damage is known within d. A look that takes longer lets
-// the work of hub and agents go before it.
+// found reports whether damage becomes known within d. A check that takes longer then
+// gives way to the work of hub and agents.
 func (l *soundness) found(d time.Duration) bool {
 	select {
 	case <-l.done:
@@ -45,7 +45,7 @@ func (l *soundness) found(d time.Duration) bool {
 	}
 }
 
-// endFor calls end when damage is found before ctx ends.
+// endFor calls end if damage is found before ctx ends.
 func (l *soundness) endFor(ctx context.Context, end context.CancelFunc) {
 	select {
 	case <-l.done:

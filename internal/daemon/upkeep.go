@@ -8,12 +8,12 @@ import (
 	"fika/internal/worker"
 )
 
-// drainInboxes stores what other programs left in the inboxes of contexts. An
-// empty one costs a stat.
+// drainInboxes stores what other programs left in the inboxes of contexts. An empty
+// inbox costs a stat.
 func (h hubHome) drainInboxes(ctx context.Context) {
 	names, _, err := h.home.List()
 	if err != nil {
-		return // doctor says what is wrong with the folder
+		return // doctor reports what is wrong with the folder
 	}
 	for _, name := range names {
 		info, err := os.Lstat(filepath.Join(h.home.Folder(name).Path(), "inbox.jsonl"))
@@ -26,8 +26,8 @@ func (h hubHome) drainInboxes(ctx context.Context) {
 	}
 }
 
-// ageOutputs removes what is old or too much of the outputs that contexts keep,
-// and of what agents have changed.
+// ageOutputs removes what is too old or too large of the outputs that contexts keep,
+// and of the files kept for undo.
 func (h hubHome) ageOutputs(ctx context.Context) {
 	switch n, err := worker.UndoLog(h.home, h.app.Now).Prune(); {
 	case err != nil:
@@ -37,7 +37,7 @@ func (h hubHome) ageOutputs(ctx context.Context) {
 	}
 	names, _, err := h.home.List()
 	if err != nil {
-		return // doctor says what is wrong with the folder
+		return // doctor reports what is wrong with the folder
 	}
 	for _, name := range names {
 		if ctx.Err() != nil {

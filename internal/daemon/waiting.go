@@ -9,9 +9,9 @@ import (
 	"fika/internal/hub"
 )
 
-// whyWaiting says, as the hub sees it, what keeps an agent from a request that
-// it was just given, and what helps; empty: nothing does. Clients have
-// [client.Availability.NeverAnswers], which says the same.
+// whyWaiting returns a function that says, as the hub sees it, what keeps an agent from
+// a request that it was just given, and what to do; "" if nothing does. For clients,
+// [client.Availability.NeverAnswers] says the same.
 func (h hubHome) whyWaiting(procs hub.Processes) func(context.Context, fika.Agent) string {
 	return func(ctx context.Context, row fika.Agent) string {
 		if paused, err := h.store.AllPaused(ctx); err == nil && paused {
@@ -24,7 +24,7 @@ func (h hubHome) whyWaiting(procs hub.Processes) func(context.Context, fika.Agen
 		if c, err := h.app.Config(); err == nil {
 			e := c.Agent(row.Name)
 			if p.Wakes = e != nil && e.Wake; e != nil && len(e.Backup) > 0 && row.State == fika.AgentFailed {
-				return "" // handing it over is told, if somebody takes it
+				return "" // a hand-over is reported when it happens
 			}
 		}
 		_, _, p.Alive = procs.Holder(row.Name)
