@@ -11,37 +11,38 @@ import (
 	"fika/internal/crash"
 )
 
-// NewRequest asks for work. ID empty: made by the store.
+// NewRequest describes the work that [Queue.Accept] is asked for. If ID is empty, the
+// store makes one.
 type NewRequest struct {
 	ID           fika.RequestID
 	Kind         fika.RequestKind // RunRequest, AskRequest or TaskRequest
 	Origin       fika.Origin
 	Agent        fika.AgentID
-	Conversation fika.ConversationName // of an ask: empty means the active one; unknown names are made
+	Conversation fika.ConversationName // of an ask: empty means the active one; an unknown name makes one
 	RetryOf      fika.RequestID
 	Parent       fika.RequestID
 	Chain        fika.RequestID // empty: the request is a root
 	Depth        int
 	Deadline     time.Time // zero: none
 	Payload      fika.Payload
-	// Rights are what the request may do at most: those of whoever causes it.
+	// Rights bounds what the request may do: the rights of whoever causes it.
 	Rights    *fika.Rights
-	Taint     string       // what its prompt comes from, when that is outside
-	addressed fika.AgentID // that was asked, where Agent is a member of it
-	// Limits bounds what [Queue.Begin] begins. Accept does not look at them.
+	Taint     string       // the outside source of its prompt; empty: none
+	addressed fika.AgentID // the pool that was asked, if Agent is a member of it
+	// Limits bounds what [Queue.Begin] begins. Accept ignores it.
 	Limits Limits
 }
 
-// Accepted tells what [Queue.Accept] stored. Repeat: the id was known with the
-// same agent and body; Request is the stored one, whatever its state.
+// Accepted reports what [Queue.Accept] stored. Repeat means that the id was known
+// with the same agent and body; Request is then the stored one, whatever its state.
 type Accepted struct {
 	Request      fika.Request
 	Conversation fika.Conversation
 	Repeat       bool
 }
 
-// Accept commits a request and its conversation. Conflict if the id is
-// known with another agent or body.
+// Accept commits a request and its conversation. It fails with Conflict if the id is
+// known with another agent or body, or the named conversation is another agent's.
 func (s Queue) Accept(ctx context.Context, n NewRequest) (Accepted, error) {
 	var out Accepted
 	err := s.write(ctx, opAccept, func(ctx context.Context, t *tx) (err error) {
@@ -53,7 +54,7 @@ func (s Queue) Accept(ctx context.Context, n NewRequest) (Accepted, error) {
 
 const opAccept = "accept request"
 
-// requestRows are the rows that a new request makes.
+// requestRows writes the rows that make up a new request.
 type requestRows struct{ *tx }
 
 func requestsIn(t *tx) requestRows { return requestRows{t} }
@@ -105,7 +106,7 @@ func (t requestRows) accept(ctx context.Context, n NewRequest) (Accepted, error)
 	return out, err
 }
 
-// repeated answers a request whose id is known.
+// repeated answers a request whose id is already known.
 func (t requestRows) repeated(ctx context.Context, known fika.Request, n NewRequest, hash string) (Accepted, error) {
 	if known.Asked() != n.Agent || known.BodyHash != hash {
 		return Accepted{}, fika.Errorf(fika.Conflict, opAccept, "request %s is known with another agent or another body", n.ID)
@@ -115,8 +116,9 @@ func (t requestRows) repeated(ctx context.Context, known fika.Request, n NewRequ
 	return Accepted{Request: known, Conversation: c, Repeat: true}, err
 }
 
-// bodyHash tells whether two requests with one id ask for the same. Deadlines
-// are left out: they are computed from the moment of arrival.
+// bodyHash returns a digest that is equal for two requests with the same id if they
+// ask for the same thing. Deadlines are left out because they are computed from the
+// time of arrival.
 func bodyHash(n NewRequest) (string, error) {
 	p := n.Payload
 	p.Deadline = 0
@@ -134,7 +136,8 @@ func bodyHash(n NewRequest) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// conversationFor finds or makes where a request will be worked.
+// conversationFor finds or creates the conversation in which a request will be
+// worked.
 func (t requestRows) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c fika.Conversation, fresh bool, err error) {
 	kind := fika.Ask
 	if n.Kind == fika.TaskRequest {
@@ -165,7 +168,7 @@ func (t requestRows) conversationFor(ctx context.Context, n NewRequest, a fika.A
 	return c, false, nil
 }
 
-// seed puts the history that came with a request into its new conversation.
+// seed appends the history that came with a request to its new conversation.
 func (t requestRows) seed(ctx context.Context, c fika.Conversation, a fika.Agent, n NewRequest) error {
 	for _, h := range n.Payload.History {
 		e := fika.Entry{Conversation: c.ID, Content: h.Content, Type: fika.Message, Meta: fika.EntryMeta{Taint: fika.Taint{From: n.Taint}}}
@@ -185,7 +188,7 @@ func (t requestRows) seed(ctx context.Context, c fika.Conversation, a fika.Agent
 	return nil
 }
 
-// insertRequest stores an open request, and its chain if it is a root.
+// insertRequest stores an open request, and its chain if the request is a root.
 func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.ConversationID, hash string) (fika.Request, error) {
 	chain, depth, err := chainsIn(t.tx).chainFor(ctx, c, n.Chain, n.Depth, n.ID, personOf(n.Payload.From, n.Payload.Writer), true)
 	if err != nil {

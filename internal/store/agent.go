@@ -24,9 +24,9 @@ func agentByID(ctx context.Context, q querier, id fika.AgentID) (fika.Agent, err
 	return a, err
 }
 
-// EnsureAgent makes the row if it is missing and brings the descriptions
-// up to date; it writes nothing when nothing differs. An agent goes to another
-// home only while nobody holds it: until then the row names the home it has.
+// EnsureAgent creates the agent's row if it is missing and brings the descriptions up
+// to date; it writes nothing if nothing differs. An agent moves to another home only
+// while nobody holds it; until then the row names its present home.
 func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error) {
 	const op = "ensure agent"
 	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
@@ -65,7 +65,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 	return a, err
 }
 
-// describe applies what is given; an empty field keeps what is stored, so that
+// describe applies the given fields; an empty one keeps the stored value, so that
 // opening a folder without its config does not erase a description.
 func describe(a fika.Agent, n NewAgent) (fika.Agent, bool) {
 	changed := false
@@ -80,7 +80,7 @@ func describe(a fika.Agent, n NewAgent) (fika.Agent, bool) {
 	return a, changed
 }
 
-// Agent finds one by name. NotFound.
+// Agent returns the agent with the given name. It fails with NotFound.
 func (s Agents) Agent(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
 	const op = "read agent"
 	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, name)
@@ -90,20 +90,21 @@ func (s Agents) Agent(ctx context.Context, name fika.AgentName) (fika.Agent, err
 	return a, s.explain(op, err)
 }
 
-// ListAgents gives all, by name.
+// ListAgents returns all agents, sorted by name.
 func (s Agents) ListAgents(ctx context.Context) ([]fika.Agent, error) {
 	all, err := many(ctx, s.r, scanAgent, selectAgent+` WHERE a.id <> '`+flowAgent+`' ORDER BY a.name`)
 	return all, s.explain("list agents", err)
 }
 
-// AgentNames gives the names of all, sorted.
+// AgentNames returns the names of all agents, sorted, the reserved one of runs
+// included.
 func (s Agents) AgentNames(ctx context.Context) ([]fika.AgentName, error) {
 	all, err := many(ctx, s.r, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) }, `SELECT name FROM agents ORDER BY name`)
 	return all, s.explain("list agents", err)
 }
 
-// SetDesired stores what a person wants of the agent's process; wanting it
-// running also clears a failed state.
+// SetDesired stores what a person wants of the agent's process; wanting it to run
+// also clears a failed or unhealthy state.
 func (s Agents) SetDesired(ctx context.Context, id fika.AgentID, d fika.Desired) error {
 	return s.updateAgent(ctx, "set desired", id, `UPDATE agents SET desired = ?,
 state_reason = CASE WHEN ? = 'running' AND state IN ('failed', 'unhealthy') THEN '' ELSE state_reason END,
@@ -111,8 +112,8 @@ state = CASE WHEN ? = 'running' AND state IN ('failed', 'unhealthy') THEN 'stopp
 WHERE id = ?`, d, d, d, id)
 }
 
-// ReplaceDesired stores to if what is wanted still is from. Otherwise somebody
-// has wished for something else meanwhile, and nothing is changed.
+// ReplaceDesired stores to if the desired state is still from. If somebody has asked
+// for something else in the meantime, nothing changes.
 func (s Agents) ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error {
 	return s.write(ctx, "replace desired", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `UPDATE agents SET desired = ? WHERE id = ? AND desired = ?`, to, id, from)
@@ -120,7 +121,8 @@ func (s Agents) ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fi
 	})
 }
 
-// SetState stores what the supervisor saw (failed, unhealthy, stopped).
+// SetState stores the state that the supervisor observed (failed, unhealthy,
+// stopped).
 func (s Agents) SetState(ctx context.Context, id fika.AgentID, state fika.AgentState, reason string) error {
 	return s.updateAgent(ctx, "set state", id, `UPDATE agents SET state = ?, state_reason = ? WHERE id = ?`, state, reason, id)
 }
@@ -135,7 +137,8 @@ func (s Agents) updateAgent(ctx context.Context, op string, id fika.AgentID, tex
 	})
 }
 
-// RenameAgent changes the name; ids stay. Conflict if the name is taken.
+// RenameAgent changes an agent's name; ids stay. It fails with Conflict if the name
+// is taken.
 func (s Agents) RenameAgent(ctx context.Context, id fika.AgentID, name fika.AgentName) error {
 	const op = "rename agent"
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -154,8 +157,8 @@ func (s Agents) RenameAgent(ctx context.Context, id fika.AgentID, name fika.Agen
 	})
 }
 
-// DeleteAgent removes an agent with its ask and task conversations,
-// requests and notifications. Locked while somebody holds the lease.
+// DeleteAgent removes an agent with its ask and task conversations, requests and
+// notifications. It fails with Locked while somebody holds the lease.
 func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 	const op = "delete agent"
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
@@ -181,7 +184,7 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		for _, text := range []string{
 			`DELETE FROM conversations WHERE agent = ? AND agent <> ''`,
 			`DELETE FROM participants WHERE agent = ?`,
-			`DELETE FROM agents WHERE id = ?`, // requests and notifications follow
+			`DELETE FROM agents WHERE id = ?`, // requests and notifications cascade
 		} {
 			if _, err := t.exec(ctx, text, id); err != nil {
 				return err
@@ -191,7 +194,8 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 	})
 }
 
-// ActiveAsk gives the active ask conversation, made on first use.
+// ActiveAsk returns the active ask conversation of an agent and creates it on first
+// use.
 func (s Agents) ActiveAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	const op = "active ask"
 	c, ok, err := one(ctx, s.r, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id)
@@ -205,12 +209,12 @@ func (s Agents) ActiveAsk(ctx context.Context, id fika.AgentID) (fika.Conversati
 	return c, err
 }
 
-// agentRows are agents, and the conversation that people have with each.
+// agentRows writes agents and the conversation that people have with each of them.
 type agentRows struct{ *tx }
 
 func agentsIn(t *tx) agentRows { return agentRows{t} }
 
-// lockAgent begins the transaction with the agent locked. NotFound.
+// lockAgent begins the transaction with the agent locked. It fails with NotFound.
 func (t agentRows) lockAgent(ctx context.Context, id fika.AgentID) (fika.Agent, error) {
 	var a fika.Agent
 	found := false
@@ -221,7 +225,7 @@ func (t agentRows) lockAgent(ctx context.Context, id fika.AgentID) (fika.Agent, 
 	return a, err
 }
 
-// lockAll locks what a query names, in its order.
+// lockAll locks the rows that a query selects, in the query's order.
 func (t *tx) lockAll(ctx context.Context, text string, args ...any) error {
 	if !t.c.distant() {
 		return nil
@@ -230,8 +234,8 @@ func (t *tx) lockAll(ctx context.Context, text string, args ...any) error {
 	return err
 }
 
-// activeAsk gives the active ask conversation of an agent, and makes it when
-// there is none. Whoever makes it has locked the agent.
+// activeAsk returns the active ask conversation of an agent and creates it if there
+// is none. The agent is locked before the conversation is created.
 func (t agentRows) activeAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	c, ok, err := one(ctx, t, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id)
 	if ok || err != nil {
@@ -248,7 +252,7 @@ func (t agentRows) activeAsk(ctx context.Context, id fika.AgentID) (fika.Convers
 	return t.newAsk(ctx, id)
 }
 
-// newAsk makes an empty ask conversation the active one.
+// newAsk creates an empty ask conversation and makes it the active one.
 func (t agentRows) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	a, err := agentByID(ctx, t, id)
 	if err != nil {
@@ -262,8 +266,7 @@ func (t agentRows) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversati
 	return c, err
 }
 
-// ResetAsk completes the active ask conversation and makes a new, empty
-// one active.
+// ResetAsk completes the active ask conversation and makes a new, empty one active.
 func (s Agents) ResetAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	var c fika.Conversation
 	err := s.writeWith(ctx, "reset ask", durable, func(ctx context.Context, t *tx) error {
@@ -281,8 +284,8 @@ WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
 	return c, err
 }
 
-// SwitchAsk makes an older ask conversation of this agent the active one
-// again. NotFound if it is not one of its ask conversations.
+// SwitchAsk makes an older ask conversation of the agent the active one again. It
+// fails with NotFound if the conversation is not one of the agent's asks.
 func (s Agents) SwitchAsk(ctx context.Context, id fika.AgentID, to fika.ConversationID) error {
 	const op = "switch ask"
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {

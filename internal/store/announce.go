@@ -7,17 +7,18 @@ import (
 	"fika"
 )
 
-// Unannounced lists terminal queued requests whose response was not yet
-// published, oldest first; of an agent those that it was asked for itself: what it
-// worked for another is announced on that one's subject, by the hub.
+// Unannounced lists the finished queued requests whose response has not been
+// published yet, oldest first. For an agent it lists only those that were addressed
+// to it: the hub announces what the agent worked for another, on the other's subject.
 func (s Requests) Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error) {
 	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued'
 AND (? = '' OR (r.agent = ? AND r.addressed = '')) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
 	return all, s.explain("list unannounced", err)
 }
 
-// MarkAnnounced notes that responses were published, in one go with a server:
-// when that was need not be known more exactly than this process knows.
+// MarkAnnounced records that responses were published, in one round trip on a server:
+// the time of publication is not needed more precisely than this process's clock
+// knows it.
 func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
 	return s.writeWith(ctx, "mark announced", relaxed, func(ctx context.Context, t *tx) error {
 		t.now = s.nowMS()
@@ -30,7 +31,7 @@ func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) erro
 	})
 }
 
-// ParkMessage keeps a bus message that could not be understood.
+// ParkMessage keeps a bus message that could not be understood, with the reason.
 func (s Requests) ParkMessage(ctx context.Context, subject string, body []byte, reason string) error {
 	if body == nil {
 		body = []byte{}

@@ -7,13 +7,13 @@ import (
 	"fika"
 )
 
-// Approvals keeps what people are asked about tool calls.
+// Approvals keeps the questions that people are asked about tool calls.
 type Approvals struct{ *db }
 
-// ApprovalState says what has become of an approval.
+// ApprovalState is the state of an approval.
 type ApprovalState string
 
-// The states; all but the first are final.
+// The states of an approval; all but the first are final.
 const (
 	ApprovalOpen    ApprovalState = "open"
 	ApprovalGiven   ApprovalState = "given"
@@ -21,27 +21,28 @@ const (
 	ApprovalExpired ApprovalState = "expired"
 )
 
-// Approval is a person's answer to a tool call, or the question.
+// Approval is a question about a tool call, with the person's answer once there is
+// one.
 type Approval struct {
-	N         int64 // by which people name it
+	N         int64 // the number by which people refer to it
 	Request   fika.RequestID
 	Step      int
 	Tool      string
-	Args      string // as they would be executed
+	Args      string // as the call would be executed
 	Workspace string
-	What      string // the part of the call that it is about
-	Rule      string // that asks, with its place
-	Bound     string // digest of all that the answer is bound to
+	What      string // the part of the call that the question is about
+	Rule      string // the rule that asks, with its place
+	Bound     string // digest of everything that the answer is bound to
 	State     ApprovalState
-	By        string // who answered
-	Why       string // what they said
+	By        string // the person who answered
+	Why       string // the reason that they gave
 	Asked     time.Time
 	Expires   time.Time
 	Answered  time.Time
 	FlowStep  string // the row of a run that it is about, instead of a tool call; empty: none
 }
 
-// OpenApproval is a question with what a person has to know besides.
+// OpenApproval is a question with the context that a person needs to answer it.
 type OpenApproval struct {
 	Approval
 	Agent        fika.AgentName
@@ -66,11 +67,11 @@ func scanOpenApproval(s scanner) (o OpenApproval, err error) {
 	return o, err
 }
 
-// AskApproval stores questions about planned steps and suspends the request
-// until all of them are answered or until has passed. One that has a state other
-// than open is an answer already: only its arguments are kept. A signal means that
-// nothing was stored, because the request is to stop. Invalid for a foreground
-// request, which nobody would take up again.
+// AskApproval stores questions about planned steps and suspends the request until all of
+// them are answered or the time until has passed. An approval whose state is not open is
+// already an answer and is stored only to keep its arguments. If the signal is not empty,
+// nothing was stored, because the request is to stop or pause. AskApproval fails with
+// Invalid for a foreground request, which nobody would resume.
 func (s Approvals) AskApproval(ctx context.Context, f Fence, list []Approval, until time.Time) (Signal, error) {
 	const op = "ask for approval"
 	var sig Signal
@@ -96,9 +97,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, a.Step, a.Tool, a.Args, a.Wo
 	return sig, err
 }
 
-// ApprovalsOf gives what was asked about the steps of a request that its owner
-// works, oldest first. Questions that nobody answered in time are expired from
-// then on.
+// ApprovalsOf returns the questions about the steps of a request that its owner is
+// working, oldest first. It expires those that nobody answered in time.
 func (s Approvals) ApprovalsOf(ctx context.Context, f Fence) ([]Approval, error) {
 	var list []Approval
 	err := s.withinLease(ctx, "read approvals", f, stepStays, func(ctx context.Context, t *tx, r turn) (err error) {
@@ -111,7 +111,7 @@ func (s Approvals) ApprovalsOf(ctx context.Context, f Fence) ([]Approval, error)
 			if a.State != ApprovalOpen {
 				continue
 			}
-			// The request goes on: whoever has not answered by now has not.
+			// The request goes on, so an answer from now on comes too late.
 			list[i].State, wrote = ApprovalExpired, true
 			if err := t.put(ctx, `UPDATE approvals SET state = 'expired' WHERE n = ? AND state = 'open'`, a.N); err != nil {
 				return err
@@ -133,7 +133,7 @@ OR p.flow_step <> '' AND r.finished_at = 0 AND (p.expires_at = 0 OR p.expires_at
 	return list, s.explain("list approvals", err)
 }
 
-// Approval reads one question. NotFound.
+// Approval reads one question by its number. It fails with NotFound.
 func (s Approvals) Approval(ctx context.Context, n int64) (OpenApproval, error) {
 	const op = "read approval"
 	a, ok, err := one(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.n = ?`, n)
@@ -143,16 +143,16 @@ func (s Approvals) Approval(ctx context.Context, n int64) (OpenApproval, error) 
 	return a, s.explain(op, err)
 }
 
-// ApprovalAnswer is what a person says.
+// ApprovalAnswer is a person's answer to a question.
 type ApprovalAnswer struct {
 	Allow bool
 	By    string
 	Why   string
 }
 
-// AnswerApproval stores the answer to an open question; only the first counts.
-// NotFound, and Conflict for a question that has its answer, has expired, or
-// whose request does not wait any more.
+// AnswerApproval stores the answer to an open question; only the first answer counts.
+// It fails with NotFound, and with Conflict if the question is already answered, has
+// expired, or its request no longer waits.
 func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalAnswer) (Approval, error) {
 	const op = "answer approval"
 	var a Approval
@@ -164,7 +164,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 		if !found {
 			return fika.Errorf(fika.NotFound, op, "there is no approval %d; fika approve lists those that are open", n)
 		}
-		r, err := t.lockTurn(ctx, fika.RequestID(request)) // two answers wait for each other here
+		r, err := t.lockTurn(ctx, fika.RequestID(request)) // of two answers, one waits here for the other
 		if err != nil {
 			return err
 		}
@@ -189,13 +189,14 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 	return a, err
 }
 
-// answerable says why a question takes no answer any more.
+// answerable returns an error that says why a question takes no answer any more, or
+// nil.
 func (a Approval) answerable(op string, r turn, now int64) error {
 	switch {
 	case a.State == ApprovalGiven || a.State == ApprovalRefused:
 		return fika.Errorf(fika.Conflict, op, "approval %d was %s by %s already", a.N, a.State, a.By)
 	case a.FlowStep != "" && a.State == ApprovalOpen:
-		return nil // its step says whether it still waits
+		return nil // the state of its step decides
 	case a.State == ApprovalExpired || ms(a.Expires) <= now:
 		return fika.Errorf(fika.Conflict, op, "approval %d has expired: the call was denied", a.N)
 	case r.state != fika.Waiting || r.cancelAt > 0:
@@ -204,7 +205,7 @@ func (a Approval) answerable(op string, r turn, now int64) error {
 	return nil
 }
 
-// ApprovalsAbout gives what was asked about the steps of a request, oldest first.
+// ApprovalsAbout returns the questions about the steps of a request, oldest first.
 func (s Approvals) ApprovalsAbout(ctx context.Context, id fika.RequestID) ([]Approval, error) {
 	list, err := many(ctx, s.r, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.request = ? ORDER BY p.n`, id)
 	return list, s.explain("read approvals", err)

@@ -7,10 +7,10 @@ import (
 	"fika"
 )
 
-// Begin is Accept and Claim of that one request in a single transaction,
-// for whoever holds the lease. Locked while the agent has a running or
-// waiting request in the conversation, Limit when its hour is used up or a budget
-// has no room.
+// Begin combines [Queue.Accept] and [Queue.Claim] for one request in a single
+// transaction, for the holder of the lease. It fails with Locked while the
+// conversation is paused or the agent has a running or waiting request in it, and
+// with Limit if the agent's hour is used up or a budget has no room.
 func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
 	const op = "begin request"
 	asked := time.Now()
@@ -44,7 +44,8 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 	return out, err
 }
 
-// mayBegin says why an accepted request cannot be worked at once.
+// mayBegin returns an error that says why an accepted request cannot be worked at
+// once, or nil.
 func (t requestRows) mayBegin(ctx context.Context, op string, acc Accepted) error {
 	r, c := acc.Request, acc.Conversation
 	if r.State != fika.Open {

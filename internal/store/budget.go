@@ -10,32 +10,33 @@ import (
 	"fika/internal/limit"
 )
 
-// A budget is kept as an account: a row with what was spent in a window. While a
-// request runs, it has a reservation in each account that it spends from: what
-// its next call may cost. It is made by the claim, corrected by each commit of a
-// call, and gone when the request runs no longer. A reservation counts as long
-// as the lease of its agent lives, so that what a killed process had set aside
-// is not lost until somebody takes over.
+// A budget is kept as an account: a row with the amount spent in a window. While a
+// request runs, it has a reservation in each account that it spends from, for the
+// cost of its next call. The claim makes the reservation, each commit of a call
+// corrects it, and it is removed when the request stops running. A reservation counts
+// only while the lease of its agent is live, so that what a killed process had set
+// aside becomes available before somebody takes over.
 
-// accountRows are accounts, and what is reserved in them.
+// accountRows writes accounts and the reservations in them.
 type accountRows struct{ *tx }
 
 func accountsIn(t *tx) accountRows { return accountRows{t} }
 
-// busyWait is how long work waits whose budget is set aside for calls under way.
+// busyWait is how long work waits if its budget is set aside for calls under way.
 const busyWait = 2 * time.Second
 
-// grant is what a request may set aside.
+// grant is the amount that a request may reserve, and the accounts to reserve it in.
 type grant struct {
 	accounts []limit.Applied
 	need     limit.Amount
 }
 
-// spenderFacts are those that a claim and a turn have not read anyway.
+// spenderFacts selects the facts about a spender that a claim or a turn has not
+// already read.
 const spenderFacts = `SELECT a.home_id, COALESCE(ch.person, ''), COALESCE(ch.conversation, ''), COALESCE(c.name, ''), COALESCE(p.id, ''), COALESCE(p.name, '')
 FROM agents a LEFT JOIN agents p ON p.id = a.pool AND a.pool <> '' LEFT JOIN chains ch ON ch.root = ? LEFT JOIN conversations c ON c.id = ch.conversation WHERE a.id = ?`
 
-// completeSpender fills in what is not known of a spender.
+// completeSpender fills in the missing facts about a spender.
 func completeSpender(ctx context.Context, q querier, s *limit.Spender) error {
 	_, _, err := one(ctx, q, func(row scanner) (struct{}, error) {
 		return struct{}{}, row.Scan(&s.Home, &s.Person, &s.Began, &s.BeganName, &s.Pool, &s.PoolName)
@@ -43,14 +44,14 @@ func completeSpender(ctx context.Context, q querier, s *limit.Spender) error {
 	return err
 }
 
-// spender is who makes the calls of a turn.
+// spender returns the spender that makes the calls of a turn.
 func (r turn) spender() limit.Spender {
 	return limit.Spender{Agent: r.agent, AgentName: r.agentName, Chat: r.conv.ID, ChatName: r.conv.Name, Chain: r.chain}
 }
 
-// mayReserve decides whether the next call of a request, if it has an id already, fits into
-// all budgets that hold for its spender, and leaves their accounts locked. The
-// error is that of [limit.Budgets.Call].
+// mayReserve decides whether the next call of a request fits into all budgets that
+// hold for its spender, and leaves their accounts locked. id is empty for a request
+// that is not stored yet. The error is that of [limit.Budgets.Call].
 func (t accountRows) mayReserve(ctx context.Context, b limit.Budgets, s limit.Spender, id fika.RequestID, model string) (g grant, r *limit.Refusal, err error) {
 	if len(b.List) == 0 {
 		return g, nil, nil
@@ -67,7 +68,8 @@ func (t accountRows) mayReserve(ctx context.Context, b limit.Budgets, s limit.Sp
 			return g, nil, err
 		}
 	}
-	// A call of the same turn is taken to cost at least as much as the dearest so far.
+	// A call is assumed to cost at least as much as the dearest so far of the same
+	// turn.
 	had, _, err := one(ctx, t.tx, scanAmount, `SELECT COALESCE(max(money), 0), COALESCE(max(tokens), 0) FROM reservations WHERE request = ?`, id)
 	if err != nil {
 		return g, nil, err
@@ -90,14 +92,14 @@ func scanAmount(s scanner) (a limit.Amount, err error) {
 
 const (
 	selectAccount = `SELECT b.money, b.tokens FROM budgets b WHERE b.owner = ? AND b.per = ? AND b.begins = ?`
-	// reservedIn sums what is set aside for others than one request.
+	// reservedIn sums the live reservations of all requests but one.
 	reservedIn = `SELECT COALESCE(sum(v.money), 0), COALESCE(sum(v.tokens), 0) FROM reservations v
 JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
 WHERE v.owner = ? AND v.per = ? AND v.begins = ? AND v.request <> ? AND r.state = 'running' AND a.lease_until > ?`
 )
 
-// lockAccounts locks accounts, which are in the order of their owners, and reads
-// how they stand for who wants to reserve for a request.
+// lockAccounts locks accounts, which are sorted by owner, and reads their balances as
+// they stand for a request that wants to reserve.
 func (t accountRows) lockAccounts(ctx context.Context, list []limit.Applied, s limit.Spender, id fika.RequestID) ([]limit.Balance, error) {
 	out := make([]limit.Balance, len(list))
 	there := make([]bool, len(list))
@@ -106,8 +108,8 @@ func (t accountRows) lockAccounts(ctx context.Context, list []limit.Applied, s l
 		for i, a := range list {
 			all = append(all, first(&out[i].Spent, &there[i], scanAmount, selectAccount+lockRow, a.Owner, a.Account.Per, a.Begin))
 		}
-		// What is reserved is read when all are locked: by a statement before, others
-		// could have reserved since.
+		// Reservations are read once all accounts are locked: others could have
+		// reserved after an earlier statement read them.
 		for i, a := range list {
 			if !crash.Without(crash.Reserve) {
 				all = append(all, first(&out[i].Reserved, nil, scanAmount, reservedIn, a.Owner, a.Account.Per, a.Begin, id, t.now))
@@ -133,20 +135,21 @@ func (t accountRows) lockAccounts(ctx context.Context, list []limit.Applied, s l
 	return out, nil
 }
 
-// openAccount makes the account of a window with what the ledger says was spent
-// in it.
+// openAccount creates the account of a window, with the amount that the ledger says
+// was spent in it.
 func (t accountRows) openAccount(ctx context.Context, a limit.Applied, s limit.Spender) error {
 	from, args := inLedger(a.Scope, a.Owner, a.Begin, s)
 	return t.put(ctx, `INSERT INTO budgets (owner, per, begins, scope, money, tokens) SELECT ?, ?, ?, ?, COALESCE(sum(u.cost), 0), COALESCE(sum(u.input + u.output), 0) `+from+` ON CONFLICT DO NOTHING`,
 		append([]any{a.Owner, a.Account.Per, a.Begin, a.Scope}, args...)...)
 }
 
-// inLedger picks what an account holder has spent since a moment out of the ledger.
+// inLedger returns the clause that selects from the ledger what an account's owner
+// has spent since a time.
 func inLedger(scope, owner string, since int64, s limit.Spender) (from string, args []any) {
 	const turns = `FROM usage u JOIN requests r ON r.id = u.request `
 	switch kind, _, _ := limit.ParseScope(scope); kind {
 	case limit.ScopeAgent:
-		id := strings.TrimPrefix(owner, limit.ScopeAgent+":") // of a pool it is what its members have spent
+		id := strings.TrimPrefix(owner, limit.ScopeAgent+":") // a pool has spent what its members have
 		return `FROM usage u WHERE u.at >= ? AND u.agent IN (SELECT a.id FROM agents a WHERE a.id = ? OR (a.pool = ? AND a.pool <> ''))`, []any{since, id, id}
 	case limit.ScopeUser:
 		return turns + `JOIN chains ch ON ch.root = r.chain WHERE u.at >= ? AND ch.person = ?`, []any{since, s.Person}
@@ -158,7 +161,8 @@ func inLedger(scope, owner string, since int64, s limit.Spender) (from string, a
 	return `FROM usage u WHERE u.at >= ? AND NOT EXISTS (SELECT 1 FROM agents o WHERE o.id = u.agent AND o.home_id <> ?)`, []any{since, s.Home}
 }
 
-// reserve sets aside what a request was granted, in place of what it had.
+// reserve sets aside the amount granted to a request, in place of its earlier
+// reservations.
 func (t accountRows) reserve(ctx context.Context, id fika.RequestID, g grant) error {
 	if len(g.accounts) == 0 {
 		return nil
@@ -179,24 +183,24 @@ type booking struct {
 	release bool
 }
 
-// release takes back what is set aside for a request that runs no longer.
+// release removes the reservations of a request that no longer runs.
 func (t accountRows) release(ctx context.Context, r turn) error {
 	if !r.reserved {
 		return nil
 	}
 	if t.booking.used != (limit.Amount{}) {
-		t.booking.release = true // the accounts are found by it
+		t.booking.release = true // book still finds the accounts by them
 		return nil
 	}
 	return t.put(ctx, `DELETE FROM reservations WHERE request = ?`, r.id)
 }
 
-// ofRequest picks the accounts that a request has reservations in.
+// ofRequest selects the accounts in which a request has reservations.
 const ofRequest = ` WHERE (b.owner, b.per, b.begins) IN (SELECT v.owner, v.per, v.begins FROM reservations v WHERE v.request = ?)`
 
-// book adds what the calls of a request have cost, as this transaction has
-// noted, to its accounts, and corrects what is set aside for the next one. It
-// is the last thing that a transaction does: others wait for these rows.
+// book adds the cost of the calls that this transaction has recorded to the accounts
+// of their request, and corrects the reservation for the next call. It is the last
+// thing that a transaction does, because others wait for these rows.
 func (t accountRows) book(ctx context.Context, r turn) ([]limit.Booked, error) {
 	b := t.booking
 	t.booking = booking{}
@@ -205,7 +209,7 @@ func (t accountRows) book(ctx context.Context, r turn) ([]limit.Booked, error) {
 	}
 	var out []limit.Booked
 	var locked []string
-	list := append(t.last, // the chain is locked before
+	list := append(t.last, // the chain is locked first
 		all(&locked, scanText, `SELECT b.owner FROM budgets b`+ofRequest+` ORDER BY b.owner, b.per`+lockRow, r.id),
 		all(&out, func(s scanner) (k limit.Booked, err error) {
 			k.Used = b.used

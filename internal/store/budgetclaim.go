@@ -8,18 +8,18 @@ import (
 	"fika/internal/limit"
 )
 
-// refused is work that a budget has no room for, or no price.
+// refused describes work that a budget has no room for, or whose model has no price.
 type refused struct {
 	text   string
 	notice fika.EntryID
 	kind   fika.Kind
-	later  bool      // it waits
-	until  time.Time // for that; zero: for calls under way
-	says   string    // what is said where it waits
+	later  bool      // it waits instead of failing
+	until  time.Time // when the wait ends; zero: when calls under way are done
+	says   string    // notice posted where it waits
 }
 
-// refusedBy is what a verdict means for the work; nil: it may be done. An error of another
-// kind than Invalid is none of a budget.
+// refusedBy translates a verdict for the work; nil means that the work may be done.
+// An error whose kind is not Invalid does not come from a budget and is returned.
 func refusedBy(r *limit.Refusal, err error) (*refused, error) {
 	switch {
 	case fika.IsKind(err, fika.Invalid):
@@ -34,8 +34,8 @@ func refusedBy(r *limit.Refusal, err error) (*refused, error) {
 	return out, nil
 }
 
-// grantFor decides whether a request may make its next call. Nil when it may
-// not: then it waits, or has failed, or the search is over.
+// grantFor decides whether a request may make its next call. It returns nil if not:
+// the request then waits or has failed, or the search is over.
 func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversation) (*grant, error) {
 	s := limit.Spender{Agent: k.agent.ID, AgentName: k.agent.Name, Chat: c.ID, ChatName: c.Name, Chain: r.Chain}
 	g, no, err := accountsIn(k.tx).mayReserve(ctx, k.limits.Budgets, s, r.ID, r.Payload.Model)
@@ -58,18 +58,19 @@ func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversatio
 	return nil, k.waitForWindow(ctx, r.ID, c, *refused)
 }
 
-// backupWait is how long a request that its agent has no budget for waits for
-// somebody to hand it to a backup, before it fails.
+// backupWait is how long a request for which its agent has no budget waits to be
+// handed to a backup before it fails.
 const backupWait = 10 * time.Second
 
-// waitsForBackup reports whether a request that is to fail for want of a budget
-// has not waited yet for a backup of its agent.
+// waitsForBackup reports whether a request that would fail for want of a budget has
+// not yet waited for a backup of its agent.
 func (k *claim) waitsForBackup(r fika.Request, why refused) bool {
 	return k.limits.Backed && why.kind == fika.Limit && r.UptoSeq == 0 && r.State == fika.Open && r.Addressed == ""
 }
 
-// grantForBatch decides it of the notifications of an agent in a conversation. Those
-// that fail are dropped, so that continuing finds them.
+// grantForBatch decides whether the notifications of an agent in a conversation may
+// be worked. If a budget refuses them for good, they are dropped, so that continuing
+// the chain finds them.
 func (k *claim) grantForBatch(ctx context.Context, c fika.Conversation, n newest) (grant, *refused, error) {
 	s := limit.Spender{Agent: k.agent.ID, AgentName: k.agent.Name, Chat: c.ID, ChatName: c.Name, Chain: n.chain}
 	g, no, err := accountsIn(k.tx).mayReserve(ctx, k.limits.Budgets, s, "", "")
@@ -89,16 +90,16 @@ func (k *claim) grantForBatch(ctx context.Context, c fika.Conversation, n newest
 	return g, refused, k.dropPending(ctx, c, n.chain)
 }
 
-// say posts why something is refused, once.
+// say posts the notice of a refusal, once.
 func (k *claim) say(ctx context.Context, c fika.Conversation, r refused, text string) error {
 	said, err := limitsIn(k.tx).noteOnce(ctx, c, r.notice, "", text, reasonLimit)
 	k.noticed = append(k.noticed, said...)
 	return err
 }
 
-// waitForWindow makes a request wait until its budget begins anew, and says so
-// where it waits; or, if that is only a matter of calls under way, for a
-// moment.
+// waitForWindow suspends a request until its budget's next window and posts a notice
+// where it waits; if only calls under way are in the way, the request waits for
+// busyWait.
 func (k *claim) waitForWindow(ctx context.Context, id fika.RequestID, c fika.Conversation, r refused) error {
 	until := r.until
 	if until.IsZero() {
@@ -113,8 +114,8 @@ func (k *claim) waitForWindow(ctx context.Context, id fika.RequestID, c fika.Con
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, ms(until), k.now, id)
 }
 
-// failFor ends a request that no budget will ever have room for, as far as that
-// can be told.
+// failFor ends a request that, as far as can be told, no budget will ever have room
+// for.
 func (k *claim) failFor(ctx context.Context, r fika.Request, c fika.Conversation, why refused) error {
 	tr, err := k.lockTurn(ctx, r.ID)
 	if err != nil {
@@ -130,10 +131,10 @@ func (k *claim) failFor(ctx context.Context, r fika.Request, c fika.Conversation
 	return err
 }
 
-// exceedsBudget tells whether a running turn may make its next call, for which
-// its last commit has set something aside. If that is more than there is room
-// for, or of a window that is over, one look at all accounts decides: who has
-// no room gives back what it had.
+// exceedsBudget decides whether a running turn may make its next call, for which its
+// last commit has reserved an amount. If the reservation no longer fits, or is in a
+// window that is over, one look at all accounts decides; a turn that is refused gives
+// its reservation back.
 func (s *db) exceedsBudget(ctx context.Context, f Fence, r turn, l Limits) (Exceeded, error) {
 	if len(l.Budgets.List) == 0 {
 		return Exceeded{}, nil
@@ -178,8 +179,8 @@ func (s *db) exceedsBudget(ctx context.Context, f Fence, r turn, l Limits) (Exce
 	return out, err
 }
 
-// reservationFits looks, without a lock, whether what a turn has reserved is in the accounts
-// that hold now, and has room there.
+// reservationFits reports, without a lock, whether a turn's reservation is in the
+// accounts that hold now and has room there.
 func (s *db) reservationFits(ctx context.Context, r turn, b limit.Budgets) (bool, error) {
 	sp := r.spender()
 	if err := completeSpender(ctx, s.r, &sp); err != nil {
@@ -190,7 +191,7 @@ func (s *db) reservationFits(ctx context.Context, r turn, b limit.Budgets) (bool
 		var own limit.Amount
 		var bal limit.Balance
 		found := false
-		// One statement sees one moment.
+		// One statement reads as of one moment.
 		err := s.r.run(ctx, first(&own, &found, func(row scanner) (limit.Amount, error) {
 			var own limit.Amount
 			err := row.Scan(&own.Money, &own.Tokens, &bal.Spent.Money, &bal.Spent.Tokens, &bal.Reserved.Money, &bal.Reserved.Tokens)
@@ -203,7 +204,8 @@ func (s *db) reservationFits(ctx context.Context, r turn, b limit.Budgets) (bool
 	return true, nil
 }
 
-// reservedBy tells what a request has reserved in an account, and how that stands.
+// reservedBy selects a request's reservation in an account, and the account's
+// balance.
 const reservedBy = `SELECT m.money, m.tokens, b.money, b.tokens, (SELECT COALESCE(sum(v.money), 0) ` + liveReservations + ` AND v.request <> ?),
 (SELECT COALESCE(sum(v.tokens), 0) ` + liveReservations + ` AND v.request <> ?)
 FROM reservations m JOIN budgets b ON b.owner = m.owner AND b.per = m.per AND b.begins = m.begins

@@ -8,22 +8,21 @@ import (
 	"fika/internal/limit"
 )
 
-// The reasons notifications are dropped for.
+// The reasons for which notifications are dropped.
 const (
 	reasonLimit   = "limit"
 	reasonStopped = "stopped"
 	reasonExpired = "expired"
 )
 
-// chainRows are chains, and what they have used.
+// chainRows writes chains and what they have used.
 type chainRows struct{ *tx }
 
 func chainsIn(t *tx) chainRows { return chainRows{t} }
 
-// chainFor decides which chain something new in conversation c belongs to:
-// the named one with the given depth if fika knows it, else a new one rooted
-// at root with depth 0, set off by person. A row for a new chain is made when one
-// is needed.
+// chainFor decides to which chain something new in conversation c belongs: the named
+// one with the given depth if fika knows it, else a new one rooted at root with depth
+// 0 and started by person. It inserts a row for a new chain if needed is set.
 func (t chainRows) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, person string, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		_, known, err := one(ctx, t, scanText, `SELECT root FROM chains WHERE root = ?`, chain)
@@ -37,7 +36,7 @@ func (t chainRows) chainFor(ctx context.Context, c fika.ConversationID, chain fi
 	return t.chainOf(ctx, c, chain, depth, root, person, needed)
 }
 
-// chainOf is chainFor of a chain that fika knows, or of none.
+// chainOf is chainFor for a chain that is known to exist, or for none.
 func (t chainRows) chainOf(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, person string, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		return chain, max(depth, 0), nil
@@ -48,7 +47,8 @@ func (t chainRows) chainOf(ctx context.Context, c fika.ConversationID, chain fik
 	return root, 0, t.put(ctx, `INSERT INTO chains (root, conversation, started_at, person) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now, person)
 }
 
-// personOf is who sets a chain off with words of a writer; empty: not a person.
+// personOf returns the person who starts a chain with a writer's words; "" if the
+// writer is not a person.
 func personOf(from string, writer fika.Writer) string {
 	switch {
 	case writer == fika.ByAgent || writer == fika.ByTool || writer == fika.BySystem:
@@ -69,7 +69,7 @@ func scanChain(s scanner) (fika.Chain, error) {
 
 const selectChain = `SELECT root, turns, tokens, cost, started_at, limit_hit, conversation FROM chains WHERE root = ?`
 
-// Chain reads the counters of a chain.
+// Chain reads the counters of a chain. It fails with NotFound.
 func (s Ledger) Chain(ctx context.Context, root fika.RequestID) (fika.Chain, error) {
 	c, ok, err := one(ctx, s.r, scanChain, selectChain, root)
 	if err == nil && !ok {
@@ -84,8 +84,8 @@ UNION SELECT r.chain FROM requests r WHERE r.conversation = ? AND r.finished_at 
 	lastChain = `SELECT r.chain FROM requests r WHERE r.conversation = ? ORDER BY r.n DESC LIMIT 1`
 )
 
-// Chains gives the chains that go on in a conversation, and if none does
-// the one that did last. Newest first.
+// Chains returns the chains that are active in a conversation, newest first, or, if
+// none is, the latest one.
 func (s Ledger) Chains(ctx context.Context, c fika.ConversationID) ([]ChainInfo, error) {
 	const op = "read chains"
 	roots, err := many(ctx, s.r, scanText, currentChains, c, c)
@@ -121,19 +121,19 @@ WHERE conversation = ? AND state = 'dropped' AND reason = 'limit' AND chain = ?`
 	return out, nil
 }
 
-// chainRow is a chain that is locked, if there is one.
+// chainRow is a locked chain, if it exists.
 type chainRow struct {
 	fika.Chain
 	known bool
 }
 
-// locking is the statement that locks the chain which root, a query, names.
+// locking returns the statement that locks the chain selected by root, a query.
 func (c *chainRow) locking(root string, args ...any) statement {
 	return first(&c.Chain, &c.known, scanChain, strings.Replace(selectChain, "?", root, 1)+lockRow, args...)
 }
 
-// chainAllows names the limit that forbids chain one more turn in conversation c;
-// empty: none does. No limit forbids the root.
+// chainAllows returns the name of the limit that forbids the chain one more turn in
+// conversation c; "" means that none does. No limit forbids the root.
 func (k *claim) chainAllows(c fika.Conversation, ch chainRow, depth int, root bool) (name string, err error) {
 	if !ch.known || root {
 		return "", nil
@@ -144,11 +144,11 @@ func (k *claim) chainAllows(c fika.Conversation, ch chainRow, depth int, root bo
 	return "", nil
 }
 
-// enterChain counts one more turn of chain in conversation c, and in the hour
-// of its agent.
+// enterChain counts one more turn of a chain in conversation c, and in its agent's
+// hour.
 func (k *claim) enterChain(ctx context.Context, c fika.Conversation, chain fika.RequestID) error {
-	// Its time begins with its first turn: what waited for an agent that was
-	// away has not been at work.
+	// A chain's time begins with its first turn: waiting for an absent agent is not
+	// work.
 	err := k.put(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)
 ON CONFLICT (root) DO UPDATE SET turns = chains.turns + 1, started_at = CASE WHEN chains.turns = 0 THEN excluded.started_at ELSE chains.started_at END`,
 		chain, c.ID, k.now)
@@ -158,8 +158,8 @@ ON CONFLICT (root) DO UPDATE SET turns = chains.turns + 1, started_at = CASE WHE
 	return k.countTurn(ctx)
 }
 
-// mayRecordLimit begins again if the notice of a limit goes to a conversation that
-// had to be locked before the chain was.
+// mayRecordLimit restarts the transaction if the notice of a limit goes to a
+// conversation that has to be locked before the chain.
 func (k *claim) mayRecordLimit(c fika.Conversation, began fika.ConversationID) error {
 	if !k.c.distant() || began == "" || began == c.ID || k.origin == nil || *k.origin == began {
 		return nil
@@ -168,7 +168,8 @@ func (k *claim) mayRecordLimit(c fika.Conversation, began fika.ConversationID) e
 	return errAgain
 }
 
-// notice is something fika itself says in a conversation; not yet stored.
+// notice returns an entry, not yet stored, in which fika itself says something in a
+// conversation.
 func (t limitRows) notice(c fika.Conversation, text, kind string) fika.Entry {
 	return fika.Entry{
 		Conversation: c.ID, From: "system", To: string(c.Name), Content: text, Type: fika.Notice,
@@ -176,7 +177,7 @@ func (t limitRows) notice(c fika.Conversation, text, kind string) fika.Entry {
 	}
 }
 
-// spend adds what a model call used to the ledger and to its chain.
+// spend adds the usage of a model call to the ledger and to the chain.
 func (t chainRows) spend(ctx context.Context, r turn, n int, model string, u fika.Usage) error {
 	if u == (fika.Usage{}) {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"fika"
 )
 
-// Check reads the whole database and lists what is damaged in it; none means
-// that it is sound. It may take a while and changes nothing. The error is of
-// kind Storage when the database cannot even be read.
+// Check reads the whole database and returns a list of what is damaged in it; an
+// empty list means that the database is sound. It may take a while and changes
+// nothing. It fails with Storage if the database cannot even be read.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	const op = "check store"
 	if s.db.file == nil {
@@ -23,8 +23,8 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	return append(found, loose...), s.db.explain(op, err)
 }
 
-// CheckPages looks through the pages of the database, some 300 MB a second: an error
-// says what is damaged. A server looks after its pages itself.
+// CheckPages checks the pages of the database, at some 300 MB a second; its error
+// says what is damaged. It does nothing for a server, which checks its own pages.
 func (s *Store) CheckPages(ctx context.Context) error {
 	const op = "check store"
 	if s.db.file == nil {
@@ -33,7 +33,7 @@ func (s *Store) CheckPages(ctx context.Context) error {
 	found, err := many(ctx, slowReads{s.db.file}, scanText, `PRAGMA quick_check(1)`)
 	switch {
 	case ctx.Err() != nil:
-		return nil // nobody asks any more
+		return nil // nobody wants the answer any more
 	case err != nil:
 		return s.db.explain(op, err)
 	case len(found) > 0 && found[0] != "ok":
@@ -43,7 +43,7 @@ func (s *Store) CheckPages(ctx context.Context) error {
 	return nil
 }
 
-// checkServer reads every row: a damaged page is an error of the server.
+// checkServer reads every row: a damaged page makes the server fail.
 func (s *Store) checkServer(ctx context.Context) ([]string, error) {
 	const op = "check store"
 	for _, c := range tables() {

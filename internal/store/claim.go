@@ -9,51 +9,51 @@ import (
 	"fika/internal/crash"
 )
 
-// Claimed is a request that now belongs to the claimer, with all it needs to
-// begin. Fence is its right to write.
+// Claimed is a request that now belongs to the claimer, with everything needed to
+// begin it. Fence is the claimer's right to write.
 type Claimed struct {
-	Asked        time.Time // when it was asked for, by the clock of this process: the claimer has its agent since then, for as long as a lease lasts
+	Asked        time.Time // when the claim was made, by this process's clock: from then on, for the length of a lease, the claimer holds the agent
 	Fence        Fence
 	Request      fika.Request
 	Conversation fika.Conversation
 	Agent        fika.Agent
-	Resumed      bool            // it ran before: steps may exist
-	Waited       fika.WaitReason // what it was suspended for until now; empty: nothing
-	Covers       int             // notifications it settles
-	Prompt       *fika.Entry     // the entry made of the prompt; nil for a notify
+	Resumed      bool            // it ran before, so steps may exist
+	Waited       fika.WaitReason // why it was suspended until now; empty: it was not
+	Covers       int             // number of notifications that it settles
+	Prompt       *fika.Entry     // the entry made from the prompt; nil for a notify
 	Orphans      []fika.Step     // started steps whose process groups must be ended first
-	Noticed      []fika.Entry    // notices this claim posted (a limit was hit), each To its own conversation
+	Noticed      []fika.Entry    // notices that this claim posted because a limit was reached; each names its own conversation
 }
 
 const opClaim = "claim"
 
-// Claim takes the next piece of work of the leased agent: asks and runs
-// first, then chats, then tasks, oldest first; nothing in a paused
-// conversation nor in one where the agent already has a running or waiting
-// request; nothing at all for an agent that a person wants stopped. A
-// waiting request whose reason is over is taken again. Nil when there is
-// nothing. Lost if the lease is gone.
+// Claim takes the next piece of work of the leased agent: asks and runs first, then
+// chats, then tasks, oldest first. It takes nothing in a paused conversation, nor in
+// one where the agent already has a running or waiting request, and nothing at all
+// for an agent that a person wants stopped. A waiting request is taken again once its
+// reason to wait is over. Claim returns nil if there is nothing to do, and fails with
+// Lost if the lease is gone.
 //
-// What begins is counted in its chain, once. A chain that has come to a
-// limit begins no more: its notifications are dropped with the reason
-// "limit", its requests fail, and one notice says so where it stopped and
-// where the chain began. An agent whose hour is used up begins nothing but
-// goes on with what it had begun: its work waits, one notice an hour says
-// so in each conversation, and the agent's row says until when.
+// Each request that begins is counted in its chain, once. A chain that has reached a
+// limit begins no more: its notifications are dropped with the reason "limit", its
+// requests fail, and one notice says so where the chain stopped and where it began.
+// An agent whose hour is used up begins nothing but goes on with what it had begun:
+// its work waits, one notice an hour says so in each conversation, and the agent's
+// row says until when.
 //
-// worked says which requests the caller works at. What runs with this lease
-// and is not worked at comes before everything else: the answer to its claim
-// was lost. nil: all that runs is worked at.
+// worked reports whether the caller is working a request. A request that runs with
+// this lease but is not being worked comes before everything else: the answer to its
+// claim was lost. If worked is nil, every running request counts as being worked.
 func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
-	// Asked every few seconds, and mostly for nothing: looking locks nothing.
+	// Claim is called every few seconds, mostly in vain; looking takes no locks.
 	if idle, err := s.looksIdle(ctx, l, orAll(worked)); err != nil || idle {
 		return nil, s.explain(opClaim, err)
 	}
 	return s.ClaimNow(ctx, l, limits, worked)
 }
 
-// ClaimNow is [Queue.Claim] for a process that has just been told of work, and
-// so does not look first whether there is any.
+// ClaimNow is [Queue.Claim] for a process that has just been told about work, and
+// therefore does not check first whether there is any.
 func (s Queue) ClaimNow(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
 	worked = orAll(worked)
 	asked := time.Now()
@@ -84,7 +84,8 @@ func (s Queue) ClaimNow(ctx context.Context, l Lease, limits Limits, worked func
 	return out, nil
 }
 
-// orAll takes all that runs for worked at, where nobody says which is.
+// orAll returns worked, or, if that is nil, a function that reports true for every
+// request.
 func orAll(worked func(fika.RequestID) bool) func(fika.RequestID) bool {
 	if worked != nil {
 		return worked
@@ -92,7 +93,7 @@ func orAll(worked func(fika.RequestID) bool) func(fika.RequestID) bool {
 	return func(fika.RequestID) bool { return true }
 }
 
-// looksIdle looks, without a transaction, whether there is nothing to claim.
+// looksIdle reports, without a transaction, whether there is nothing to claim.
 func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestID) bool) (bool, error) {
 	var a owned
 	var running []fika.RequestID
@@ -114,7 +115,7 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 		return true, nil
 	case !a.HeldUntil.IsZero():
 		return false, nil
-	case a.pending && !a.requests: // almost always there is something
+	case a.pending && !a.requests: // such a notification can almost always be claimed
 		return false, nil
 	case slices.ContainsFunc(running, func(id fika.RequestID) bool { return !worked(id) }):
 		return false, nil
@@ -126,7 +127,7 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 	return !any, err
 }
 
-// idle reports whether there is nothing to look at any closer.
+// idle reports whether there is nothing that needs a closer look.
 func (o owned) idle() bool { return !o.requests && !o.pending && o.HeldUntil.IsZero() }
 
 // claim is one search for work.
@@ -136,16 +137,16 @@ type claim struct {
 	limits  Limits
 	noticed []fika.Entry
 	wrote   bool
-	// origin is the conversation to be locked before any chain is, because the
-	// last try came to the limit of one that began there.
+	// origin is the conversation to lock before any chain, because the last try
+	// reached the limit of a chain that began there.
 	origin  *fika.ConversationID
 	guessed guess
-	atOnce  bool // what is refused is an error, and waits for nothing
+	atOnce  bool // a refusal is an error, and nothing waits
 	busy    bool // a budget has no room until calls under way are done
 }
 
-// next takes the first piece of work that no limit forbids. What one forbids
-// is put away and the search goes on.
+// next takes the first piece of work that no limit forbids. It disposes of forbidden
+// work and goes on searching.
 func (k *claim) next(ctx context.Context) (*Claimed, error) {
 	for {
 		c, found, err := k.search(ctx)
@@ -177,8 +178,8 @@ func (k *claim) next(ctx context.Context) (*Claimed, error) {
 	}
 }
 
-// take makes a request running. Nil when the limit of its chain ended it, or a
-// budget has no room for it.
+// take makes a request running. It returns nil if the limit of its chain ended the
+// request, or a budget has no room for it.
 func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	var r fika.Request
 	var c fika.Conversation
@@ -200,7 +201,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	case !ok || !there:
 		return nil, fika.Errorf(fika.NotFound, opClaim, "no request %q", id)
 	case !r.FinishedAt.IsZero() || r.Agent != k.agent.ID:
-		return nil, errAgain // somebody has ended it since it was found, or given it to another agent
+		return nil, errAgain // since it was found, it has ended or was given to another agent
 	}
 	out := &Claimed{Conversation: c, Agent: k.agent.Agent, Resumed: !r.StartedAt.IsZero()}
 	if r.State == fika.Waiting {
@@ -243,8 +244,9 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	return out, nil
 }
 
-// beginRequest is the first claim of a request: the prompt becomes an entry, the end
-// of the window is frozen, and what waits for the agent up to there is covered.
+// beginRequest makes the first claim of a request: the prompt becomes an entry, the
+// end of the window is frozen, and the agent's pending notifications up to there are
+// covered.
 func (k *claim) beginRequest(ctx context.Context, r *fika.Request, out *Claimed) (covers int64, err error) {
 	r.UptoSeq = out.Conversation.LastSeq
 	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
@@ -272,7 +274,7 @@ func (k *claim) beginRequest(ctx context.Context, r *fika.Request, out *Claimed)
 WHERE agent = ? AND conversation = ? AND state = 'pending' AND +seq <= ?`, r.ID, r.Agent, r.Conversation, r.UptoSeq)
 }
 
-// promptOf finds the entry that a request's prompt became at its first claim.
+// promptOf returns the entry that a request's prompt became at its first claim.
 func (k *claim) promptOf(ctx context.Context, r fika.Request) (*fika.Entry, error) {
 	if r.Kind == fika.NotifyRequest || r.Payload.Continue {
 		return nil, nil
@@ -284,27 +286,27 @@ func (k *claim) promptOf(ctx context.Context, r fika.Request) (*fika.Entry, erro
 	return &e, nil
 }
 
-// fence is the right to write for a request that was stamped with the
-// claimer's epoch and lease.
+// fence returns the right to write for a request that carries the claimer's epoch and
+// lease.
 func (k *claim) fence(r fika.Request) Fence {
 	return Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch, Lease: k.agent.lease}
 }
 
-// start stamps the request with the claimer's epoch and lease.
+// start marks a request running with the claimer's epoch and lease.
 func (k *claim) start(ctx context.Context, r *fika.Request) error {
 	r.State, r.Reason, r.Epoch, r.Touched = fika.Running, "", k.agent.Epoch, at(k.now)
 	r.Attempts++
 	if r.StartedAt.IsZero() {
 		r.StartedAt = at(k.now)
 	}
-	// An empty conversation has nothing to freeze; 1 still says "begun".
+	// An empty conversation has nothing to freeze; 1 still means "begun".
 	r.UptoSeq = max(r.UptoSeq, 1)
 	return k.put(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, owner_lease = ?, attempts = ?, touched = ?,
 started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, k.agent.lease, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
 }
 
-// newestPending tells of the newest notification that waits for an agent in a
-// conversation, up to its last entry.
+// newestPending selects the newest pending notification of an agent in a
+// conversation, the largest depth of its chain and the number of those pending.
 const newestPending = `SELECT n.chain, e.sender, (SELECT max(m.depth) FROM notifications m
   WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain),
   (SELECT count(*) FROM notifications m WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending')
@@ -312,11 +314,11 @@ FROM notifications n
 LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
 WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1`
 
-// chainOfNewest is the chain of that notification.
+// chainOfNewest selects the chain of that notification.
 const chainOfNewest = `(SELECT n.chain FROM notifications n WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1)`
 
-// batch makes one notify request of all that waits for the agent in a
-// conversation. Nil when a limit forbids it.
+// batch makes one notify request of all notifications that wait for the agent in a
+// conversation. It returns nil if a limit forbids it or a budget has no room.
 func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, error) {
 	var c fika.Conversation
 	var n newest
@@ -325,8 +327,8 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	if err := k.lockOrigin(ctx); err != nil {
 		return nil, err
 	}
-	// The conversation is locked before its last seq is read: nothing can be
-	// said in it, and nobody be told, until this is committed.
+	// The conversation is locked before its last seq is read: until this is
+	// committed, nobody can post in it or be notified.
 	var rights []*fika.Rights
 	facts := []statement{
 		conversationsIn(k.tx).locking(&c, &there, id), first(&n, &pending, scanNewest, newestPending, k.agent.ID, id),
@@ -343,7 +345,7 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	case err != nil:
 		return nil, err
 	case !there || !pending || c.Paused:
-		return nil, errAgain // it has changed since it was found
+		return nil, errAgain // the conversation has changed since it was found
 	}
 	name, err := k.chainAllows(c, ch, n.depth, false)
 	if err != nil {
@@ -365,7 +367,7 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	}
 	mark := `UPDATE notifications SET state = 'claimed', request = ? WHERE agent = ? AND conversation = ? AND state = 'pending' AND +seq <= ?`
 	if crash.Without(crash.Claim) {
-		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // who looks next takes it as well
+		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // the next look takes it as well
 	}
 	if err := k.put(ctx, mark, r.ID, k.agent.ID, c.ID, c.LastSeq); err != nil {
 		return nil, err
@@ -379,12 +381,12 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	}, accountsIn(k.tx).reserve(ctx, r.ID, granted)
 }
 
-// newest is what the newest of a batch of notifications gives the turn.
+// newest holds what the newest of a batch of notifications passes on to the turn.
 type newest struct {
 	chain  fika.RequestID
 	sender string
-	depth  int // the largest of its chain
-	count  int // of all that wait there
+	depth  int // the largest in its chain
+	count  int // of all that wait in the conversation
 }
 
 func scanNewest(s scanner) (newest, error) {
@@ -416,14 +418,15 @@ owner_epoch, owner_lease, attempts, rights, touched, created_at, started_at) VAL
 	return r, err
 }
 
-// lockOrigin locks where a chain began that has come to its limit.
+// lockOrigin locks the conversation in which a chain that has reached its limit
+// began.
 func (k *claim) lockOrigin(ctx context.Context) error {
 	if k.origin == nil || *k.origin == "" {
 		return nil
 	}
 	_, err := conversationsIn(k.tx).lock(ctx, *k.origin)
 	if fika.IsKind(err, fika.NotFound) {
-		return nil // deleted since
+		return nil // deleted in the meantime
 	}
 	return err
 }

@@ -7,25 +7,25 @@ import (
 	"fika"
 )
 
-// CleanupOptions says what [Conversations.Cleanup] may remove.
+// CleanupOptions says what [Chats.Cleanup] may remove.
 type CleanupOptions struct {
 	DryRun   bool
 	EmptyAge time.Duration // empty chats older than this
 }
 
-// CleanupResult tells what was, or would be, removed.
+// CleanupResult reports what was removed, or would be.
 type CleanupResult struct {
-	Expired int // entries, of whatever type
+	Expired int // entries, of any type
 	Chats   []fika.ConversationName
 }
 
-// expiredRows are what is kept for a time, and removed after it.
+// expiredRows writes rows that are kept for a time and then removed.
 type expiredRows struct{ *tx }
 
 func expiredIn(t *tx) expiredRows { return expiredRows{t} }
 
-// keepFor lets all that a turn wrote expire at the same moment. said are the
-// entries of it that the caller shows.
+// keepFor makes everything that a turn wrote in its chat expire at the same time.
+// said are the entries that the caller returns; their expiry is set, too.
 func (t expiredRows) keepFor(ctx context.Context, r turn, ttl time.Duration, said []fika.Entry) error {
 	until := t.now + ttl.Milliseconds()
 	err := t.put(ctx, `UPDATE entries SET expires_at = ? WHERE request = ? AND request <> '' AND conversation = ?`, until, r.id, r.conv.ID)
@@ -37,11 +37,10 @@ func (t expiredRows) keepFor(ctx context.Context, r turn, ttl time.Duration, sai
 	return err
 }
 
-// Cleanup removes, in one transaction, expired entries of chats, and chats
-// without messages that have been so for EmptyAge. Pinned entries stay, and
-// whatever is in a chat that has a request which has not ended. Seqs are
-// not used again; mentions that nobody has answered are dropped with their
-// message, with the reason "expired".
+// Cleanup removes, in one transaction, expired entries of chats, and chats that have
+// had no messages for EmptyAge. Pinned entries stay, and so does everything in a chat
+// with an unfinished request. Seqs are not reused; unanswered mentions are dropped
+// with their message, with the reason "expired".
 func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, error) {
 	var out CleanupResult
 	err := s.write(ctx, "clean up", func(ctx context.Context, t *tx) error {
@@ -52,8 +51,8 @@ func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, er
 			return err
 		}
 		for _, c := range due {
-			// Nothing begins in it from here on; what has begun since it was
-			// found keeps what it is about to read.
+			// From here on nothing begins in the chat; a turn that began after the
+			// chat was found keeps the entries that it is about to read.
 			if rests, err := expiredIn(t).lockAtRest(ctx, c); err != nil {
 				return err
 			} else if !rests {
@@ -75,34 +74,34 @@ func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, er
 }
 
 const (
-	// atRest says that nothing in chat c has begun and not ended: no turn loses
-	// what it is about to read.
+	// atRest is true if chat c has no unfinished request: no turn loses entries that
+	// it is about to read.
 	atRest = `NOT EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0)`
-	// dueChats takes the present moment as its argument.
+	// dueChats takes the present time as its argument.
 	dueChats = `SELECT c.id FROM conversations c WHERE c.kind = 'chat' AND ` + atRest + ` AND EXISTS (
 SELECT 1 FROM entries e WHERE e.conversation = c.id AND` + isExpired + `) ORDER BY c.id`
-	// isExpired takes the present moment as its argument.
+	// isExpired takes the present time as its argument.
 	isExpired = ` e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0`
-	// callsOfExpired are the notifications of what has expired in one chat:
-	// begun with what has expired, for that is little (hence CROSS JOIN, which
-	// keeps the order). It takes the chat and the present moment.
+	// callsOfExpired joins the expired entries of one chat with their notifications,
+	// starting from the entries because they are few (hence CROSS JOIN, which keeps
+	// the order). It takes the chat and the present time.
 	callsOfExpired = `entries e CROSS JOIN notifications n
 WHERE n.conversation = e.conversation AND n.seq = e.seq AND e.conversation = ? AND` + isExpired
 )
 
-// removeExpired removes what has expired in a chat in which no turn is under
-// way, and settles what hung on it.
+// removeExpired removes the expired entries of a chat in which no turn is under way,
+// and settles their notifications and the message count.
 func (t expiredRows) removeExpired(ctx context.Context, c fika.ConversationID) (int64, error) {
 	for _, change := range []struct {
 		text string
 		args []any
 	}{
-		// A turn that was ended from outside could not say how long its words
-		// are kept: they go with the message they were to answer.
+		// A turn that was ended from outside could not set an expiry for its entries:
+		// they go with the message that they were to answer.
 		{`UPDATE entries SET expires_at = ? WHERE conversation || '' = ? AND expires_at = 0 AND pinned = 0 AND request <> '' AND request IN (
 SELECT n.request FROM ` + callsOfExpired + ` AND n.request <> '' AND EXISTS (SELECT 1 FROM requests r WHERE r.id = n.request AND r.state <> 'done'))`,
 			[]any{t.now, c, c, t.now}},
-		// Nobody is called by a message that is gone.
+		// A message that is gone calls nobody.
 		{`UPDATE notifications SET state = 'dropped', reason = '` + reasonExpired + `'
 WHERE id IN (SELECT n.id FROM ` + callsOfExpired + `)
 AND (state IN ('pending', 'dead') OR (state = 'dropped' AND reason = '` + reasonLimit + `'))`, []any{c, t.now}},
@@ -116,7 +115,7 @@ SELECT count(*) FROM entries e WHERE e.conversation = conversations.id AND e.typ
 	return t.exec(ctx, `DELETE FROM entries WHERE conversation = ? AND expires_at > 0 AND expires_at <= ? AND pinned = 0`, c, t.now)
 }
 
-// lockAtRest locks a chat and says whether it is still at rest.
+// lockAtRest locks a chat and reports whether it is still at rest.
 func (t expiredRows) lockAtRest(ctx context.Context, c string) (bool, error) {
 	if !t.c.distant() {
 		return true, nil

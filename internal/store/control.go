@@ -6,9 +6,9 @@ import (
 	"fika"
 )
 
-// Cancel ends an open or waiting request at once and asks a running one to
-// stop (cancel_at). A terminal one is left as it is. The request as it now
-// stands is returned.
+// Cancel ends an open or waiting request at once and asks a running one to stop
+// (cancel_at). It leaves a finished request as it is. It returns the request as it
+// stands afterwards.
 func (s Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
 	const op = "cancel request"
 	var out fika.Request
@@ -26,9 +26,10 @@ func (s Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) 
 	return out, err
 }
 
-// Retry makes a new request (retry_of) of a terminal one that did not end
-// done; it takes over dead notifications. It belongs to the same chain,
-// but to a new one if a limit has ended that. Conflict for a done one.
+// Retry makes a new request (retry_of) from a finished one that did not end as done,
+// and lets it take over the dead notifications. The new request belongs to the same
+// chain, or to a new one if a limit has ended that. Retry fails with Conflict if the
+// request is done, has not ended, or has already been tried again.
 func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, error) {
 	const op = "retry request"
 	var out fika.Request
@@ -50,8 +51,8 @@ func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, e
 	return out, err
 }
 
-// retry stores the new request: it goes on in the old one's conversation, and
-// takes over the notifications that died or were dropped with it.
+// retry stores the new request: it continues in the old one's conversation and takes
+// over the notifications that died or were dropped with it.
 func (t requestRows) retry(ctx context.Context, op string, old fika.Request) (fika.Request, error) {
 	again, found, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r
 WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'done') LIMIT 1`, old.ID)
@@ -72,7 +73,7 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 	n.Payload.Deadline, n.Payload.Attempt = 0, max(1, p.Attempt)+1
 	if ch, _, err := one(ctx, t, scanChain, selectChain, old.Chain); err != nil {
 		return fika.Request{}, err
-	} else if ch.LimitHit != "" { // asked for on purpose: it begins anew
+	} else if ch.LimitHit != "" { // a person asked for it, so the chain begins anew
 		n.Chain, n.Depth = "", 0
 	}
 	hash, err := bodyHash(n)
@@ -83,7 +84,7 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 	if err != nil {
 		return r, err
 	}
-	r.Addressed, r.Handed = old.Addressed, old.Handed // who worked it goes on
+	r.Addressed, r.Handed = old.Addressed, old.Handed // whoever worked it goes on
 	for _, text := range []string{
 		`UPDATE requests SET asker = (SELECT o.asker FROM requests o WHERE o.id = requests.retry_of),
 addressed = (SELECT o.addressed FROM requests o WHERE o.id = requests.retry_of), handed = (SELECT o.handed FROM requests o WHERE o.id = requests.retry_of) WHERE id = ?`,
@@ -98,14 +99,15 @@ WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped') AND reason 
 	return r, err
 }
 
-// reasonDeadline is why a request that took too long is cancelled.
+// reasonDeadline is the reason given for cancelling a request that took too long.
 const reasonDeadline = "deadline"
 
-// Expire cancels requests past their deadline and returns them.
+// Expire cancels the requests whose deadline has passed and returns their ids.
 func (s Queue) Expire(ctx context.Context) ([]fika.RequestID, error) {
 	const op = "expire requests"
 	const late = ` WHERE r.finished_at = 0 AND r.deadline > 0 AND r.deadline <= ? AND r.cancel_at = 0`
-	// Asked every few seconds, and mostly for nothing: look before writing.
+	// Expire is called every few seconds, mostly in vain, so it looks before it
+	// writes.
 	_, any, err := one(ctx, s.r, scanText, `SELECT r.id FROM requests r`+late+` LIMIT 1`, s.nowMS())
 	if err != nil || !any {
 		return nil, s.explain(op, err)
@@ -114,8 +116,8 @@ func (s Queue) Expire(ctx context.Context) ([]fika.RequestID, error) {
 	if err != nil {
 		return nil, s.explain(op, err)
 	}
-	// One by one: what was delegated ends before the request that delegated it,
-	// and locks are taken the other way round.
+	// One transaction each: a delegated request ends before the one that delegated
+	// it, and locks are taken in the opposite order.
 	var out []fika.RequestID
 	for _, id := range all {
 		hit := false

@@ -10,14 +10,14 @@ import (
 	"fika"
 )
 
-// ConversationFilter narrows [Conversations.ListConversations].
+// ConversationFilter narrows [Chats.ListConversations].
 type ConversationFilter struct {
 	Kind  fika.ConversationKind // empty: all
 	Agent fika.AgentID          // owner, or participant of a chat; empty: all
 	Limit int                   // newest first; 0: no limit
 }
 
-// ConversationInfo is a conversation with what lists show.
+// ConversationInfo is a conversation with the facts that lists show.
 type ConversationInfo struct {
 	fika.Conversation
 	AgentName    fika.AgentName    // owner of an ask or task
@@ -28,8 +28,8 @@ type ConversationInfo struct {
 	Task         fika.RequestState // of a task's request; empty for others
 }
 
-// Result is the status for people and programs: that of the conversation,
-// except that a task which did not end well says how it ended.
+// Result returns the status shown to people and programs: that of the conversation,
+// except that a task which did not end as done shows how it ended.
 func (c ConversationInfo) Result() string {
 	if c.Status == fika.Completed && c.Task.Terminal() && c.Task != fika.Done {
 		return string(c.Task)
@@ -47,12 +47,12 @@ func conversationByID(ctx context.Context, q querier, id fika.ConversationID) (f
 	return c, err
 }
 
-// conversationRows are conversations, their names and who takes part in them.
+// conversationRows writes conversations, their names and their participants.
 type conversationRows struct{ *tx }
 
 func conversationsIn(t *tx) conversationRows { return conversationRows{t} }
 
-// newConversation makes an empty one. The name must be free.
+// newConversation creates an empty conversation. The name must be free.
 func (t conversationRows) newConversation(ctx context.Context, name fika.ConversationName, kind fika.ConversationKind, agent fika.AgentID) (fika.Conversation, error) {
 	c := fika.Conversation{
 		ID: fika.ConversationID(t.newID()), Name: name, Kind: kind, Agent: agent,
@@ -60,12 +60,12 @@ func (t conversationRows) newConversation(ctx context.Context, name fika.Convers
 	}
 	err := t.put(ctx, `INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		c.ID, c.Name, c.Kind, c.Agent, t.now, t.now)
-	t.lastSeq[c.ID] = 0 // nobody else knows it yet
+	t.lastSeq[c.ID] = 0 // nobody else knows the conversation yet
 	return c, err
 }
 
-// generatedName names a task or ask conversation: kind, agent, time, and ten
-// digits, because a run makes hundreds of them in the same second.
+// generatedName names a task or ask conversation by kind, agent, time and ten hex
+// digits, because a run creates hundreds of them in the same second.
 func (t conversationRows) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
 	sum := sha256.Sum256([]byte(t.newID()))
 	return fika.ConversationName(strings.Join([]string{
@@ -73,7 +73,7 @@ func (t conversationRows) generatedName(kind fika.ConversationKind, agent fika.A
 	}, "_"))
 }
 
-// CreateChat makes a chat. Conflict if the name is taken.
+// CreateChat creates a chat. It fails with Conflict if the name is taken.
 func (s Chats) CreateChat(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
 	const op = "create chat"
 	var c fika.Conversation
@@ -96,7 +96,7 @@ func (t conversationRows) nameFree(ctx context.Context, op string, name fika.Con
 	return err
 }
 
-// Conversation finds one by name. NotFound.
+// Conversation returns the conversation with the given name. It fails with NotFound.
 func (s Chats) Conversation(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
 	const op = "read conversation"
 	c, ok, err := one(ctx, s.r, scanConversation, selectConversation+` WHERE c.name = ?`, name)
@@ -106,7 +106,8 @@ func (s Chats) Conversation(ctx context.Context, name fika.ConversationName) (fi
 	return c, s.explain(op, err)
 }
 
-// ConversationByID finds one by id.
+// ConversationByID returns the conversation with the given id. It fails with
+// NotFound.
 func (s Chats) ConversationByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
 	c, err := conversationByID(ctx, s.r, id)
 	return c, s.explain("read conversation", err)
@@ -122,7 +123,7 @@ WHERE (? = '' OR c.kind = ?)
   AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
 ORDER BY c.updated_at DESC, c.id DESC LIMIT ?`
 
-// ListConversations gives newest activity first.
+// ListConversations returns conversations, those with the latest activity first.
 func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
 	const op = "list conversations"
 	all, err := many(ctx, s.r, func(sc scanner) (ConversationInfo, error) {
@@ -147,14 +148,15 @@ func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]C
 	return all, nil
 }
 
-// Participants gives the names of those who take part, in order of joining.
+// Participants returns the names of the participants, in order of joining.
 func (s Chats) Participants(ctx context.Context, c fika.ConversationID) ([]string, error) {
 	all, err := many(ctx, s.r, scanText, `SELECT CASE WHEN p.agent = '' THEN p.person ELSE COALESCE(a.name, '') END
 FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = ? ORDER BY p.joined_at, p.agent, p.person`, c)
 	return all, s.explain("list participants", err)
 }
 
-// Join makes a person take part in a chat before they have said anything.
+// Join makes a person a participant of a chat before they have said anything. It
+// fails with Invalid if the name is empty or the conversation is not a chat.
 func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) error {
 	const op = "join"
 	if person == "" {
@@ -172,15 +174,16 @@ func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) e
 	})
 }
 
-// AskConversations gives all ask conversations of an agent, oldest first;
-// it is cheap: each opening of a context's folder asks it.
+// AskConversations returns all ask conversations of an agent, oldest first. It is
+// cheap, because every opening of a context's folder calls it.
 func (s Chats) AskConversations(ctx context.Context, id fika.AgentID) ([]fika.Conversation, error) {
 	all, err := many(ctx, s.r, scanConversation, selectConversation+` WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask'
 ORDER BY c.created_at, c.id`, id)
 	return all, s.explain("list ask conversations", err)
 }
 
-// noLimit turns "0: no bound" into what LIMIT understands on every engine.
+// noLimit turns a limit of 0, no bound, into one that LIMIT understands on every
+// engine.
 func noLimit(n int) int64 {
 	if n <= 0 {
 		return 1 << 62
@@ -188,8 +191,10 @@ func noLimit(n int) int64 {
 	return int64(n)
 }
 
-// DeleteConversation cancels what runs in it, then removes it with its
-// entries, notifications and requests.
+// DeleteConversation removes a conversation with its entries, notifications and
+// requests. It first cancels the tasks that its unfinished requests have delegated
+// and fails the workflow steps that wait for it; a turn that runs in it loses its
+// fence.
 func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) error {
 	const op = "delete conversation"
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -213,10 +218,11 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 	})
 }
 
-// RenameChat gives a chat another name, and a notice in it says who did. It
-// returns the chat as it is then, and the notice; none if that was its name
-// already. What was said before keeps the old name as its To. Error kinds: Conflict
-// if the name is taken, NotFound, Invalid for what is no chat.
+// RenameChat gives a chat another name and posts a notice in it that says who did so.
+// It returns the chat as renamed and the notice, which is nil if the chat already had
+// that name. Earlier entries keep the old name as their To. It fails with Conflict if
+// the name is taken, with NotFound, and with Invalid if the conversation is not a
+// chat.
 func (s Chats) RenameChat(ctx context.Context, id fika.ConversationID, name fika.ConversationName, by string) (fika.Conversation, *fika.Entry, error) {
 	const op = "rename chat"
 	var c fika.Conversation
@@ -251,7 +257,7 @@ func (s Chats) RenameChat(ctx context.Context, id fika.ConversationID, name fika
 	return c, notice, err
 }
 
-// join makes an agent or a person a participant of a chat; one that is there
+// join makes an agent or a person a participant of a chat; an existing participant
 // stays as it is.
 func (t conversationRows) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
 	return t.put(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)

@@ -14,17 +14,17 @@ import (
 	"fika"
 )
 
-// copied is a table as it is copied from one database to another, in the order
+// copied describes a table that is copied from one database to another, in the order
 // of its key.
 type copied struct {
 	name    string
 	key     []string
 	columns []string
-	numbers string // the column that the database counts; empty: none
+	numbers string // the column that the database numbers itself; empty: none
 }
 
-// tables are all that is copied, each after those it refers to. What a database
-// knows of itself, and of those that write to it, stays.
+// tables lists the tables to copy, each after those it refers to. What a database
+// records about itself and about its writers is not copied.
 func tables() []copied {
 	cols := func(text string) []string { return strings.Fields(text) }
 	return []copied{
@@ -60,14 +60,14 @@ approved redo live taken source winner inputs items made done failed first_faile
 	}
 }
 
-// keptMeta are the rows of meta that belong to a database and not to what is in
-// it.
+// keptMeta selects the rows of meta that are copied, leaving out those that describe
+// the database itself.
 const keptMeta = `key NOT IN ('schema', 'words_upto', 'copy_of')`
 
-// copyPage is how many rows are held in memory at once.
+// copyPage is the number of rows held in memory at once.
 const copyPage = 500
 
-// page asks for the rows after a key.
+// page returns the statement that reads the rows after a key.
 func (c copied) page(after []any) statement {
 	where := ""
 	if c.name == "meta" {
@@ -86,7 +86,7 @@ func (c copied) page(after []any) statement {
 	}
 }
 
-// each gives all rows of a table, page by page.
+// each calls fn with all rows of a table, page by page.
 func (c copied) each(ctx context.Context, from querier, fn func([][]any) error) error {
 	var after []any
 	for {
@@ -127,7 +127,7 @@ func (c copied) each(ctx context.Context, from querier, fn func([][]any) error) 
 	}
 }
 
-// put stores rows, those that are there already left as they are.
+// put stores rows; rows that already exist stay as they are, except in meta.
 func (c copied) put(ctx context.Context, t *tx, list [][]any) error {
 	columns := c.columns
 	words := c.name == "entries" && t.c.distant()
@@ -154,7 +154,7 @@ func (c copied) put(ctx context.Context, t *tx, list [][]any) error {
 	return nil
 }
 
-// digest adds rows to a sum that is the same on every engine.
+// digest adds rows to a hash that is the same on every engine.
 func digest(h hash.Hash, list [][]any) {
 	for _, row := range list {
 		for _, v := range row {
@@ -166,15 +166,16 @@ func digest(h hash.Hash, list [][]any) {
 	}
 }
 
-// Copied tells what [Store.CopyTo] did.
+// Copied reports a table that [Store.CopyTo] has copied.
 type Copied struct {
 	Table string
 	Rows  int
 }
 
-// CopyTo copies all rows, as of one moment, into another store that is empty,
-// or holds the beginning of such a copy, and reads both again to compare them.
-// Nobody else may write to the other one. Conflict if it has rows of its own.
+// CopyTo copies all rows, as of one moment, into another store that is empty or holds
+// the beginning of the same copy, then reads the other store again to compare. Nobody
+// else may write to the other store. CopyTo calls told, if it is not nil, after each
+// table. It fails with Conflict if the other store has rows of its own.
 func (s *Store) CopyTo(ctx context.Context, to *Store, told func(Copied)) error {
 	const op = "copy store"
 	id, _, err := one(ctx, s.db.r, scanText, `SELECT value FROM meta WHERE key = 'store_id'`)
@@ -217,7 +218,8 @@ func (s *Store) CopyTo(ctx context.Context, to *Store, told func(Copied)) error 
 	return to.settle(ctx)
 }
 
-// expect makes sure that a store may take the rows of another.
+// expect checks that the store may take the rows of the store with the given id, and
+// marks it as an unfinished copy of that.
 func (s *Store) expect(ctx context.Context, id string) error {
 	const op = "copy store"
 	return s.db.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -232,11 +234,11 @@ func (s *Store) expect(ctx context.Context, id string) error {
 		if n > 0 || begun != "" {
 			return fika.Errorf(fika.Conflict, op, "%s has rows of its own: name an empty schema or another file", s.db.name())
 		}
-		return t.put(ctx, `INSERT INTO meta (key, value) VALUES ('copy_of', ?)`, id) // until settle takes it away
+		return t.put(ctx, `INSERT INTO meta (key, value) VALUES ('copy_of', ?)`, id) // until settle removes it
 	})
 }
 
-// settle makes a complete copy a store like any other.
+// settle turns a complete copy into an ordinary store.
 func (s *Store) settle(ctx context.Context) error {
 	return s.db.write(ctx, "copy store", func(ctx context.Context, t *tx) error {
 		if t.c.distant() {
@@ -255,8 +257,9 @@ func (s *Store) settle(ctx context.Context) error {
 	})
 }
 
-// Backup writes all rows, as of one moment, into a new SQLite database, while
-// others go on. It is complete and sound when Backup returns nil.
+// Backup writes all rows, as of one moment, into a new SQLite database while others
+// go on working. If Backup returns nil, the copy is complete and sound. It fails with
+// Conflict if path exists.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	const op = "back up store"
 	if _, err := os.Lstat(path); err == nil {
@@ -311,9 +314,9 @@ func vacuumInto(ctx context.Context, from, to string) error {
 	return errors.Join(err, c.Close())
 }
 
-// DisownAll takes every lease and every running request from its owner, so that
-// a process from before cannot write any more: what runs is taken up by the
-// next owner. It is for a store that was brought back.
+// DisownAll takes every lease and every unfinished request from its owner, so that no
+// earlier process can write any more; the next owners take the requests up. It is
+// meant for a store that was restored.
 func (s *Store) DisownAll(ctx context.Context) error {
 	return s.db.write(ctx, "disown agents", func(ctx context.Context, t *tx) error {
 		for _, text := range []string{

@@ -10,43 +10,43 @@ import (
 	"fika"
 )
 
-// Delegation is what a tool step gives another agent to do.
+// Delegation is a task that a tool step gives to another agent.
 type Delegation struct {
 	N        int // the planned step
 	Agent    fika.AgentID
 	Prompt   string
 	Deadline time.Duration // from now; must be set
 	Rights   *fika.Rights  // what the task may do at most
-	Taint    string        // what the turn that gives it has read from outside
+	Taint    string        // the outside source that the delegating turn has read; empty: none
 }
 
-// Delegated tells what [Turns.Delegate] stored.
+// Delegated reports what [Turns.Delegate] stored.
 type Delegated struct {
 	Signal   Signal
-	Children []Child        // made, in the order of their steps; none: not suspended
-	Refused  map[int]string // why, by step
+	Children []Child        // created, in the order of their steps; none: the request was not suspended
+	Refused  map[int]string // the reason, by step
 }
 
-// Awaited tells what became of children.
+// Awaited reports what became of the children of a request.
 type Awaited struct {
-	Children []Child // in the order of their steps; one that was deleted is missing
+	Children []Child // in the order of their steps; deleted ones are missing
 	Waiting  bool    // the request is suspended again
 }
 
-// Child is a request that a tool step of its parent made.
+// Child is a request that a tool step of its parent created.
 type Child struct {
 	RequestInfo
 	N int // the step
 }
 
-// ChildID is the id of the task that a tool step gives to another agent. It
-// follows from the step, so that one step never has two children.
+// ChildID returns the id of the task that a tool step gives to another agent. It is
+// derived from the step, so that one step never has two children.
 func ChildID(parent fika.RequestID, n int) fika.RequestID {
 	return fika.RequestID(ownUUID(fmt.Sprintf("delegate\x00%s\x00%d", parent, n)))
 }
 
-// ownUUID makes an id that follows from a text: a UUID of the version that is
-// anybody's own.
+// ownUUID returns a UUID derived from a text, in the version reserved for custom
+// schemes.
 func ownUUID(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	b := sum[:16]
@@ -54,24 +54,24 @@ func ownUUID(text string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// overdue is how long after its deadline a child may take to stop. Whoever
-// waits for it goes on then.
+// overdue is how long a child may take to stop after its deadline. Then the request
+// that waits for it goes on.
 const overdue = 5 * time.Second
 
-// waitsFor gives the agents of a request and of all that wait for it: those
-// which must not wait for it in their turn.
+// waitsFor selects the agents of a request and of all requests that wait for it,
+// directly or not: it must not wait for any of them in turn.
 const waitsFor = `WITH RECURSIVE up (agent, addressed, parent) AS (
 SELECT agent, addressed, parent FROM requests WHERE id = ?
 UNION ALL SELECT p.agent, p.addressed, p.parent FROM requests p JOIN up ON p.id = up.parent WHERE up.parent <> '')
 SELECT agent FROM up UNION ALL SELECT addressed FROM up WHERE addressed <> ''`
 
-// Delegate gives planned tool steps a child task each, marks the steps
-// started and suspends the request until all children have an outcome: one
-// transaction. A child's id is its [ChildID]; it belongs to the chain of its
-// parent, one deeper, and its deadline is no later than the parent's. When
-// the signal says anything, nothing is written. A step is refused when its
-// agent is the request's own or one that waits for it, directly or not; it
-// stays planned, and if all are refused the request stays running.
+// Delegate gives each of some planned tool steps a child task, marks the steps
+// started and suspends the request until all children have an outcome, in one
+// transaction. A child's id is its [ChildID]; it belongs to its parent's chain, one
+// deeper, and its deadline is no later than the parent's. If the signal is not empty,
+// nothing is written. A step is refused if its agent is the request's own or one that
+// waits for it, directly or not; it stays planned, and if all steps are refused, the
+// request stays running.
 func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delegated, error) {
 	const op = "delegate"
 	var out Delegated
@@ -95,7 +95,7 @@ func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delega
 				continue
 			}
 			k, err := childrenIn(t).child(ctx, op, r, d)
-			if fika.IsKind(err, fika.NotFound) { // the agent, deleted a moment ago
+			if fika.IsKind(err, fika.NotFound) { // the agent was deleted a moment ago
 				out.Refused[d.N] = "not delegated: " + err.Error()
 				continue
 			}
@@ -114,7 +114,7 @@ func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delega
 	return out, err
 }
 
-// refusal says why the i-th of those who wait for a request gets no part of it.
+// refusal says why the i-th of the agents in [waitsFor] is not given a task.
 func refusal(i int) string {
 	if i == 0 {
 		return "not delegated: that is you; do it yourself"
@@ -122,7 +122,7 @@ func refusal(i int) string {
 	return "not delegated: that agent waits for your answer to this very task, so it cannot work on it; answer it instead"
 }
 
-// childRows are requests that wait for others, and those that they wait for.
+// childRows writes requests that wait for others, and those that they wait for.
 type childRows struct{ *tx }
 
 func childrenIn(t *tx) childRows { return childRows{t} }
@@ -159,7 +159,7 @@ func (t childRows) child(ctx context.Context, op string, r turn, d Delegation) (
 	if err != nil {
 		return out, err
 	}
-	if r.conv.Run != "" { // what holds the run holds this too
+	if r.conv.Run != "" { // whatever holds the run holds this task, too
 		if err := t.put(ctx, `UPDATE conversations SET run = ? WHERE id = ?`, r.conv.Run, acc.Conversation.ID); err != nil {
 			return out, err
 		}
@@ -169,7 +169,7 @@ func (t childRows) child(ctx context.Context, op string, r turn, d Delegation) (
 		acc.Request.ID, t.now, r.id, d.N)
 }
 
-// suspend makes the request waiting and gives its attempt back.
+// suspend makes a request waiting and gives its attempt back.
 func (t childRows) suspend(ctx context.Context, r turn, reason fika.WaitReason, until int64) error {
 	if err := accountsIn(t.tx).release(ctx, r); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (t childRows) suspend(ctx context.Context, r turn, reason fika.WaitReason, 
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, until, r.id)
 }
 
-// selectChildren finds children by the ids that their steps keep.
+// selectChildren selects children by the ids stored in their steps.
 const selectChildren = `SELECT ` + requestColumns + `, a.name, c.name, ` + addressedName + `, s.n
 FROM steps s JOIN requests r ON r.id = s.pre_hash AND r.parent = s.request
 JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation
@@ -197,9 +197,9 @@ func (s Requests) Children(ctx context.Context, id fika.RequestID) ([]Child, err
 	return all, s.explain("read children", err)
 }
 
-// Await reads the children of the started steps. While one has neither an
-// outcome nor passed its deadline by a few seconds, the request is suspended
-// again. One that has is told to stop and not waited for any longer.
+// Await reads the children of the started steps. The request is suspended again while
+// some child has no outcome and its deadline has not passed by more than a few
+// seconds. A child that is later than that is told to stop and no longer waited for.
 func (s Turns) Await(ctx context.Context, f Fence) (Awaited, error) {
 	var out Awaited
 	err := s.withinLease(ctx, "await children", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
@@ -239,15 +239,15 @@ func (t childRows) expired(ctx context.Context, id fika.RequestID) (fika.Request
 	return r, err
 }
 
-// below gives the conversations of the tasks that were delegated by the turns
-// of one conversation, or by those of such a task, and have not ended.
+// below selects the conversations of the unfinished tasks that were delegated,
+// directly or not, by the turns of one conversation.
 const below = `WITH RECURSIVE down (id, conversation) AS (
 SELECT r.id, substr(r.conversation, 1, 0) FROM requests r WHERE r.conversation = ? AND r.finished_at = 0
 UNION ALL SELECT k.id, k.conversation FROM requests k JOIN down ON k.parent = down.id AND k.parent <> '' AND k.finished_at = 0)
 SELECT conversation FROM down WHERE conversation <> ''`
 
-// orphan cancels the children of requests that are about to be deleted; which
-// they are is said by where, about p.
+// orphan cancels the children of unfinished requests that are about to be deleted;
+// where is a condition on those requests, p.
 func (t childRows) orphan(ctx context.Context, where string, arg any) error {
 	left, err := many(ctx, t, scanText, fmt.Sprintf(`SELECT k.id FROM requests p JOIN requests k ON k.parent = p.id
 WHERE %s AND p.finished_at = 0 AND k.parent <> '' AND k.finished_at = 0`, where), arg)

@@ -21,13 +21,14 @@ type EntryQuery struct {
 
 const (
 	selectEntry = `SELECT ` + entryColumns + ` FROM entries e`
-	// notExpired takes the present moment as its argument.
-	// What a turn is about to answer stays until it has.
+	// notExpired takes the present time as its argument. A message that a running
+	// turn is about to answer stays until the turn has ended.
 	notExpired = ` AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1 OR EXISTS (SELECT 1 FROM notifications x
   WHERE x.conversation = e.conversation AND x.seq = e.seq AND x.state = 'claimed'))`
 )
 
-// append gives e its seq and stores it. Missing id and time are filled in.
+// append stores e with the next seq of its conversation, and sets e's seq and, if
+// missing, its id and time.
 func (t *tx) append(ctx context.Context, e *fika.Entry) error {
 	if e.ID == "" {
 		e.ID = fika.EntryID(t.newID())
@@ -55,7 +56,7 @@ request, reply_to, chain, depth, pinned, expires_at, metadata, words) VALUES (?,
 	return t.add(ctx, st)
 }
 
-// nextSeq gives the next seq of a conversation, whose row it locks: the order
+// nextSeq returns the next seq of a conversation and locks its row, so that the order
 // of seqs is that of commits.
 func (t *tx) nextSeq(ctx context.Context, c fika.ConversationID, message bool) (int64, error) {
 	n := number(message)
@@ -74,7 +75,7 @@ WHERE id = ? RETURNING last_seq`, n, t.now, c)
 	return seq, err
 }
 
-// number is a truth as it is stored.
+// number converts a bool to the form in which it is stored.
 func number(b bool) int64 {
 	if b {
 		return 1
@@ -82,7 +83,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// lock locks a conversation and reads it. NotFound.
+// lock locks and reads a conversation. It fails with NotFound.
 func (t conversationRows) lock(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
 	var c fika.Conversation
 	found := false
@@ -97,7 +98,7 @@ func noConversation(id fika.ConversationID) error {
 	return fika.Errorf(fika.NotFound, "conversation", "no conversation with id %q", id)
 }
 
-// locking is the statement that locks a conversation.
+// locking returns the statement that locks and reads a conversation.
 func (t conversationRows) locking(c *fika.Conversation, found *bool, id fika.ConversationID) statement {
 	return first(c, found, t.locked, selectConversation+` WHERE c.id = ?`+lockConversation, id)
 }
@@ -119,7 +120,7 @@ func metaJSON(m fika.EntryMeta) (string, error) {
 	return string(raw), nil
 }
 
-// Entries reads what the query selects, expired ones left out.
+// Entries reads the entries that the query selects, expired ones left out.
 func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
 	var b strings.Builder
 	b.WriteString(selectEntry + ` WHERE e.conversation = ? AND e.seq > ?`)
@@ -131,7 +132,7 @@ func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, e
 	b.WriteString(notExpired)
 	args = append(args, s.nowMS())
 	if len(q.Types) == 1 && q.Types[0] == fika.Compaction {
-		b.WriteString(` AND e.type = 'compaction'`) // spelled out, so that its index serves
+		b.WriteString(` AND e.type = 'compaction'`) // spelled out so that its index is used
 	} else if len(q.Types) > 0 {
 		b.WriteString(` AND e.type IN (` + placeholders(len(q.Types)) + `)`)
 		for _, typ := range q.Types {
@@ -158,7 +159,7 @@ func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, e
 	return all, nil
 }
 
-// EntryByID finds one entry of a conversation. NotFound.
+// EntryByID returns one entry of a conversation. It fails with NotFound.
 func (s Transcripts) EntryByID(ctx context.Context, c fika.ConversationID, id fika.EntryID) (fika.Entry, error) {
 	const op = "read entry"
 	e, ok, err := one(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.id = ?`, c, id)
@@ -168,15 +169,15 @@ func (s Transcripts) EntryByID(ctx context.Context, c fika.ConversationID, id fi
 	return e, s.explain(op, err)
 }
 
-// Before reads up to limit entries with seq <= upto, newest first: the
-// pages from which a turn builds its window. Compactions are included.
+// Before reads up to limit entries with seq <= upto, newest first: the pages from
+// which a turn builds its window. It includes compactions.
 func (s Transcripts) Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {
 	all, err := many(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq <= ?`+notExpired+
 		` ORDER BY e.seq DESC LIMIT ?`, c, upto, s.nowMS(), noLimit(limit))
 	return all, s.explain("read entries", err)
 }
 
-// OfRequest reads the entries a request wrote, in order.
+// OfRequest reads the entries that a request wrote, in order.
 func (s Transcripts) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
 	if id == "" {
 		return nil, nil
@@ -185,8 +186,8 @@ func (s Transcripts) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.E
 	return all, s.explain("read entries", err)
 }
 
-// LastCompaction gives the newest compaction with seq <= upto that no
-// later entry has undone, or nil.
+// LastCompaction returns the newest compaction with seq <= upto that no later entry
+// has undone, or nil.
 func (s Transcripts) LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error) {
 	undone := map[int64]bool{}
 	for {
@@ -196,18 +197,18 @@ ORDER BY e.seq DESC LIMIT 1`, c, upto)
 			return nil, s.explain("read compaction", err)
 		}
 		switch {
-		case undone[e.Seq]: // taken back, and so is what it took back
+		case undone[e.Seq]: // undone, and so is its own undo
 		case e.Meta.Undo > 0:
 			undone[e.Meta.Undo] = true
-		case e.Meta.UpTo > 0: // one that another program wrote cuts nothing
+		case e.Meta.UpTo > 0: // a compaction without UpTo, written by another program, cuts nothing
 			return &e, nil
 		}
 		upto = e.Seq - 1
 	}
 }
 
-// AppendCompaction appends a compaction entry outside a turn for which no model was
-// asked (clear, undo) and returns it.
+// AppendCompaction appends a compaction for which no model was asked (clear, undo),
+// outside a turn, and returns it.
 func (s Transcripts) AppendCompaction(ctx context.Context, c fika.ConversationID, from, content string, m fika.EntryMeta) (fika.Entry, error) {
 	e := fika.Entry{Conversation: c, From: from, To: from, Content: content, Type: fika.Compaction, Meta: m}
 	var stored fika.Entry
@@ -218,9 +219,9 @@ func (s Transcripts) AppendCompaction(ctx context.Context, c fika.ConversationID
 	return stored, err
 }
 
-// Pin makes a message or notice stay when its time to live is over, or
-// takes that back, and returns it. Invalid for other entries: they stay and
-// go with their turn.
+// Pin keeps a message or notice beyond its time to live, or ends that, and returns
+// the entry. It fails with NotFound, and with Invalid for other entries, which stay
+// and go with their turn.
 func (s Transcripts) Pin(ctx context.Context, c fika.ConversationID, seq int64, pinned bool) (fika.Entry, error) {
 	const op = "pin entry"
 	var out fika.Entry

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// escapeRune begins what PostgreSQL cannot keep: U+0000, and bytes that are no
-// UTF-8. It is of the private use area, and stands for itself when doubled.
+// escapeRune introduces what PostgreSQL cannot store: U+0000 and bytes that are not
+// valid UTF-8. It is in the private use area; doubled, it stands for itself.
 const escapeRune = '\uF8FF'
 
-// escape makes a text one that any database keeps. [unescape] takes it back.
+// escape returns a text that any database can store; [unescape] reverses it.
 func escape(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.ContainsRune(s, escapeRune) {
 		return s
@@ -52,7 +52,7 @@ func unescape(s string) string {
 		case len(after) >= 2:
 			b.WriteByte(nibble(after[0])<<4 | nibble(after[1]))
 			s = after[2:]
-		default: // written by somebody else
+		default: // not written by escape
 			b.WriteString(mark)
 			s = after
 		}

@@ -7,21 +7,21 @@ import (
 	"fika"
 )
 
-// Executions hands tool steps to executors, and results back.
+// Executions hands tool steps to executors and results back.
 //
-// A step that goes to an executor is started for its turn in the transaction that
-// offers it, so that it is never taken for one that did not begin. From there on
-// its row here says how it stands. An executor claims it under its own lease and
-// while the request is running for the owner who offered it; the result lies here
-// until the owner of the request commits it as that of the step, under the fence
-// of the request.
+// A step that goes to an executor is marked started in the transaction that offers
+// it, so that it is never mistaken for one that did not begin. From then on its row
+// here records its state. An executor claims it under its own lease, and only while
+// the request is running for the owner that offered it. The result stays here until
+// the owner of the request commits it as the step's result, under the fence of the
+// request.
 type Executions struct{ *db }
 
-// ExecutionState is where a call stands.
+// ExecutionState is the state of a call on its way through an executor.
 type ExecutionState string
 
-// The states. Withdrawn is a call that no executor had claimed when it was no
-// longer wanted.
+// The states of an execution. Withdrawn is a call that was withdrawn before any
+// executor had claimed it.
 const (
 	ExecutionOffered   ExecutionState = "offered"
 	ExecutionClaimed   ExecutionState = "claimed"
@@ -33,19 +33,19 @@ const (
 type Execution struct {
 	Request  fika.RequestID
 	N        int
-	Executor string // the home's id and the name, see [ExecutorID]
+	Executor string // the home's id and the name; see [ExecutorID]
 	State    ExecutionState
 	Epoch    fika.Epoch // of the request when it was offered or taken up again
-	Call     string     // what is to be run, as JSON
-	Result   string     // what it gave, as JSON; empty before its end
+	Call     string     // the call to run, as JSON
+	Result   string     // the result, as JSON; empty until the call ends
 	Lease    LeaseID    // of the executor that claimed it
-	Attempts int        // how often it was claimed
-	Canceled bool       // it is not wanted any more
+	Attempts int        // number of times it was claimed
+	Canceled bool       // it is no longer wanted
 	Proc     fika.Process
 	Offered  time.Time
 }
 
-// ExecutorID is how an executor of a home is known in the store.
+// ExecutorID returns the id of a home's executor in the store.
 func ExecutorID(home, name string) string { return home + "/" + name }
 
 // ExecutorLease is the right of one process to be an executor.
@@ -55,9 +55,9 @@ type ExecutorLease struct {
 	ID       LeaseID
 }
 
-// ExecutorRow is what is known of an executor.
+// ExecutorRow is the state of an executor.
 type ExecutorRow struct {
-	Owner      string // empty: nobody is it
+	Owner      string // empty: nobody holds it
 	LeaseUntil time.Time
 	SeenAt     time.Time
 	RunsAs     string // the user that tools run as
@@ -75,9 +75,9 @@ func executionRow(s scanner, more ...any) (x Execution, err error) {
 
 func scanExecution(s scanner) (Execution, error) { return executionRow(s) }
 
-// OfferTool begins a planned step as [Turns.BeginTool] does, by giving it to an
-// executor. A step that was offered before goes on where it is: only its epoch
-// becomes that of the present owner.
+// OfferTool begins a planned step as [Turns.BeginTool] does, but gives it to an
+// executor. A step that was offered before stays where it is; only its epoch becomes
+// that of the present owner.
 func (s Executions) OfferTool(ctx context.Context, f Fence, n int, preHash, executor, call string) (Signal, error) {
 	const op = "offer tool step"
 	var sig Signal
@@ -95,7 +95,7 @@ func (s Executions) OfferTool(ctx context.Context, f Fence, n int, preHash, exec
 			t.discard = true
 			sig = Signal{}
 			return nil
-		case known: // also when the turn is to stop: whoever waits sees to that
+		case known: // even if the turn is to stop: whoever waits for the call handles that
 			sig = Signal{}
 			return t.put(ctx, `UPDATE executions SET epoch = ? WHERE request = ? AND n = ?`, r.epoch, r.id, n)
 		case sig != (Signal{}):
@@ -114,15 +114,15 @@ WHERE request = ? AND n = ?`, preHash, t.now, r.id, n); err != nil {
 	return sig, err
 }
 
-// Execution reads how a step stands with its executor. The second result is
-// false for one that went to none.
+// Execution reads the state of a step at its executor. The second result is false if
+// the step was not offered to one.
 func (s Executions) Execution(ctx context.Context, id fika.RequestID, n int) (Execution, bool, error) {
 	x, found, err := one(ctx, s.r, scanExecution, `SELECT `+executionColumns+` FROM executions x WHERE x.request = ? AND x.n = ?`, id, n)
 	return x, found, s.explain("read execution", err)
 }
 
-// Withdraw says that a call is not wanted any more. One that no executor has
-// claimed will not be; one that runs is ended by its executor.
+// Withdraw records that a call is no longer wanted. If no executor has claimed it,
+// none will; if it is running, its executor ends it.
 func (s Executions) Withdraw(ctx context.Context, id fika.RequestID, n int) error {
 	return s.write(ctx, "withdraw tool step", func(ctx context.Context, t *tx) error {
 		return t.put(ctx, `UPDATE executions SET cancel_at = ?, state = CASE WHEN state = 'offered' THEN 'withdrawn' ELSE state END
@@ -130,7 +130,7 @@ WHERE request = ? AND n = ? AND cancel_at = 0`, t.now, id, n)
 	})
 }
 
-// Executor reads what is known of an executor; the zero row when it never ran.
+// Executor reads the state of an executor; it returns the zero row if it never ran.
 func (s Executions) Executor(ctx context.Context, id string) (ExecutorRow, error) {
 	row, _, err := one(ctx, s.r, func(sc scanner) (e ExecutorRow, err error) {
 		var until, seen int64
@@ -141,8 +141,8 @@ func (s Executions) Executor(ctx context.Context, id string) (ExecutorRow, error
 	return row, s.explain("read executor", err)
 }
 
-// AcquireExecutor makes a process the executor, for d. The caller holds the lock of
-// the home, so nobody else of this home is.
+// AcquireExecutor makes a process the executor for the duration d. The caller holds
+// the lock of the home, so no other process of this home is the executor.
 func (s Executions) AcquireExecutor(ctx context.Context, id, owner, runsAs string, d time.Duration) (ExecutorLease, error) {
 	l := ExecutorLease{Executor: id}
 	err := s.write(ctx, "acquire executor", func(ctx context.Context, t *tx) error {
@@ -161,8 +161,8 @@ func (s Executions) AcquireExecutor(ctx context.Context, id, owner, runsAs strin
 	return l, err
 }
 
-// RenewExecutor extends the lease, and forgets the calls that their requests have
-// left behind. Lost when another process is the executor now.
+// RenewExecutor extends the lease and deletes the calls whose requests have ended. It
+// fails with Lost if another process is the executor now.
 func (s Executions) RenewExecutor(ctx context.Context, l ExecutorLease, d time.Duration) error {
 	const op = "renew executor"
 	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
@@ -175,14 +175,14 @@ func (s Executions) RenewExecutor(ctx context.Context, l ExecutorLease, d time.D
 	})
 }
 
-// forgetExecutions deletes what ended without its result, of no use to anybody. A
-// claimed one goes when whoever runs it knows.
+// forgetExecutions deletes calls whose request has ended without using their result.
+// A claimed one stays until the process that runs it has been told.
 func (t *tx) forgetExecutions(ctx context.Context, executor string) error {
 	return t.put(ctx, `DELETE FROM executions WHERE executor = ? AND state IN ('offered', 'done', 'withdrawn')
 AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at > 0)`, executor)
 }
 
-// ReleaseExecutor ends the lease politely.
+// ReleaseExecutor ends the lease. It does nothing if the lease is already lost.
 func (s Executions) ReleaseExecutor(ctx context.Context, l ExecutorLease) error {
 	return s.write(ctx, "release executor", func(ctx context.Context, t *tx) error {
 		return t.put(ctx, `UPDATE executors SET owner = '', lease = '', lease_until = 0, seen_at = ? WHERE id = ? AND epoch = ? AND lease = ?`,
@@ -200,26 +200,26 @@ func lostUnless(hit int64, err error, op, what string) error {
 // holdsExecutor is the executor's half of the fence.
 const holdsExecutor = `EXISTS (SELECT 1 FROM executors e WHERE e.id = ? AND e.epoch = ? AND e.lease = ?)`
 
-// ClaimedStep is a call that an executor is to run, with what the store says of
-// the right to do so.
+// ClaimedStep is a call that an executor is to run, with what the store knows about
+// the right to run it.
 type ClaimedStep struct {
 	Execution
 	Step    fika.Step
 	Agent   fika.AgentName
-	Args    string // of the call, as the model wrote them
+	Args    string // arguments of the call, as the model wrote them
 	Origin  fika.Origin
 	Rights  *fika.Rights // of the request; nil: no bound
 	Taint   string
 	Chain   fika.RequestID
-	Answers []Approval // to what was asked about the step
+	Answers []Approval // to the questions about the step
 }
 
 const offeredTo = `SELECT ` + executionColumns + ` FROM executions x JOIN requests r ON r.id = x.request
 WHERE x.executor = ? AND x.state = 'offered' AND r.state = 'running' AND r.owner_epoch = x.epoch AND r.cancel_at = 0
 ORDER BY x.offered_at, x.request, x.n LIMIT 1`
 
-// ClaimStep claims the oldest call that is offered; nil when there is none. Only
-// calls of requests that are running, for the owner that offered them, are.
+// ClaimStep claims the oldest call on offer and returns nil if there is none. A call
+// is on offer only while its request is running for the owner that offered it.
 func (s Executions) ClaimStep(ctx context.Context, l ExecutorLease) (*ClaimedStep, error) {
 	const op = "claim tool step"
 	_, found, err := one(ctx, s.r, scanExecution, offeredTo, l.Executor)
@@ -249,7 +249,7 @@ AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.state
 	return out, err
 }
 
-// claimedStep reads what an executor has to know of a call.
+// claimedStep reads what an executor needs to know about a call.
 func (t *tx) claimedStep(ctx context.Context, x Execution) (*ClaimedStep, error) {
 	c := &ClaimedStep{Execution: x}
 	st, _, err := one(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.n = ?`, x.Request, x.N)
@@ -285,9 +285,9 @@ func (s Executions) RecordExecution(ctx context.Context, l ExecutorLease, id fik
 	})
 }
 
-// FinishStep stores what a call gave. Lost when this process is not the executor any
-// more, or nobody can use the result, as the request has ended: then the call is
-// forgotten.
+// FinishStep stores the result of a call. It fails with Lost if this process is no
+// longer the executor, or if the request has ended and nobody can use the result; in
+// that case the call is deleted.
 func (s Executions) FinishStep(ctx context.Context, l ExecutorLease, id fika.RequestID, n int, result string) error {
 	const op = "finish tool step"
 	over := false
@@ -309,8 +309,8 @@ AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finis
 	return err
 }
 
-// StepsOf are the calls that this process has claimed and not finished; of those
-// that nobody wants any more Canceled is set.
+// StepsOf returns the calls that this process has claimed and not finished. Canceled
+// is set for those that are no longer wanted.
 func (s Executions) StepsOf(ctx context.Context, l ExecutorLease) ([]Execution, error) {
 	list, err := many(ctx, s.r, func(sc scanner) (Execution, error) {
 		var over int64
@@ -322,8 +322,8 @@ FROM executions x JOIN requests r ON r.id = x.request WHERE x.executor = ? AND x
 	return list, s.explain("read executions", err)
 }
 
-// TakeOver gives this process the calls that an earlier one had claimed and left, for
-// it to end what they run and to decide about them.
+// TakeOver gives this process the calls that an earlier one had claimed and left
+// behind, so that it can end their processes and decide about them.
 func (s Executions) TakeOver(ctx context.Context, l ExecutorLease) ([]ClaimedStep, error) {
 	const op = "take over executions"
 	var out []ClaimedStep

@@ -39,8 +39,8 @@ func (sqliteDialect) fault(err error) fault {
 	return faultOther
 }
 
-// explain turns what a driver said into a *fika.Error that names the file and
-// the way out. Errors that already are *fika.Error pass.
+// explain turns a driver's error into a *fika.Error that names the database and the
+// way out. It returns an error that already is a *fika.Error unchanged.
 func (s *db) explain(op string, err error) error {
 	if err == nil {
 		return nil
@@ -80,8 +80,8 @@ func (s *db) explain(op string, err error) error {
 	return &fika.Error{Kind: fika.Failed, Op: op, Msg: s.name(), Err: err}
 }
 
-// unreachable is why a server cannot be reached, in one line. It is worth
-// trying again.
+// unreachable is the error of a server that cannot be reached, cut down to one line.
+// It is [ErrBusy]: the call is worth repeating.
 type unreachable struct{ cause error }
 
 func (u unreachable) Error() string {

@@ -9,42 +9,42 @@ import (
 	"fika/internal/workflow"
 )
 
-// Finish ends a request.
+// Finish says how a request ends.
 type Finish struct {
 	State  fika.RequestState // one of the terminal ones
 	Reason string
-	// Final is the model call that made the final text; its entry, step and
-	// usage are committed with the outcome. Nil when there is none.
+	// Final is the model call that made the final text; its entry, step and usage are
+	// committed with the outcome. It is nil if there is none.
 	Final *ModelCommit
-	// Notify are the agents mentioned in the final text (chats only); not
-	// forwarded past Limits.MaxDepth, nor when Echo is set.
+	// Notify lists the agents mentioned in the final text (chats only). They are not
+	// notified past Limits.MaxDepth, nor if Echo is set.
 	Notify []fika.AgentName
-	// Rights are what those may do at most because of it.
+	// Rights bounds what the agents in Notify may do because of the final text.
 	Rights *fika.Rights
-	// Echo says that the final text only repeats what the one it mentions and
-	// this agent have been telling each other: the chain stops here.
+	// Echo means that the final text only repeats what this agent and the one it
+	// mentions have been telling each other: the chain stops here.
 	Echo bool
-	// Rejected says that the answer never was in the form that was asked for.
+	// Rejected means that no answer had the form that was asked for.
 	Rejected bool
-	// Limit is the limit of its chain that ends the turn before its answer, as
-	// [Budgets.Exceeded] named it. Its notice is posted, once, and what the turn
-	// was told of is dropped with the reason "limit".
+	// Limit is the limit of the chain that ends the turn before its answer, as named
+	// by [Turns.Exceeded]. Its notice is posted, once, and the notifications of the
+	// turn are dropped with the reason "limit".
 	Limit string
-	// To is whom the final entry addresses; empty: the conversation's usual.
+	// To is the recipient of the final entry; empty: the conversation's usual one.
 	To     string
 	Limits Limits
-	// TTL is how long what the turn has written in a chat is kept from now on;
-	// 0: for ever. All of it goes at once, so that no call is left without its
+	// TTL is how long everything that the turn has written in a chat is kept from now
+	// on; 0: for ever. It all expires at once, so that no call is left without its
 	// result.
 	TTL time.Duration
-	// Notice, if not empty, is posted as a notice entry: why a turn failed, or whom
-	// the answer of one that is done could not call.
+	// Notice, if not empty, is posted as a notice entry: why a turn failed, or which
+	// agents the answer of a successful one could not call.
 	Notice    string
 	Outcome   fika.Outcome
 	ErrorKind fika.Kind
 }
 
-// Finished tells what [Turns.Finish] committed.
+// Finished reports what [Turns.Finish] committed.
 type Finished struct {
 	Request  fika.Request
 	Entries  []fika.Entry     // the final entry and notices, in order
@@ -53,14 +53,14 @@ type Finished struct {
 	Booked   []limit.Booked   // of the last call, in the budgets that hold for the request
 }
 
-// The texts that stand for a missing tool result.
+// The texts used in place of a missing tool result.
 const (
 	textMaybeRan = "interrupted: it may or may not have run"
 	textNotRun   = "not run: the turn ended first"
 )
 
-// Finish ends the request, once. Children it still has are cancelled,
-// unless it is done.
+// Finish ends the request, once. Unless its state is done, its unfinished children
+// are cancelled. It fails with Invalid if State is not terminal.
 func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error) {
 	const op = "finish request"
 	var out Finished
@@ -70,7 +70,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 	var q finishing
 	err := s.withinLease(ctx, op, f, turnEnds, func(ctx context.Context, t *tx, r turn) error {
 		out = Finished{}
-		fin := fin // each try begins with what was asked for
+		fin := fin // each try begins with the caller's value
 		r.found = &q
 		if err := t.repair(ctx, r); err != nil {
 			return err
@@ -110,17 +110,17 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 	return out, err
 }
 
-// finishing is what the end of a request needs to know, asked together.
+// finishing holds the facts needed to end a request, read together.
 type finishing struct {
 	request fika.Request
 	open    []fika.Step
-	answers string // the message it answers: the newest notification it covers
+	answers string // the message that it answers: that of the newest notification it covers
 	usage   fika.Usage
 	parent  string // the agent that waits for it
 	told    recipients
 }
 
-// questions are what is asked about a turn that ends and tells others.
+// questions returns the questions to ask about a turn that ends and notifies others.
 func (q *finishing) questions(f Fence, tell []fika.AgentName) []question {
 	id := f.Request
 	stepped := func(r turn) bool { return r.steps > 0 }
@@ -142,7 +142,7 @@ func (q *finishing) questions(f Fence, tell []fika.AgentName) []question {
 
 func (q *finishing) requestRow(id fika.RequestID) func() statement {
 	return func() statement {
-		*q = finishing{} // asked first: what is not asked about is not there
+		*q = finishing{} // asked first: facts that are not asked about stay zero
 		return first(&q.request, nil, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
 	}
 }
@@ -179,14 +179,14 @@ WHERE r.id = ? AND r.parent <> '' AND p.finished_at = 0`, id)
 	}
 }
 
-// finishingOf asks what the end of a request needs to know.
+// finishingOf reads the facts needed to end a request.
 func (t *tx) finishingOf(ctx context.Context, id fika.RequestID) (*finishing, error) {
 	var q finishing
 	return &q, t.run(ctx, q.requestRow(id)(), q.openSteps(id)(), q.lastCovered(id)(), q.spent(id)(), q.parentOf(id)())
 }
 
-// final stores the model call that made the final text and tells those it
-// mentions.
+// final stores the model call that made the final text and notifies the agents that
+// it mentions.
 func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) error {
 	to := fin.To
 	if to == "" {
@@ -215,8 +215,8 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 	return t.forward(ctx, *r, e, *fin, out)
 }
 
-// forward notifies the agents a final text mentions, unless the chain has
-// become too deep.
+// forward notifies the agents that a final text mentions, unless the chain has become
+// too deep or echoes.
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
 	l := fin.Limits.HoldingIn(r.conv.Limits)
 	name := l.Forward(e.Depth, fin.Echo)
@@ -238,22 +238,22 @@ func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out 
 	return err
 }
 
-// ending is how a request ends.
+// ending says how a request ends.
 type ending struct {
 	state   fika.RequestState
 	reason  string
 	notice  string // posted, if not empty
-	kind    string // of the notice; empty: the state
+	kind    string // of the notice; empty: that of the state
 	outcome fika.Outcome
-	// rejected says that the answer never was in the form that was asked for.
+	// rejected means that no answer had the form that was asked for.
 	rejected bool
 }
 
-// ended tells what ending a request committed.
+// ended reports what ending a request committed.
 type ended struct {
 	request fika.Request // as it now stands
 	entries []fika.Entry
-	ring    []fika.AgentName // whose turn waited for this outcome
+	ring    []fika.AgentName // agents with a turn that waited for this outcome
 }
 
 // end gives a request its one outcome, and its open tool calls a result.
@@ -268,7 +268,7 @@ func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
 	return t.conclude(ctx, r, e)
 }
 
-// conclude gives a request its one outcome and settles all that hangs on it.
+// conclude gives a request its one outcome and settles everything that depends on it.
 func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	var out ended
 	if e.notice != "" {
@@ -312,7 +312,8 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	return out, nil
 }
 
-// insertOutcome writes the terminal row.
+// insertOutcome writes the outcome to the request's row. It fails with Lost if the
+// request already has one.
 func (t *tx) insertOutcome(ctx context.Context, r turn, e ending) (fika.Request, error) {
 	done := r.found.request
 	if !done.FinishedAt.IsZero() {
@@ -339,8 +340,8 @@ func scanUsage(s scanner) (u fika.Usage, err error) {
 	return u, err
 }
 
-// settle decides the notifications a request covered: each outcome leaves
-// none claimed.
+// settle decides the notifications that a request covered: no outcome leaves any of
+// them claimed.
 func (t *tx) settle(ctx context.Context, r turn, e ending) error {
 	state, reason, holder := fika.NotificationDone, "", r.id
 	switch {
@@ -356,7 +357,7 @@ func (t *tx) settle(ctx context.Context, r turn, e ending) error {
 		state, reason, holder, r.id)
 }
 
-// leaveConversation moves the agent's cursor in a chat, and completes a task.
+// leaveConversation advances the agent's cursor in a chat, and completes a task.
 func (t *tx) leaveConversation(ctx context.Context, r turn) error {
 	switch r.conv.Kind {
 	case fika.Chat:
@@ -367,14 +368,14 @@ func (t *tx) leaveConversation(ctx context.Context, r turn) error {
 ON CONFLICT (conversation, agent, person) DO UPDATE SET cursor = excluded.cursor WHERE participants.cursor < excluded.cursor`,
 			r.conv.ID, r.agent, r.uptoSeq, t.now)
 	case fika.Task:
-		// A pause that came with that of the chat it works for is over as well.
+		// A pause inherited from the chat that the task works for ends with it.
 		return t.put(ctx, `UPDATE conversations SET status = 'completed', paused = 0, updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
 	}
 	return nil
 }
 
-// repair gives every tool call of r that has no result one, so that no
-// terminal request leaves a transcript a model would refuse.
+// repair gives a result to every tool call of r that has none, so that no finished
+// request leaves a transcript that a model would refuse.
 func (t *tx) repair(ctx context.Context, r turn) error {
 	for _, st := range r.found.open {
 		text := textNotRun
@@ -388,8 +389,8 @@ func (t *tx) repair(ctx context.Context, r turn) error {
 	return nil
 }
 
-// cancelChildren cancels what a request had delegated that ends without an
-// answer: nobody waits for it any more.
+// cancelChildren cancels the unfinished children of a request that ends without an
+// answer: nobody waits for them any more.
 func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
 	children, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0`, r.id)
 	if err != nil {
@@ -403,8 +404,8 @@ func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
 	return nil
 }
 
-// cancel ends a request that nobody works at, and asks a running one to stop.
-// It reads the row itself: the end of another may have ended this one.
+// cancel ends a request that nobody is working, and asks a running one to stop. It
+// reads the row itself, because ending another request may have ended this one.
 func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error {
 	r, err := t.lockTurn(ctx, id)
 	switch {

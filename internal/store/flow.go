@@ -10,40 +10,40 @@ import (
 	"fika/internal/workflow"
 )
 
-// flowAgent is the id and the name of the reserved agent whose requests stand
-// for runs. It has a row, because requests refer to one, and nothing else: no
-// folder, no process, no lease. Lists of agents leave it out.
+// flowAgent is the id and the name of the reserved agent whose requests stand for
+// runs. It has a row, because requests refer to one, and nothing else: no folder, no
+// process, no lease. [Agents.ListAgents] leaves it out.
 const flowAgent = "workflow"
 
-// NewRun begins a run.
+// NewRun describes a run to [Flows.Start].
 type NewRun struct {
-	ID         fika.RequestID // empty: made by the store; a repeat of a known id changes nothing
+	ID         fika.RequestID // empty: made by the store; repeating a known id changes nothing
 	Name       string         // of the workflow; empty: it has none
 	Definition []byte         // from [workflow.Definition.Freeze]
 	Inputs     []byte         // from [workflow.Definition.Bind], as JSON
-	From       string         // the person who asks for it
+	From       string         // the person who asked for it
 	Title      string         // what lists show, in one line
 	Deadline   time.Time      // zero: none
-	Rights     *fika.Rights   // what its steps may do at most: those of whoever causes it
-	Taint      string         // what text from outside it was given; empty: a person's own
-	In         *RunLine       // the line of a chat that it was begun with; nil: none
+	Rights     *fika.Rights   // what its steps may do at most: the rights of whoever causes it
+	Taint      string         // the outside source of its text; empty: a person's own
+	In         *RunLine       // the line of a chat that began it; nil: none
 }
 
-// Run is a run of a workflow as it stands.
+// Run is the state of a run of a workflow.
 type Run struct {
-	ID           fika.RequestID // as people name it; it stays when the run is resumed
-	Request      fika.RequestID // that stands for it now
+	ID           fika.RequestID // the id that people use; it stays when the run is resumed
+	Request      fika.RequestID // the request that stands for it now
 	Conversation fika.ConversationID
 	Where        fika.ConversationName
-	Chat         fika.ConversationID // where it was begun and says its result; empty: in none
+	Chat         fika.ConversationID // where it was begun and posts its result; empty: in none
 	Name         string
 	From         string
 	Title        string
-	Edition      int64 // of its definition: one that was resumed may have another
-	Version      int64 // raised by whoever changes a row of the run
+	Edition      int64 // of its definition: resuming the run may have changed it
+	Version      int64 // raised by each change to a row of the run
 	Paused       time.Time
-	Stop         string // why it is to end; empty: it is not
-	Due          bool   // whoever looks next has to advance it
+	Stop         string // why it is to end; empty: it goes on
+	Due          bool   // the next look has to advance it
 	WakeAt       time.Time
 	State        fika.RequestState
 	Reason       string
@@ -57,19 +57,19 @@ type Run struct {
 // Over reports whether the run has its result.
 func (r Run) Over() bool { return !r.Ended.IsZero() }
 
-// RunStep is a row of a run with what was begun for it.
+// RunStep is a row of a run with the work that was begun for it.
 type RunStep struct {
 	workflow.Row
 	Begun        time.Time
 	Request      fika.RequestID        // of an agent's step
 	Conversation fika.ConversationName // of a discussion
-	Agent        fika.AgentName        // that was asked
-	Worker       fika.AgentName        // that works it, where that is another
+	Agent        fika.AgentName        // the agent that was asked
+	Worker       fika.AgentName        // the agent that works it, if another
 	Usage        workflow.Spent
 	Approval     int64 // the question that waits for an answer; 0: none
 }
 
-// WorkedBy is the agent that works a step.
+// WorkedBy returns the agent that works a step.
 func (s RunStep) WorkedBy() fika.AgentName {
 	if s.Worker != "" {
 		return s.Worker
@@ -77,8 +77,8 @@ func (s RunStep) WorkedBy() fika.AgentName {
 	return s.Agent
 }
 
-// Who is @ and the name of who works a step and, where that is another, who was
-// asked.
+// Who returns @ and the name of the agent that works a step and, if another was
+// asked, that one's, too.
 func (s RunStep) Who() string { return whoWorks(s.Agent, s.Worker) }
 
 func whoWorks(asked, worker fika.AgentName) string {
@@ -88,11 +88,12 @@ func whoWorks(asked, worker fika.AgentName) string {
 	return "@" + string(worker) + " for @" + string(asked)
 }
 
-// RunView is what working out a plan needs to know of a run, as of one moment.
+// RunView is everything that working out a plan needs to know about a run, as of one
+// moment.
 type RunView struct {
 	Run
 	Rows  []workflow.Row // the live ones
-	Spent workflow.Spent // with what is under way
+	Spent workflow.Spent // including what is under way
 	Now   time.Time
 }
 
@@ -102,7 +103,7 @@ FROM flow_runs f JOIN requests r ON r.id = f.request JOIN conversations c ON c.i
 
 func scanRun(s scanner) (Run, error) { return runRow(s) }
 
-// runRow takes a run out of a row, with whatever follows it.
+// runRow scans a run, and the columns after it into more.
 func runRow(s scanner, more ...any) (Run, error) {
 	var r Run
 	var payload, outcome, result string
@@ -127,11 +128,11 @@ func runRow(s scanner, more ...any) (Run, error) {
 	return r, nil
 }
 
-// dollars are micro-dollars as limits of workflows count them.
+// dollars converts micro-dollars to the dollars in which workflows count.
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 
-// Start stores a run that is due: whoever advances it next begins its first
-// steps. Conflict when an agent from before has the reserved name.
+// Start stores a run that is due: the next process to advance it begins its first
+// steps. It fails with Conflict if an older agent has the reserved name.
 func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
 	var out Run
 	err := s.write(ctx, opStart, func(ctx context.Context, t *tx) (err error) {
@@ -143,12 +144,12 @@ func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
 
 const opStart = "start run"
 
-// flowRows are the runs of workflows and their steps.
+// flowRows writes the runs of workflows and their steps.
 type flowRows struct{ *tx }
 
 func flowsIn(t *tx) flowRows { return flowRows{t} }
 
-// startRun is Start within a transaction.
+// startRun is [Flows.Start] within a transaction.
 func (t flowRows) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 	if n.ID != "" {
 		known, ok, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, n.ID)
@@ -195,7 +196,7 @@ func (t flowRows) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 	return out, err
 }
 
-// ensureFlowAgent makes the row of the reserved agent.
+// ensureFlowAgent creates the row of the reserved agent if it is missing.
 func (t flowRows) ensureFlowAgent(ctx context.Context, op string) error {
 	id, ok, err := one(ctx, t, scanText, `SELECT id FROM agents WHERE name = ?`, flowAgent)
 	switch {
@@ -209,7 +210,7 @@ func (t flowRows) ensureFlowAgent(ctx context.Context, op string) error {
 	return t.put(ctx, `INSERT INTO agents (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, flowAgent, flowAgent, t.now)
 }
 
-// insertRunRequest stores the request that stands for a run. It runs from the
+// insertRunRequest stores the request that stands for a run. It is running from the
 // beginning, without an owner, so that nobody claims it.
 func (t flowRows) insertRunRequest(ctx context.Context, c fika.ConversationID, id, retryOf fika.RequestID, n NewRun) error {
 	payload, err := toJSON("start run", fika.Payload{Prompt: n.Title, From: n.From, Writer: fika.ByHuman, Background: true})
@@ -225,8 +226,9 @@ rights, taint, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 
 		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, retryOf, id, n.From, ms(n.Deadline), payload, rights, n.Taint, t.now, t.now, t.now)
 }
 
-// Run reads one by its id, the id of any request that stood for it, or a unique
-// beginning of its id. NotFound, Conflict for a beginning of several.
+// Run reads a run by its id, by the id of any request that has stood for it, or by a
+// unique prefix of its id. It fails with NotFound, and with Conflict for the prefix
+// of several ids.
 func (s Flows) Run(ctx context.Context, id fika.RequestID) (Run, error) {
 	const op = "read run"
 	r, ok, err := one(ctx, s.r, scanRun, selectRun+` WHERE f.id = ? OR f.request = ? OR f.conversation = (SELECT q.conversation FROM requests q WHERE q.id = ? AND q.kind = 'workflow')`, id, id, id)
@@ -247,7 +249,7 @@ func (s Flows) Run(ctx context.Context, id fika.RequestID) (Run, error) {
 	return r, fika.Errorf(fika.NotFound, op, "there is no run %q; fika workflow list --runs lists them", id)
 }
 
-// Runs lists runs, newest first.
+// Runs lists runs, newest first: all, or, if going is set, those that are not over.
 func (s Flows) Runs(ctx context.Context, going bool, limit int) ([]Run, error) {
 	where := ``
 	if going {
@@ -257,7 +259,8 @@ func (s Flows) Runs(ctx context.Context, going bool, limit int) ([]Run, error) {
 	return all, s.explain("list runs", err)
 }
 
-// Definition reads what a run was given.
+// Definition reads the frozen definition and inputs of a run, and the definition's
+// edition.
 func (s Flows) Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error) {
 	const op = "read run"
 	type frozen struct {
@@ -277,7 +280,7 @@ s.not_before, s.deadline, s.ended_at, s.approved, s.redo, s.live, s.taken, s.sou
 
 func scanFlowRow(s scanner) (workflow.Row, error) { return flowRow(s) }
 
-// flowRow takes a step of a run out of a row, with whatever follows it.
+// flowRow scans a step of a run, and the columns after it into more.
 func flowRow(s scanner, more ...any) (workflow.Row, error) {
 	var r workflow.Row
 	var notBefore, deadline, ended int64
@@ -293,7 +296,8 @@ func flowRow(s scanner, more ...any) (workflow.Row, error) {
 	return r, err
 }
 
-// spending sums what the steps of a run have used that are not counted yet.
+// spending sums what the live steps of a run have used and the run has not counted
+// yet.
 const spending = `SELECT COALESCE(sum(ch.turns), 0), COALESCE(sum(ch.tokens), 0), COALESCE(sum(ch.cost), 0)
 FROM flow_steps s JOIN chains ch ON ch.root = s.chain WHERE s.run = ? AND s.live = 1 AND s.counted = 0 AND s.chain <> ''`
 
@@ -304,8 +308,8 @@ func scanSpent(s scanner) (u workflow.Spent, err error) {
 	return u, err
 }
 
-// View reads a run with its live rows. Their number does not grow with what is
-// finished.
+// View reads a run with its live rows, whose number does not grow with the finished
+// steps. It fails with NotFound.
 func (s Flows) View(ctx context.Context, run fika.RequestID) (RunView, error) {
 	const op = "read run"
 	var v RunView
@@ -329,8 +333,8 @@ func (s Flows) View(ctx context.Context, run fika.RequestID) (RunView, error) {
 	return v, s.explain(op, err)
 }
 
-// Due lists runs that somebody has to advance: after any crash it finds them. With
-// a run it looks at that one only.
+// Due lists runs that somebody has to advance; it finds them after any crash. If run
+// is not empty, Due looks at that run only.
 func (s Flows) Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.RequestID, error) {
 	text, args := dueRuns, []any{s.nowMS(), s.nowMS() + workflow.MaxWake.Milliseconds()}
 	switch {
@@ -345,18 +349,18 @@ func (s Flows) Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.R
 }
 
 const (
-	// untaken is the condition of flow_steps_untaken, word for word: an end that
-	// nothing has seen yet.
+	// untaken repeats the condition of the index flow_steps_untaken word for word: an
+	// end that no plan has seen yet.
 	untaken = `live = 1 AND taken = 0 AND state IN ('done', 'failed', 'cancelled', 'skipped', 'blocked')`
-	// dueRuns takes the present moment, and how far ahead a run may mean to be looked
-	// at: what is further was meant before the clock was put back.
+	// dueRuns takes the present time, and the latest time at which a run may ask to
+	// be looked at: a later one was set before the clock was put back.
 	dueRuns = `SELECT f.id FROM flow_runs f WHERE f.ended_at = 0 AND (f.paused_at = 0 OR f.stop <> '')
 AND (f.due = 1 OR (f.wake_at > 0 AND (f.wake_at <= ? OR f.wake_at > ?)) OR EXISTS (SELECT 1 FROM flow_steps s WHERE s.run = f.id AND s.` + untaken + `))`
 )
 
 // RunSteps reads the rows of a run as people see them, in the order in which they
-// were made: all, or, with a time, its own steps, what is under way in them, and
-// what has ended since.
+// were created: all of them or, if since is not zero, the live ones and those that
+// have ended since.
 func (s Flows) RunSteps(ctx context.Context, run fika.RequestID, since time.Time) ([]RunStep, error) {
 	only, args := ``, []any{run}
 	if !since.IsZero() {
@@ -377,7 +381,8 @@ func scanRunStep(sc scanner) (st RunStep, err error) {
 	return st, err
 }
 
-// Workers reads who works the steps of a run that somebody else was asked for, by row.
+// Workers returns the agents that work steps for which another agent was asked, by
+// row.
 func (s Flows) Workers(ctx context.Context, run fika.RequestID) (map[string]fika.AgentName, error) {
 	const op = "read workers of run"
 	type worker struct {
@@ -394,7 +399,8 @@ WHERE s.run = ? AND s.agent <> '' AND w.name <> s.agent`, run)
 	return out, s.explain(op, err)
 }
 
-// Output reads what a row that is done has given. NotFound.
+// Output reads the output of a step by its row. It fails with NotFound if there is
+// none.
 func (s Flows) Output(ctx context.Context, row string) (workflow.Output, error) {
 	const op = "read output"
 	o, ok, err := one(ctx, s.r, scanOutput, selectOutput+` WHERE s.id = ?`, row)
@@ -404,7 +410,7 @@ func (s Flows) Output(ctx context.Context, row string) (workflow.Output, error) 
 	return o, s.explain(op, err)
 }
 
-// Named reads what some step of a run has given, by its hash. NotFound.
+// Named reads an output of some step of a run by its hash. It fails with NotFound.
 func (s Flows) Named(ctx context.Context, run fika.RequestID, hash string) (workflow.Output, error) {
 	const op = "read output"
 	o, ok, err := one(ctx, s.r, scanOutput, `SELECT json, content FROM flow_outputs WHERE run = ? AND hash = ?`, run, hash)
@@ -421,9 +427,9 @@ func scanOutput(sc scanner) (o workflow.Output, err error) {
 	return o, err
 }
 
-// Items reads the outputs of the items of a row of kind each, by index; one
-// that has none is empty. What goes beyond most bytes in all is
-// [workflow.ErrTooMuch].
+// Items reads the outputs of the items of a row of kind each, by index; items without
+// an output are empty. It fails with [workflow.ErrTooMuch] if the outputs exceed most
+// characters in all.
 func (s Flows) Items(ctx context.Context, row string, most int) ([]workflow.Output, error) {
 	const op = "read outputs"
 	type item struct {

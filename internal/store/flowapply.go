@@ -11,34 +11,34 @@ import (
 	"fika/internal/workflow"
 )
 
-// Applied tells what [Flows.Apply] stored.
+// Applied reports what [Flows.Apply] stored.
 type Applied struct {
-	// Stale says that a row of the plan has ended meanwhile: nothing was stored, and
-	// whoever worked out the plan looks again.
+	// Stale means that a row of the plan has ended in the meantime: nothing was
+	// stored, and the caller looks at the run again.
 	Stale bool
-	// Overtaken says that somebody else has changed the run meanwhile: nothing was
-	// stored. Who was quicker looks again before he leaves.
+	// Overtaken means that somebody else has changed the run in the meantime: nothing
+	// was stored. The process that was quicker looks again before it leaves the run.
 	Overtaken bool
-	Wake      []fika.AgentName // who has work now, or is to stop
-	Said      []Said           // what was said in chats: where a discussion began, or the run its result
-	Run       Run              // as it is now
+	Wake      []fika.AgentName // agents that have work now, or are to stop
+	Said      []Said           // posts in chats: the opening of a discussion, or the result of the run
+	Run       Run              // as it stands afterwards
 }
 
-// Said is a message of a run, and the chat that it was said in.
+// Said is a message that a run posted, and its chat.
 type Said struct {
 	Posted
 	Conversation fika.Conversation
 }
 
-// Answer is what a run gave, as text.
+// Answer is the result of a run as text.
 type Answer struct {
 	Text string // empty: nothing
-	Chat string // what is said in the chat that the run was begun in
+	Chat string // the text posted in the chat in which the run was begun
 }
 
-// These end a transaction whose plan is of another time. They have a kind when
-// they are returned: an error without one that a server did not give counts as a
-// lost connection.
+// These errors end a transaction whose plan is out of date. They are given a kind
+// before they are returned: an error without a kind that did not come from a server
+// counts as a lost connection.
 var (
 	errStale     = errors.New("a row has changed")
 	errOvertaken = errors.New("the run has changed")
@@ -46,14 +46,13 @@ var (
 
 func outdated(why error) error { return fika.Wrap(fika.Conflict, "advance run", why) }
 
-// Apply stores a plan, all of it or nothing: rows, outputs, what begins and what
-// is cancelled, and the result with which the run ends. answer is what the
-// result says as text. What begins has ids that follow from its row, so that
-// nothing begins twice.
+// Apply stores a plan, all of it or nothing: rows, outputs, new work, cancellations,
+// and the result with which the run ends. answer is that result as text. New work has
+// ids derived from its row, so that nothing begins twice.
 //
-// A plan is stored if nobody has changed the run since it was seen, and no row
-// that the plan is about has ended meanwhile. Other rows may have: what ends
-// does not wait for the run, and is seen by the next plan.
+// A plan is stored only if nobody has changed the run since v was read and no row of
+// the plan has ended in the meantime. Other rows may have ended: an end does not wait
+// for the run, and the next plan sees it.
 func (s Flows) Apply(ctx context.Context, v RunView, p workflow.Plan, answer Answer) (Applied, error) {
 	const op = "advance run"
 	crash.Point("plan run")
@@ -78,12 +77,12 @@ type applying struct {
 	view   RunView
 	plan   workflow.Plan
 	out    *Applied
-	states map[string]workflow.State // of the rows of the plan that are stored
+	states map[string]workflow.State // of the run's live rows as stored
 	agents map[string]string         // ids, by name
-	given                            // with the run, by whoever began it
+	given                            // the bounds that came with the run
 }
 
-// given is what bounds all that a run begins.
+// given bounds everything that a run begins.
 type given struct {
 	rights *fika.Rights
 	taint  string
@@ -147,8 +146,8 @@ func (a *applying) apply(ctx context.Context, answer Answer) error {
 	return err
 }
 
-// lockRun locks the run and raises its version, if it still is the one that was
-// seen.
+// lockRun locks the run and raises its version, provided that it is still the version
+// that the plan was made for.
 func (a *applying) lockRun(ctx context.Context) error {
 	if err := a.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.id = ?`+lockRequest, a.view.Request); err != nil {
 		return err
@@ -161,8 +160,9 @@ func (a *applying) lockRun(ctx context.Context) error {
 	return err
 }
 
-// checkRows locks what is to be cancelled, so that it cannot end any more, and
-// sees that no row of the plan is another one than the plan was worked out for.
+// checkRows locks the work to be cancelled, so that it cannot end any more, and
+// checks that every row of the plan is still in the state that the plan was worked
+// out for.
 func (a *applying) checkRows(ctx context.Context) error {
 	if len(a.plan.Cancel) > 0 {
 		args := []any{}
@@ -198,7 +198,7 @@ func (a *applying) checkRows(ctx context.Context) error {
 	return nil
 }
 
-// findAgents looks up who is called.
+// findAgents looks up the agents that the plan calls.
 func (a *applying) findAgents(ctx context.Context) error {
 	var list []statement
 	ids := map[string]*string{}
@@ -217,7 +217,7 @@ func (a *applying) findAgents(ctx context.Context) error {
 	return err
 }
 
-// called names the agents of a call.
+// called returns the names of the agents of a call.
 func called(c workflow.Call) []string {
 	switch c.Kind {
 	case workflow.KindAgent:
@@ -228,7 +228,7 @@ func called(c workflow.Call) []string {
 	return nil
 }
 
-// refuseUnknown fails a row that calls an agent which is not there.
+// refuseUnknown fails a row that calls an agent that does not exist.
 func (a *applying) refuseUnknown(r *workflow.Row) {
 	i := slices.IndexFunc(a.plan.Calls, func(c workflow.Call) bool { return c.Row == r.ID })
 	if i < 0 {
@@ -247,7 +247,7 @@ func (a *applying) refuseUnknown(r *workflow.Row) {
 	}
 }
 
-// putFlowRow stores a row as it is.
+// putFlowRow inserts or updates a row.
 func (t flowRows) putFlowRow(ctx context.Context, run fika.RequestID, r workflow.Row) error {
 	return t.put(ctx, `INSERT INTO flow_steps (id, run, path, parent, step, kind, position, attempt, attempts_before, state, reason, error,
 not_before, deadline, ended_at, approved, redo, live, taken, source, winner, inputs, items, made, done, failed, first_failed, begun_at)
@@ -261,7 +261,7 @@ made = excluded.made, done = excluded.done, failed = excluded.failed, first_fail
 		string(r.Inputs), r.Count, r.Made, r.Done, r.Failed, r.FirstFailed, t.now)
 }
 
-// putOutput stores what a row gave.
+// putOutput stores the output of a row.
 func (t flowRows) putOutput(ctx context.Context, run fika.RequestID, row string, isJSON bool, text string) error {
 	hash := workflow.Output{Text: text, JSON: isJSON}.Hash()
 	if err := t.put(ctx, `INSERT INTO flow_outputs (run, hash, json, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, run, hash, number(isJSON), text); err != nil {
@@ -270,7 +270,7 @@ func (t flowRows) putOutput(ctx context.Context, run fika.RequestID, row string,
 	return t.put(ctx, `UPDATE flow_steps SET output = ? WHERE id = ?`, hash, row)
 }
 
-// orText gives the first that is not empty.
+// orText returns s, or other if s is empty.
 func orText(s, other string) string {
 	if s != "" {
 		return s

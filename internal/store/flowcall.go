@@ -10,13 +10,13 @@ import (
 	"fika/internal/workflow"
 )
 
-// StepRequestID is the id of the request that a row of a run begins. It follows
-// from the row, so that one row never has two.
+// StepRequestID returns the id of the request that a row of a run begins. It is
+// derived from the row, so that one row never has two requests.
 func StepRequestID(row string) fika.RequestID {
 	return fika.RequestID(ownUUID("workflow step\x00" + row))
 }
 
-// call begins what a row is for.
+// call begins the work of a row.
 func (a *applying) call(ctx context.Context, c workflow.Call) error {
 	switch c.Kind {
 	case workflow.KindChat:
@@ -52,9 +52,9 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 		acc.Request.ID, c.Agent, acc.Request.Chain, a.now, c.Row)
 }
 
-// taintOf says what text from outside the prompt of a call comes from. What is
-// handed on through lists, rounds and workflows inside is not followed: there,
-// and where such a one is read, all that is tainted in the run counts.
+// taintOf returns the outside source of a call's prompt, if any. Text is not traced
+// through lists, rounds and nested workflows: inside one, and for a call that reads
+// its output, any taint in the run counts.
 func (a *applying) taintOf(ctx context.Context, c workflow.Call) (string, error) {
 	if a.taint != "" {
 		return a.taint, nil
@@ -85,13 +85,13 @@ func (a *applying) taintOf(ctx context.Context, c workflow.Call) (string, error)
 	return taint, err
 }
 
-// row is a row of the plan.
+// row returns a row of the plan by its id.
 func (a *applying) row(id string) workflow.Row {
 	i := slices.IndexFunc(a.plan.Rows, func(r workflow.Row) bool { return r.ID == id })
-	return a.plan.Rows[i] // a call is one of a row of its plan
+	return a.plan.Rows[i] // every call belongs to a row of its plan
 }
 
-// beginDiscussion makes the chat of a row, and says in it what it is about.
+// beginDiscussion creates the chat of a row and posts the prompt in it.
 func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
 	conv, err := conversationsIn(a.tx).newConversation(ctx, discussionName(a.view.Name, a.row(c.Row).Path, c.Row), fika.Chat, "")
 	if err != nil {
@@ -127,7 +127,8 @@ func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
 	return a.put(ctx, `UPDATE flow_steps SET conversation = ?, chain = ?, begun_at = ?, inputs = ? WHERE id = ?`, conv.ID, posted.Entry.Chain, a.now, call, c.Row)
 }
 
-// discussionName names the chat of a row: what it is, and what makes it unique.
+// discussionName names the chat of a row: words for people, then what makes the name
+// unique.
 func discussionName(flow, path, row string) fika.ConversationName {
 	var b strings.Builder
 	for _, c := range strings.ToLower(flow + "-" + path) {
@@ -153,7 +154,7 @@ func (a *applying) askPerson(ctx context.Context, c workflow.Call) error {
 		a.view.Request, flowAgent, string(args), path, c.Row, c.Row, a.now, ms(c.Deadline))
 }
 
-// cancelStep ends what was begun for a row.
+// cancelStep ends whatever was begun for a row.
 func (a *applying) cancelStep(ctx context.Context, id string) error {
 	type begun struct{ request, conversation, agent string }
 	b, ok, err := one(ctx, a.tx, func(sc scanner) (b begun, err error) { return b, sc.Scan(&b.request, &b.conversation, &b.agent) },

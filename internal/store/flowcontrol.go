@@ -8,7 +8,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// lockFlow locks a run with the request that stands for it. NotFound.
+// lockFlow locks a run and the request that stands for it. It fails with NotFound.
 func (t flowRows) lockFlow(ctx context.Context, op string, id fika.RequestID) (Run, error) {
 	request, ok, err := one(ctx, t, scanText, `SELECT f.request FROM flow_runs f WHERE f.id = ?`, id)
 	if err == nil && !ok {
@@ -25,19 +25,19 @@ func (t flowRows) lockFlow(ctx context.Context, op string, id fika.RequestID) (R
 	}
 	r, _, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
 	if err == nil && string(r.Request) != request {
-		err = errAgain // it was resumed since
+		err = errAgain // it was resumed in the meantime
 	}
 	return r, err
 }
 
 const (
 	holdPaused = "paused"
-	// runHold is what holds the run that conversation c is part of, as a column:
-	// empty, paused, or why it is to end.
+	// runHold is a column that says what holds the run that conversation c is part
+	// of: empty, paused, or why the run is to end.
 	runHold = `COALESCE((SELECT CASE WHEN f.stop <> '' THEN f.stop WHEN f.paused_at > 0 THEN '` + holdPaused + `' ELSE '' END FROM flow_runs f WHERE f.id = c.run), '')`
 )
 
-// inRun gives the agents that have something open in a run, or work at it.
+// inRun selects the agents that have an unfinished request in a run.
 const inRun = `SELECT DISTINCT a.name FROM conversations c JOIN requests r ON r.conversation = c.id JOIN agents a ON a.id = r.agent
 WHERE c.run = ? AND c.run <> '' AND r.finished_at = 0 ORDER BY a.name`
 
@@ -45,9 +45,9 @@ func (t flowRows) workersOf(ctx context.Context, run fika.RequestID) ([]fika.Age
 	return many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) }, inRun, run)
 }
 
-// PauseRun lets nothing of a run begin or go on between two steps, however much
-// of it waits: one row says so. A run that is paused stays as it is. Conflict
-// for one that is over.
+// PauseRun pauses a run: nothing of it begins or goes on to its next step, however
+// much of it waits, because one row says so. A paused run stays as it is. PauseRun
+// fails with Conflict if the run is over.
 func (s Flows) PauseRun(ctx context.Context, id fika.RequestID) (Run, error) {
 	const op = "pause run"
 	return s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) error {
@@ -55,8 +55,8 @@ func (s Flows) PauseRun(ctx context.Context, id fika.RequestID) (Run, error) {
 	})
 }
 
-// ContinueRun lets a paused run go on, and gives the agents that have work. The
-// time in which it was paused counts for no deadline.
+// ContinueRun lets a paused run go on and returns the agents that have work.
+// Deadlines move by the time for which it was paused.
 func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.AgentName, error) {
 	const op = "continue run"
 	var woken []fika.AgentName
@@ -78,9 +78,9 @@ func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.
 	return r, woken, err
 }
 
-// StopRun lets a run come to its end: nothing of it begins from now on, what
-// runs is told to stop, and whoever advances it settles the rest. It gives the
-// agents that are at work. Conflict for one that is over.
+// StopRun makes a run end: nothing of it begins from now on, its running requests are
+// told to stop, and the process that advances it settles the rest. StopRun returns
+// the agents that are at work. It fails with Conflict if the run is over.
 func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (Run, []fika.AgentName, error) {
 	const op = "cancel run"
 	var woken []fika.AgentName
@@ -94,7 +94,7 @@ func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (R
 	return r, woken, err
 }
 
-// LimitRun ends a run that has come to one of its limits, which reason names.
+// LimitRun ends a run that has reached one of its limits, which reason names.
 func (s Flows) LimitRun(ctx context.Context, v RunView, reason string) error {
 	_, err := s.control(ctx, "end run", v.ID, func(ctx context.Context, t *tx, r Run) error {
 		return t.stopFlow(ctx, r.Request, workflow.ReasonLimit, reason)
@@ -102,8 +102,8 @@ func (s Flows) LimitRun(ctx context.Context, v RunView, reason string) error {
 	return err
 }
 
-// stopFlow notes in the row of a run that it is to end. Whoever calls has
-// locked its request.
+// stopFlow records in the row of a run that it is to end. The caller has locked the
+// run's request.
 func (t *tx) stopFlow(ctx context.Context, request fika.RequestID, why, reason string) error {
 	if err := t.put(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, request); err != nil {
 		return err
@@ -111,7 +111,8 @@ func (t *tx) stopFlow(ctx context.Context, request fika.RequestID, why, reason s
 	return t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, stop = ? WHERE request = ? AND ended_at = 0 AND stop = ''`, why, request)
 }
 
-// control changes the row of a run that is not over.
+// control changes the row of a run that is not over, and returns the run as it stands
+// afterwards.
 func (s Flows) control(ctx context.Context, op string, id fika.RequestID, change func(context.Context, *tx, Run) error) (Run, error) {
 	var out Run
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -131,8 +132,9 @@ func (s Flows) control(ctx context.Context, op string, id fika.RequestID, change
 	return out, err
 }
 
-// Resumable reads the rows that [workflow.ResumeRows] wants of a run that is over:
-// the live ones of its own steps and the last attempt at each item of theirs.
+// Resumable reads the rows that [workflow.ResumeRows] needs of a finished run: the
+// live rows of its own steps, and the latest attempt at each item of those of kind
+// each.
 func (s Flows) Resumable(ctx context.Context, run fika.RequestID) ([]workflow.Row, error) {
 	list, err := many(ctx, s.r, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.run = ? AND (s.live = 1 AND s.parent = ''
 OR EXISTS (SELECT 1 FROM flow_steps g WHERE g.id = s.parent AND g.parent = '' AND g.kind = 'each' AND g.live = 1)
@@ -140,17 +142,17 @@ OR EXISTS (SELECT 1 FROM flow_steps g WHERE g.id = s.parent AND g.parent = '' AN
 	return list, s.explain("read steps of run", err)
 }
 
-// Resumption lets a run go on that is over.
+// Resumption says how a finished run is to go on.
 type Resumption struct {
 	Version    int64          // of the run as its rows were read
 	Rows       []workflow.Row // from [workflow.ResumeRows]
-	Definition []byte         // another one; nil: as it was
+	Definition []byte         // a replacement; nil: unchanged
 	Deadline   time.Time      // zero: none
 }
 
-// ResumeRun stores the rows with which a run goes on, and a new request that
-// stands for it: the old one has its outcome, which never changes. Conflict when
-// the run is not over, or was resumed meanwhile.
+// ResumeRun stores the rows with which a run goes on, and a new request that stands
+// for it, because the old one has its outcome, which never changes. It fails with
+// Conflict if the run is not over, or was resumed in the meantime.
 func (s Flows) ResumeRun(ctx context.Context, id fika.RequestID, n Resumption) (Run, error) {
 	const op = "resume run"
 	var out Run

@@ -8,9 +8,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// endStep marks the row of a run whose request has come to its outcome. It
-// touches nothing else of the run: that there is an end which nobody has seen is
-// found by [Flows.Due].
+// endStep marks the row of a run whose request has its outcome. It touches nothing
+// else of the run: [Flows.Due] finds the ends that no plan has seen.
 func (t *tx) endStep(ctx context.Context, r turn, e ending, done fika.Request) error {
 	state, reason, text := stepEnd(e)
 	answer := e.outcome.Answer
@@ -36,14 +35,14 @@ func (t *tx) endStep(ctx context.Context, r turn, e ending, done fika.Request) e
 		state, reason, text, t.now, source, orText(e.outcome.Taint, done.Taint), row)
 }
 
-// endDeleted fails the steps of runs that go on whose work is about to be deleted,
-// and which would wait for it for ever. which is a condition on flow_steps s.
+// endDeleted fails the running steps whose work is about to be deleted and which
+// would otherwise wait for it for ever. which is a condition on flow_steps s.
 func (t flowRows) endDeleted(ctx context.Context, why, which string, args ...any) error {
 	return t.put(ctx, `UPDATE flow_steps AS s SET state = 'failed', reason = ?, error = ?, ended_at = ?, taken = 0 WHERE s.state = 'running' AND `+which,
 		append([]any{string(fika.NotFound), why, t.now}, args...)...)
 }
 
-// stepEnd is what the outcome of a request makes of its step.
+// stepEnd returns how a step ends when its request ends as e says.
 func stepEnd(e ending) (state workflow.State, reason, text string) {
 	text = orText(e.outcome.Error, e.reason)
 	switch {
@@ -63,7 +62,7 @@ func stepEnd(e ending) (state workflow.State, reason, text string) {
 	return workflow.Failed, string(e.state), text
 }
 
-// answerStep gives a step the answer of a person: it goes on, is done, or fails.
+// answerStep gives a step a person's answer: the step goes on, is done, or fails.
 func (t flowRows) answerStep(ctx context.Context, op string, row string, p ApprovalAnswer) error {
 	run, ok, err := one(ctx, t, scanText, `SELECT run FROM flow_steps WHERE id = ?`, row)
 	if err != nil || !ok {
@@ -95,19 +94,19 @@ func (t flowRows) answerStep(ctx context.Context, op string, row string, p Appro
 	return t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1 WHERE id = ?`, r.ID)
 }
 
-// Discussion is a chat that is a step of a run, and goes on.
+// Discussion is a chat that is an unfinished step of a run.
 type Discussion struct {
 	Run          fika.RequestID
 	Row          string
 	Conversation fika.Conversation
-	Chain        fika.RequestID // of the message it began with
+	Chain        fika.RequestID // of the chat's first message
 	Call         workflow.ChatCall
 	workflow.Discussion
 }
 
-// Discussions reads the chats that are steps of a run, of all runs when it is
-// empty, as far as they have come. Those of a run that is to end are left out:
-// they are cut short, and nobody may take them for finished.
+// Discussions reads the chats that are running steps of a run, or of all runs if run
+// is empty, with their progress. It leaves out those of a run that is paused or is to
+// end: a discussion that is cut short must not be taken for finished.
 func (s Flows) Discussions(ctx context.Context, run fika.RequestID) ([]Discussion, error) {
 	const op = "read discussions"
 	list, err := many(ctx, s.r, scanDiscussion, selectDiscussion+` AND (? = '' OR s.run = ?)`, run, run)
@@ -135,9 +134,10 @@ func scanDiscussion(sc scanner) (d Discussion, err error) {
 	return d, err
 }
 
-// EndDiscussion ends a chat that is a step, if nobody has: text is what it gave;
-// empty: it failed, because nobody said anything. What still waits in it is
-// dropped, and who still answers is told to stop; their names are given.
+// EndDiscussion ends a chat that is a step, unless somebody has already ended it.
+// text is the step's output; if it is empty, the step fails because nobody said
+// anything. Pending notifications in the chat are dropped, and the agents still
+// answering are told to stop; their names are returned.
 func (s Flows) EndDiscussion(ctx context.Context, d Discussion, text string) ([]fika.AgentName, error) {
 	const op = "end discussion"
 	var woken []fika.AgentName

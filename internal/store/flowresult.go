@@ -7,7 +7,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// countSpent adds what ended rows of the plan have used to the run, once.
+// countSpent adds what the ended rows of the plan have used to the run, once.
 func (a *applying) countSpent(ctx context.Context) error {
 	var ended []any
 	for _, r := range a.plan.Rows {
@@ -38,7 +38,7 @@ WHERE s.id IN (`+placeholders(len(ended))+`) AND s.chain <> '' AND s.counted = 0
 	return a.put(ctx, `UPDATE flow_runs SET turns = turns + ?, tokens = tokens + ?, cost = cost + ? WHERE id = ?`, sum.turns, sum.tokens, sum.cost, a.view.ID)
 }
 
-// endRun gives the run its result, and its request the outcome.
+// endRun stores the run's result, and the outcome of its request.
 func (a *applying) endRun(ctx context.Context, answer Answer) error {
 	result := a.plan.Result
 	text, err := toJSON("advance run", result)

@@ -8,41 +8,41 @@ import (
 	"fika"
 )
 
-// HandOver is a request that another agent than the one it waits for is to work.
+// HandOver asks to give a request to another agent than the one that it waits for.
 type HandOver struct {
 	Request fika.RequestID
-	From    fika.AgentID // that has it now
+	From    fika.AgentID // the agent that has it now
 	To      fika.AgentID
-	Why     string // for people: what keeps From from it
+	Why     string // for people: what keeps From from working it
 }
 
-// HandedOver tells what [Queue.HandOver] committed.
+// HandedOver reports what [Queue.HandOver] committed.
 type HandedOver struct {
-	RequestInfo // as it now stands
-	// Done is false when nothing was changed: it is another agent's by now, it has
-	// begun or ended, or To waits for it.
+	RequestInfo // as it stands afterwards
+	// Done is false if nothing was changed: the request belongs to another agent by
+	// now, has begun or ended, or To waits for it.
 	Done   bool
 	Notice fika.Entry
 }
 
-// begun reports whether a request has ever been claimed with success. What has not
-// is nobody's yet, and may be worked by another agent.
+// notBegun is true for a queued request that has never been claimed with success: it
+// may still be given to another agent.
 const notBegun = `r.finished_at = 0 AND r.upto_seq = 0 AND r.origin = 'queued' AND r.cancel_at = 0 AND r.kind IN ('ask', 'task')
 AND (r.state = 'open' OR (r.state = 'waiting' AND r.reason = '` + string(fika.WaitLimit) + `'))`
 
-// MayHandOver reports whether a request could be given to another agent, as far
-// as it says itself: nobody has begun it. A prompt that only continues a
-// conversation stays in that one.
+// MayHandOver reports whether a request could be given to another agent, judging by
+// the request alone: nobody has begun it, and it does not merely continue a
+// conversation, which belongs to one agent.
 func MayHandOver(r fika.Request) bool {
 	waits := r.State == fika.Open || r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitLimit
 	return waits && r.UptoSeq == 0 && r.Origin == fika.Queued && r.CancelAt.IsZero() &&
 		(r.Kind == fika.TaskRequest || r.Kind == fika.AskRequest && !r.Payload.Continue)
 }
 
-// HandOver gives a request that nobody has begun to another agent, and says so
-// where it is going to be worked: its own conversation if it is a task, else the
-// one that people have with that agent. It keeps the name that it was asked
-// under. Who calls it again changes nothing more.
+// HandOver gives a request that nobody has begun to another agent and posts a notice
+// where it is going to be worked: a task stays in its own conversation, an ask moves
+// to the one that people have with the new agent. The request keeps the name under
+// which it was asked. Repeating the call changes nothing more.
 func (s Queue) HandOver(ctx context.Context, h HandOver) (HandedOver, error) {
 	const op = "hand over"
 	var out HandedOver
@@ -77,7 +77,8 @@ func (s Queue) HandOver(ctx context.Context, h HandOver) (HandedOver, error) {
 	return out, err
 }
 
-// moveRequest makes a request that of another agent. Both agents and the request are locked.
+// moveRequest makes a request another agent's. Both agents and the request are
+// locked.
 func (t *tx) moveRequest(ctx context.Context, r fika.Request, from, to fika.Agent, why string) (fika.Entry, error) {
 	var e fika.Entry
 	c := fika.Conversation{ID: r.Conversation}

@@ -7,31 +7,32 @@ import (
 	"fika"
 )
 
-// importBatch is how many entries one import transaction takes, so that a
-// large import lets others write in between. An interrupted import is repeated:
-// what is there already is skipped.
+// importBatch is how many entries one transaction imports, so that others can write
+// during a large import. An interrupted import is simply repeated: entries that are
+// there already are skipped.
 const importBatch = 1000
 
-// Import appends foreign entries that the conversation does not have yet
-// (by id), keeping order, ids and times, and returns how many were new.
+// Import appends foreign entries that the conversation does not have yet (by id),
+// keeping their order, ids and times, and returns how many were new.
 func (s Transcripts) Import(ctx context.Context, c fika.ConversationID, entries []fika.Entry) (int, error) {
 	return s.NewImport(c).Add(ctx, entries)
 }
 
-// Import is a conversation that foreign entries are brought into, piece by
-// piece, in their order. It remembers which seqs they have here, and nothing
-// else of them. Not for concurrent use.
+// Import brings foreign entries into a conversation, piece by piece, in their order.
+// It remembers the seqs that they have here and nothing else about them. It is not
+// safe for concurrent use.
 type Import struct {
 	s    Transcripts
 	c    fika.ConversationID
 	seqs seqMap
 }
 
-// NewImport begins an import. Nothing has to be done at its end.
+// NewImport begins an import. It needs no closing.
 func (s Transcripts) NewImport(c fika.ConversationID) *Import { return &Import{s: s, c: c} }
 
-// Add appends the entries that the conversation does not have yet (by id),
-// keeping order, ids and times, and returns how many were new.
+// Add appends the entries that the conversation does not have yet (by id), keeping
+// their order, ids and times, and returns how many were new. It fails with Invalid,
+// before anything is stored, if an entry's type is unknown.
 func (im *Import) Add(ctx context.Context, entries []fika.Entry) (int, error) {
 	const op = "import entries"
 	s, c := im.s, im.c
@@ -72,8 +73,8 @@ func (im *Import) Add(ctx context.Context, entries []fika.Entry) (int, error) {
 	return total, nil
 }
 
-// importEntry appends one entry if its id is new, with the seqs that a
-// compaction speaks of changed to those the entries have here.
+// importEntry appends an entry if its id is new, translating the seqs in its metadata
+// to those that the entries have here.
 func (t *tx) importEntry(ctx context.Context, c fika.ConversationID, e fika.Entry, seqs *seqMap) (fresh bool, err error) {
 	theirs := e.Seq
 	if e.ID != "" {
@@ -90,7 +91,7 @@ func (t *tx) importEntry(ctx context.Context, c fika.ConversationID, e fika.Entr
 	if ours, exact := seqs.upto(e.Meta.Taint.Seq); exact {
 		e.Meta.Taint.Seq = ours
 	} else {
-		e.Meta.Taint.Seq = 0 // what brought it in is not here: it does so itself
+		e.Meta.Taint.Seq = 0 // its source was not imported, so it counts as its own
 	}
 	if e.Type == fika.Compaction {
 		e.Meta = seqs.translate(e.Meta)
@@ -102,11 +103,11 @@ func (t *tx) importEntry(ctx context.Context, c fika.ConversationID, e fika.Entr
 	return true, nil
 }
 
-// seqMap knows which seq an imported entry has here. Foreign entries come in
-// the order of their seqs; those without one are not remembered.
+// seqMap maps the seqs of imported entries to those that they have here. Foreign
+// entries come in the order of their seqs; those without a seq are not remembered.
 type seqMap struct{ runs []seqRun }
 
-// seqRun is n entries that follow one another there and here.
+// seqRun is a run of n entries that are consecutive there and here.
 type seqRun struct{ theirs, ours, n int64 }
 
 func (m *seqMap) add(theirs, ours int64) {
@@ -126,7 +127,8 @@ func (m *seqMap) add(theirs, ours int64) {
 	m.runs = append(m.runs, seqRun{theirs, ours, 1})
 }
 
-// upto gives our seq of the last entry at or before theirs; 0 if none.
+// upto returns our seq of the last entry at or before theirs, 0 if there is none, and
+// whether that entry is theirs exactly.
 func (m *seqMap) upto(theirs int64) (ours int64, exact bool) {
 	i := sort.Search(len(m.runs), func(i int) bool { return m.runs[i].theirs > theirs }) - 1
 	if i < 0 {

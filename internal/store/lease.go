@@ -8,11 +8,11 @@ import (
 	"fika"
 )
 
-// LeaseID is what no two leases have in common, whatever was restored or lost
-// between them: an epoch may be counted twice.
+// LeaseID is unique to one lease, whatever was restored or lost, while an epoch may
+// be counted twice.
 type LeaseID string
 
-// Lease is the right to work for an agent until it lapses or is taken over.
+// Lease is the right to work for an agent until the lease lapses or is taken over.
 type Lease struct {
 	Agent fika.AgentID
 	Epoch fika.Epoch
@@ -20,15 +20,16 @@ type Lease struct {
 	Owner string
 }
 
-// Beat is what an owner says of itself with each renewal.
+// Beat is what an owner reports about itself with each renewal.
 type Beat struct {
 	State     fika.AgentState
 	Processed int64
 }
 
-// Acquire takes the lease with a new epoch for d. With force it is taken
-// from whoever has it (the caller holds the flock of the owning home);
-// without, Locked while another's lease has not lapsed.
+// Acquire takes the lease of an agent with a new epoch for the duration d. With force
+// it takes the lease from whoever has it; the caller then holds the flock of the
+// owning home. Without force it fails with Locked while another owner's lease has not
+// lapsed. It fails with Invalid for a pool.
 func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d time.Duration, force bool) (Lease, error) {
 	const op = "acquire agent"
 	var l Lease
@@ -55,7 +56,8 @@ processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
 	return l, err
 }
 
-// Renew extends the lease and stores seen_at. Lost if the epoch moved on.
+// Renew extends the lease and stores seen_at. It fails with Lost if the lease is no
+// longer the agent's.
 func (s Leases) Renew(ctx context.Context, l Lease, d time.Duration, b Beat) error {
 	const op = "renew lease"
 	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
@@ -70,7 +72,7 @@ WHERE id = ? AND epoch = ? AND lease = ?`,
 	})
 }
 
-// Release ends the lease politely; a lost one is no error.
+// Release ends the lease. A lease that is already lost is not an error.
 func (s Leases) Release(ctx context.Context, l Lease) error {
 	return s.writeRelaxed(ctx, "release lease", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease = '', lease_until = 0, seen_at = ?,
@@ -80,23 +82,23 @@ WHERE id = ? AND epoch = ? AND lease = ?`, t.now, l.Agent, l.Epoch, l.ID)
 	})
 }
 
-// owned is an agent as its owner finds it.
+// owned is an agent as its owner reads it, with hints about its work.
 type owned struct {
 	fika.Agent
 	lease     LeaseID
 	allPaused bool
-	requests  bool // some have no outcome
-	pending   bool // notifications wait
+	requests  bool // some request has no outcome
+	pending   bool // some notification waits
 }
 
-// Looked is what an agent's owner sees at a glance.
+// Looked is what [Leases.Look] tells an agent's owner.
 type Looked struct {
 	Desired fika.Desired // what a person wants of the agent
 	Work    bool         // there may be something to claim
 }
 
-// Look reads in one statement what an owner that has nothing to do must know.
-// Lost if the lease is another's.
+// Look reads in one statement what an idle owner needs to know. It fails with Lost if
+// the lease is no longer the agent's.
 func (s Leases) Look(ctx context.Context, l Lease) (Looked, error) {
 	const op = "look for work"
 	var a owned
@@ -119,9 +121,9 @@ func scanOwned(s scanner) (o owned, err error) {
 	return o, err
 }
 
-// leased begins the transaction with the agent locked, if the lease still
-// holds; Lost otherwise. more, about its requests, is asked in the same go; of a
-// file only if there are any that have not ended.
+// leased begins the transaction with the agent locked; it fails with Lost if the
+// lease no longer holds. more asks about the agent's requests in the same round trip;
+// on a file it runs only if some request has not ended.
 func (t *tx) leased(ctx context.Context, op string, l Lease, more ...statement) (owned, error) {
 	var o owned
 	ok := false
@@ -140,8 +142,8 @@ func (t *tx) leased(ctx context.Context, op string, l Lease, more ...statement) 
 	return o, err
 }
 
-// lostLease is what who has no lease any more is told. Where the fence is left
-// out to see what it is for, nobody hears of it in time.
+// lostLease returns the error for a lease that no longer holds. It returns nil where
+// the fence is switched off to see what it is for.
 func lostLease(op string, l Lease) error {
 	if crash.Without(crash.Fence) {
 		return nil

@@ -18,8 +18,8 @@ type UsageRow struct {
 	Usage    fika.Usage
 }
 
-// UsageSince sums what was spent, by agent and model. Agents that are gone
-// are named by their id.
+// UsageSince sums the usage since a time by agent and model, sorted by both. An agent
+// that no longer exists is named by its id.
 func (s Ledger) UsageSince(ctx context.Context, since time.Time) ([]UsageRow, error) {
 	all, err := many(ctx, s.r, func(sc scanner) (UsageRow, error) {
 		var r UsageRow
@@ -30,16 +30,15 @@ FROM usage u LEFT JOIN agents a ON a.id = u.agent WHERE u.at >= ? GROUP BY COALE
 	return all, s.explain("read usage", err)
 }
 
-// BudgetBalance is how an account of a budget stands in the window that goes
-// on.
+// BudgetBalance is the state of a budget's account in the current window.
 type BudgetBalance struct {
 	limit.Applied
 	limit.Balance
-	Holder string // of a budget for each user or chain: which; empty otherwise
+	Holder string // the user or chain of a budget for each of them; empty otherwise
 }
 
-// Balances tells how the budgets of a home stand. Those for each user and each
-// chain are told of all that have spent, or been about to, in the window.
+// Balances returns the state of a home's budgets. A budget for each user or each
+// chain has one for everyone who has spent, or was about to, in the window.
 func (s Ledger) Balances(ctx context.Context, home string, b limit.Budgets) ([]BudgetBalance, error) {
 	const op = "read budgets"
 	var out []BudgetBalance
@@ -85,7 +84,7 @@ const accountsOf = `SELECT b.owner, b.money, b.tokens, ` +
 	`(SELECT COALESCE(sum(v.money), 0) ` + liveReservations + `), (SELECT COALESCE(sum(v.tokens), 0) ` + liveReservations + `)
 FROM budgets b WHERE b.scope = ? AND b.per = ? AND b.begins = ? ORDER BY b.owner`
 
-// liveReservations are those in account b that count.
+// liveReservations selects the reservations in account b that count.
 const liveReservations = `FROM reservations v JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
 WHERE v.owner = b.owner AND v.per = b.per AND v.begins = b.begins AND r.state = 'running' AND a.lease_until > ?`
 
@@ -94,7 +93,7 @@ func (s Ledger) sum(ctx context.Context, from string, args []any) (limit.Amount,
 	return a, err
 }
 
-// namedIn is the spender that a budget's scope names.
+// namedIn returns the spender that a budget's scope names.
 func (s Ledger) namedIn(ctx context.Context, home string, b limit.Budget) (limit.Spender, error) {
 	sp := limit.Spender{Home: home}
 	var err error
@@ -113,8 +112,8 @@ func (s Ledger) namedIn(ctx context.Context, home string, b limit.Budget) (limit
 	return sp, err
 }
 
-// LookAgain lets what waits for a budget be claimed now: it may have become
-// larger. What still has no room waits on.
+// LookAgain makes requests that wait for a budget claimable now, because the budget
+// may have grown. Those that still find no room go on waiting.
 func (s Ledger) LookAgain(ctx context.Context) error {
 	return s.write(ctx, "look at budgets again", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `UPDATE requests SET wait_until = 1 WHERE finished_at = 0 AND state = 'waiting' AND reason = 'limit'`)

@@ -9,33 +9,33 @@ import (
 	"fika/internal/limit"
 )
 
-// Limits are those that [limit.Limits] explains.
+// Limits is short for [limit.Limits].
 type Limits = limit.Limits
 
-// Exceeded names what a turn has used up between two of its steps.
+// Exceeded says what a turn has used up, as seen between two of its steps.
 type Exceeded struct {
 	Chain  string    // the limit of its chain; empty: none
-	Until  time.Time // when the agent's next hour begins, or there may be room in a budget; zero: it is not waited for
+	Until  time.Time // when the agent's next hour begins or a budget may have room; zero: waiting does not help
 	Reason string    // for a person; empty: nothing is used up
-	Kind   fika.Kind // of what ends the turn, if nothing can be waited for
+	Kind   fika.Kind // of the error that ends the turn, if waiting does not help
 }
 
-// ChainInfo is a chain as it shows in one conversation.
+// ChainInfo is a chain as seen from one conversation.
 type ChainInfo struct {
 	fika.Chain
 	Depth   int  // of its newest message there
 	Current bool // something waits or runs
-	Stopped int  // mentions that a limit has stopped
+	Stopped int  // number of mentions that a limit has stopped
 }
 
-// limitRows are limits that were reached, and the notices that say so, once each.
+// limitRows writes the limits that were reached, and their notices, once each.
 type limitRows struct{ *tx }
 
 func limitsIn(t *tx) limitRows { return limitRows{t} }
 
-// recordLimit posts the notice that a chain has come to a limit in conversation
-// c, where it stops, and where it began. What was said before is not said
-// again; what is said where it stops is returned.
+// recordLimit posts the notice that a chain has reached a limit, both in conversation
+// c, where it stops, and where it began. A notice that is already there is not
+// repeated. recordLimit returns the notice posted where the chain stops.
 func (t limitRows) recordLimit(ctx context.Context, c fika.Conversation, r limit.Reached) ([]fika.Entry, error) {
 	began, _, err := one(ctx, t, scanText, `SELECT conversation FROM chains WHERE root = ?`, r.Chain)
 	if err != nil {
@@ -47,7 +47,7 @@ func (t limitRows) recordLimit(ctx context.Context, c fika.Conversation, r limit
 		return out, err
 	}
 	origin, err := conversationsIn(t.tx).lock(ctx, fika.ConversationID(began))
-	if fika.IsKind(err, fika.NotFound) { // deleted since
+	if fika.IsKind(err, fika.NotFound) { // deleted in the meantime
 		return out, nil
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (t limitRows) recordLimit(ctx context.Context, c fika.Conversation, r limit
 	return out, err
 }
 
-// noteOnce posts a notice with an id of its own, unless it is there.
+// noteOnce posts a notice with the given id, unless that is already there.
 func (t limitRows) noteOnce(ctx context.Context, c fika.Conversation, id fika.EntryID, chain fika.RequestID, text, kind string) ([]fika.Entry, error) {
 	_, known, err := one(ctx, t, scanText, `SELECT id FROM entries WHERE conversation = ? AND id = ?`, c.ID, id)
 	if err != nil || known {
@@ -71,7 +71,8 @@ func (t limitRows) noteOnce(ctx context.Context, c fika.Conversation, id fika.En
 	return []fika.Entry{e}, nil
 }
 
-// dropForLimit puts away the notifications that a chain's limit forbids.
+// dropForLimit drops the notifications that a chain's limit forbids and posts the
+// notice.
 func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fika.RequestID, name string) error {
 	said, err := limitsIn(k.tx).recordLimit(ctx, c, limit.Reached{Chain: chain, Limit: name, Limits: k.limits.HoldingIn(c.Limits), Where: c.Name})
 	if err != nil {
@@ -81,8 +82,8 @@ func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fik
 	return k.dropPending(ctx, c, chain)
 }
 
-// dropPending leaves what waits for the agent in a conversation, of one chain, as
-// what a limit has stopped.
+// dropPending drops the pending notifications of the agent in a conversation that
+// belong to one chain, with the reason "limit".
 func (k *claim) dropPending(ctx context.Context, c fika.Conversation, chain fika.RequestID) error {
 	_, err := k.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit'
 WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, chain)
@@ -110,8 +111,8 @@ func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation,
 	return err
 }
 
-// recordOwnLimit posts the notice of the limit that ends a turn before its
-// answer, and drops what it was told of.
+// recordOwnLimit posts the notice of the limit that ends a turn before its answer,
+// and drops the notifications of the turn.
 func (t limitRows) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fika.Entry, error) {
 	if fin.Limit == "" {
 		return nil, nil
@@ -123,27 +124,27 @@ func (t limitRows) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fi
 	return said, t.dropCovered(ctx, r)
 }
 
-// reached is the limit that ends a turn.
+// reached describes the limit that ends a turn.
 func (r turn) reached(name string, l Limits) limit.Reached {
 	return limit.Reached{
 		Chain: r.chain, Limit: name, Limits: l.HoldingIn(r.conv.Limits), Where: r.conv.Name, Command: limit.ContinueCommand(r.kind, r.id),
 	}
 }
 
-// dropCovered leaves the notifications of a batch as those that a limit has
-// stopped, so that continuing finds them.
+// dropCovered drops the notifications of a batch with the reason "limit", so that
+// continuing the chain finds them.
 func (t limitRows) dropCovered(ctx context.Context, r turn) error {
 	if r.kind != fika.NotifyRequest {
-		return nil // it merely covered them: they wait for another turn
+		return nil // the request merely covered them: they wait for another turn
 	}
 	_, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit' WHERE request = ? AND request <> '' AND state = 'claimed'`, r.id)
 	return err
 }
 
-// Exceeded reads, between two steps of a running turn, whether its chain, a
-// budget or its agent's hour is used up. In a budget that has room the next call is
-// reserved. If it is the hour, the agent is noted as
-// held, with one notice; not for a foreground request, whose person is there.
+// Exceeded reads, between two steps of a running turn, whether its chain, a budget or
+// its agent's hour is used up. If the budgets have room, it reserves the next call.
+// If the hour is used up, it records the agent as held and posts one notice, except
+// for a foreground request, whose person is present.
 func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error) {
 	const op = "read limits"
 	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
@@ -165,7 +166,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 	if x, err := s.exceedsBudget(ctx, f, r, l); err != nil || x.Reason != "" {
 		return x, s.explain(op, err)
 	}
-	l.HourTurns = 0 // this turn is one of them
+	l.HourTurns = 0 // this turn is already counted
 	quota, err := quotaExceeded(ctx, s.r, r.agent, l, s.nowMS())
 	if err != nil || quota == nil {
 		return Exceeded{}, s.explain(op, err)
@@ -174,7 +175,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 		return Exceeded{Until: quota.Until, Reason: quota.LaterHint(r.agentName, limit.ContinueCommand(r.kind, r.id))}, nil
 	}
 	err = s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		// The agent is locked before its request is.
+		// The agent is locked before its request.
 		if _, err := agentsIn(t).lockAgent(ctx, r.agent); err != nil {
 			return err
 		}
@@ -193,8 +194,8 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 	return Exceeded{Until: quota.Until, Reason: quota.Notice(r.agentName)}, err
 }
 
-// SetLimits stores the limits that hold in one conversation, whoever takes
-// part. They count from the next turn on.
+// SetLimits stores the limits that hold in one conversation, whoever takes part. They
+// apply from the next turn on. SetLimits fails with NotFound.
 func (s Ledger) SetLimits(ctx context.Context, id fika.ConversationID, l fika.ChainLimits) error {
 	const op = "set limits"
 	text := ""

@@ -24,25 +24,26 @@ import (
 var migrations embed.FS
 
 const (
-	// schemaVersion is the number of the newest migration. Every migration
-	// ends by setting user_version to its own number, so that a current
-	// database is known by one cheap read.
+	// schemaVersion is the number of the newest migration. Every migration ends by
+	// setting user_version to its own number, so that one cheap read recognizes a
+	// current database.
 	schemaVersion = 18
 	// applicationID marks a SQLite file as fika's ("fika" in ASCII).
 	applicationID = 0x66696b61
-	// migrationWait bounds how long an opener waits for another's migration.
+	// migrationWait bounds how long an opener waits for another process's migration.
 	migrationWait = 30 * time.Second
-	// aloneWait is how long a migration waits for others to be gone.
+	// aloneWait is how long a migration waits for other processes to close the
+	// database.
 	aloneWait = 2 * time.Second
 )
 
-// probe is what one query tells of a database before it is used.
+// probe is what one query reads about a database before it is used.
 type probe struct {
 	engine        string
 	version       int64
 	application   int64
 	journal       string
-	schemaObjects int64 // 1 if there is any table but the migration tool's own
+	schemaObjects int64 // 1 if there is anything but the migration tool's and SQLite's own
 }
 
 const probeQuery = `SELECT sqlite_version(), (SELECT user_version FROM pragma_user_version),
@@ -55,8 +56,8 @@ func (s *db) probe(ctx context.Context) (probe, error) {
 	return p, err
 }
 
-// openSchema leaves the store connected to a current database with the shared
-// schema lock held.
+// openSchema leaves the store connected to a current database and holding the schema
+// lock shared.
 func (s *db) openSchema(ctx context.Context) error {
 	s.schema = flock.New(s.opt.Path+".schema", flock.SetPermissions(0o600))
 	start := time.Now()
@@ -87,8 +88,8 @@ func (s *db) openSchema(ctx context.Context) error {
 	}
 }
 
-// checkSchema connects, if need be, and says whether the schema is current.
-// A database that this program must not touch is an error.
+// checkSchema connects, if need be, and reports whether the schema is current. It
+// fails for a database that this program must not touch.
 func (s *db) checkSchema(ctx context.Context) (bool, error) {
 	if s.file == nil {
 		file, err := openSQLite(ctx, s.d, s.opt)
@@ -106,7 +107,7 @@ func (s *db) checkSchema(ctx context.Context) (bool, error) {
 	}
 	s.engine, s.version = "sqlite "+p.engine, p.version
 	if p.version == schemaVersion && p.journal != "wal" {
-		return false, nil // restored from somewhere: the migrating path turns WAL on
+		return false, nil // restored from somewhere: migrating turns WAL on
 	}
 	return p.version == schemaVersion, nil
 }
@@ -138,7 +139,7 @@ func (s *db) acceptable(p probe) error {
 	return nil
 }
 
-// atLeast compares a dotted version.
+// atLeast reports whether a dotted version is at least the one wanted.
 func atLeast(version string, want ...int) bool {
 	parts := strings.Split(version, ".")
 	for i, w := range want {
@@ -156,8 +157,9 @@ func atLeast(version string, want ...int) bool {
 	return true
 }
 
-// migrateAlone migrates if nobody else has the database open, and says
-// whether it did; afterwards the lock is shared again.
+// migrateAlone migrates the database if nobody else has it open and the schema is not
+// current. It reports whether it had the database to itself; the schema is then
+// current and the lock shared again.
 func (s *db) migrateAlone(ctx context.Context) (bool, error) {
 	if err := s.schema.Unlock(); err != nil {
 		return false, fika.Wrap(fika.Storage, opOpen, err)
@@ -184,15 +186,15 @@ func (s *db) migrateAlone(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	// Making the exclusive lock a shared one may let a waiting migration in
-	// between; it finds a current schema.
+	// Turning the exclusive lock into a shared one may let another migration in; that
+	// one finds a current schema.
 	if err := s.schema.RLock(); err != nil {
 		return false, fika.Wrap(fika.Storage, opOpen, err)
 	}
 	return true, nil
 }
 
-// migrate brings the schema to schemaVersion. The exclusive lock is held.
+// migrate brings the schema to schemaVersion. The caller holds the exclusive lock.
 func (s *db) migrate(ctx context.Context) error {
 	if s.version > 0 && s.version < schemaVersion {
 		if err := s.backup(ctx); err != nil {
@@ -221,7 +223,7 @@ func (s *db) migrate(ctx context.Context) error {
 	return errors.Join(err, p.Close())
 }
 
-// backup keeps the database as it was beside it.
+// backup writes a copy of the database beside it before a migration.
 func (s *db) backup(ctx context.Context) error {
 	name := fmt.Sprintf("%s.schema%d-%s.backup", s.opt.Path, s.version, s.opt.Now().UTC().Format("20060102-150405.000"))
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)

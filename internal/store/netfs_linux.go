@@ -2,8 +2,8 @@ package store
 
 import "golang.org/x/sys/unix"
 
-// networkFS names the network file system that dir is on; "" for a local one.
-// SQLite's locks and shared memory do not work across machines.
+// networkFS returns the name of the network file system that dir is on, or "" if it
+// is local. SQLite's locks and shared memory do not work across machines.
 func networkFS(dir string) string {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

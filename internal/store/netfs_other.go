@@ -2,6 +2,5 @@
 
 package store
 
-// networkFS names the network file system that dir is on. Only Linux can tell
-// so far.
+// networkFS returns "": so far, only Linux can tell a network file system.
 func networkFS(string) string { return "" }

@@ -15,16 +15,17 @@ import (
 	"fika"
 )
 
-// Options says where the database is: Path or URL is needed.
+// Options says where the database is and how to open it. Path or URL is required.
 type Options struct {
 	Path string // of the SQLite file; made, with its folder, if missing
 	URL  string // of a PostgreSQL database: postgres://user@host/name?search_path=schema
-	// Existing refuses to make a new database: the one that is meant is gone.
+	// Existing refuses to create a new database: the caller expects one that is
+	// there.
 	Existing bool
-	// Unfinished opens also what is only the beginning of a copy, to go on with
-	// it.
+	// Unfinished also opens a database that is only the beginning of a copy, so that
+	// copying can go on.
 	Unfinished bool
-	Now        func() time.Time // the clock; nil: the system's, or the server's
+	Now        func() time.Time // the clock; nil: the system's or the server's
 	// Offset is added to the server's clock; nil: nothing is.
 	Offset func() time.Duration
 	NewID  func() string // makes ids; nil: UUID version 7
@@ -40,18 +41,18 @@ type Options struct {
 	lose       func() bool      // whether the answer to a commit is lost, for tests
 }
 
-// db is one database, with the connections of this process to it.
+// db is one database with this process's connections to it.
 type db struct {
 	opt        Options
 	d          dialect
 	e          engine
-	r          querier       // what reads outside of transactions: the engine
-	file       *sqlite       // the engine, if it is that
+	r          querier       // reads outside transactions: the engine
+	file       *sqlite       // the engine, if it is SQLite; else nil
 	id         string        // of this store, in the table writers
-	operations atomic.Int64  // counted
-	writing    chan struct{} // held by the one that writes
-	ahead      atomic.Int64  // by how many ms the server's clock is ahead of ours
-	schema     *flock.Flock  // of a file
+	operations atomic.Int64  // number of operations so far
+	writing    chan struct{} // held by the goroutine that writes
+	ahead      atomic.Int64  // milliseconds by which the server's clock is ahead of ours
+	schema     *flock.Flock  // the lock on a file's schema
 	engine     string
 	server     acquaintance
 	version    int64
@@ -61,9 +62,10 @@ type db struct {
 
 const opOpen = "open store"
 
-// Open opens, makes or migrates the database. Locked when a migration is
-// needed and other processes have it open; Storage when it cannot be used
-// (newer schema, damaged, network file system, no rights, no server).
+// Open opens, creates or migrates the database. It fails with Locked if a migration
+// is needed while other processes have the database open, with Storage if the
+// database cannot be used (newer schema, damaged, network file system, no rights, no
+// server), and with Invalid if opt names none. The caller must close the Store.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Path == "" && opt.URL == "" {
 		return nil, fika.Errorf(fika.Invalid, opOpen, "neither a path nor a URL given")
@@ -114,8 +116,8 @@ func (s *db) openFile(ctx context.Context) error {
 	return s.complete(begun > 0)
 }
 
-// complete refuses the beginning of a copy to whoever does not want to go on
-// with it.
+// complete refuses a database that is only the beginning of a copy, unless the caller
+// wants to go on with it.
 func (s *db) complete(begun bool) error {
 	if begun && !s.opt.Unfinished {
 		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give fika store move again, which goes on with it, or name another database", s.name())
@@ -123,9 +125,9 @@ func (s *db) complete(begun bool) error {
 	return nil
 }
 
-// prepareFile makes folder and file with rights for this user alone. The file
-// is created, never opened, when it exists: closing a second descriptor would
-// drop the locks that SQLite holds on it in this process.
+// prepareFile creates the folder and the file with rights for this user alone. It
+// never opens an existing file: closing a second descriptor would drop the locks that
+// SQLite holds on it in this process.
 func prepareFile(path string, existing bool) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -154,13 +156,14 @@ func prepareFile(path string, existing bool) error {
 	case info.IsDir():
 		return fika.Errorf(fika.Storage, opOpen, "%s is a folder, not a database", path)
 	case info.Mode().Perm()&0o077 != 0:
-		// Best effort: a file of another owner stays as it is.
+		// This is best effort: a file owned by another user stays as it is.
 		_ = os.Chmod(path, info.Mode().Perm()&0o700)
 	}
 	return nil
 }
 
-// lostDatabase refuses to begin anew where a database was.
+// lostDatabase returns the error that refuses to begin anew where there was a
+// database.
 func lostDatabase(name string, missing bool) error {
 	what := "is empty"
 	if missing {
@@ -170,7 +173,7 @@ func lostDatabase(name string, missing bool) error {
 		"fika restore --empty begins a new one", name, what)
 }
 
-// shut closes once.
+// shut closes the database once; later calls return the first result.
 func (s *db) shut() error {
 	s.close.Do(func() {
 		var errs []error
@@ -185,7 +188,7 @@ func (s *db) shut() error {
 	return s.closed
 }
 
-// name is the database as errors name it.
+// name returns the name of the database for errors.
 func (s *db) name() string {
 	if s.opt.URL != "" {
 		return withoutPassword(s.opt.URL)
@@ -193,8 +196,8 @@ func (s *db) name() string {
 	return s.opt.Path
 }
 
-// nowMS is the present moment of the database, as near as it is known without
-// asking.
+// nowMS returns the present time of the database in Unix milliseconds, as closely as
+// it is known without asking.
 func (s *db) nowMS() int64 {
 	if s.opt.Now != nil {
 		return s.opt.Now().UnixMilli()
@@ -202,7 +205,7 @@ func (s *db) nowMS() int64 {
 	return s.wall() + s.ahead.Load() + s.offset()
 }
 
-// heard takes the server's time, and gives that of the transaction.
+// heard records the server's time and returns the time of the transaction.
 func (s *db) heard(ms int64) int64 {
 	if s.opt.Now != nil {
 		return s.opt.Now().UnixMilli()
@@ -211,7 +214,7 @@ func (s *db) heard(ms int64) int64 {
 	return ms + s.offset()
 }
 
-// wall is what the clock of this process shows.
+// wall returns the time of this process's clock.
 func (s *db) wall() int64 {
 	if s.opt.wall != nil {
 		return s.opt.wall().UnixMilli()

@@ -9,21 +9,21 @@ import (
 	"fika"
 )
 
-// Dropped tells what stopping a chat ended.
+// Dropped reports what stopping a chat ended.
 type Dropped struct {
 	Notifications int
-	Requests      []fika.RequestID // asked to cancel
+	Requests      []fika.RequestID // cancelled, or asked to stop
 }
 
-// LapsedPause is a pause that ended because its owner was not heard of any more.
+// LapsedPause is a pause that ended because its owner was not heard from in time.
 type LapsedPause struct {
 	Conversation fika.Conversation
 	Owner        string
 	Notice       fika.Entry
-	Woken        []fika.AgentName // who has work now
+	Woken        []fika.AgentName // agents that have work now
 }
 
-// pausedAll says whether all conversations are paused, as a column.
+// pausedAll is a column that is true if all conversations are paused.
 const pausedAll = `(SELECT m.value = '1' FROM meta m WHERE m.key = 'paused_all')`
 
 func allPaused(ctx context.Context, q querier) (bool, error) {
@@ -31,14 +31,15 @@ func allPaused(ctx context.Context, q querier) (bool, error) {
 	return v == "1", err
 }
 
-// pauseRows are what keeps conversations from going on.
+// pauseRows writes the pauses of conversations.
 type pauseRows struct{ *tx }
 
 func pausesIn(t *tx) pauseRows { return pauseRows{t} }
 
 func (t pauseRows) allPaused(ctx context.Context) (bool, error) { return allPaused(ctx, t) }
 
-// narrowed restricts a query for work to one conversation, its first argument.
+// narrowed restricts a query for work to one conversation, which becomes its first
+// argument.
 func narrowed(query string) string {
 	return strings.Replace(query, `WHERE `, `WHERE c.id = ? AND `, 1)
 }
@@ -51,9 +52,8 @@ func workers(w []Work) []fika.AgentName {
 	return names
 }
 
-// SetPaused pauses or resumes one conversation, and with it the tasks that
-// its turns have delegated, and returns the agents that now have work (to
-// be woken).
+// SetPaused pauses or resumes one conversation, and with it the tasks that its turns
+// have delegated, and returns the agents that now have work (to be woken).
 func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
 	const op = "pause conversation"
 	var ring []fika.AgentName
@@ -76,8 +76,8 @@ func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 	return ring, err
 }
 
-// setPaused pauses or resumes a conversation with the tasks that were
-// delegated in it, and tells who has work then.
+// setPaused pauses or resumes a conversation with the tasks that were delegated in
+// it, and returns the agents that then have work.
 func (t pauseRows) setPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
 	tasks, err := many(ctx, t, scanText, below, c)
 	if err != nil {
@@ -103,10 +103,11 @@ func (t pauseRows) setPaused(ctx context.Context, c fika.ConversationID, paused 
 	return ring, nil
 }
 
-// LeasePause pauses one conversation for owner, who has to say so again within d
-// ([Pauses.RenewPause]), and reports whether it was not paused before. It is
-// paused for as long as anybody has leased that, or SetPaused has paused it;
-// resuming it with SetPaused lets go of everything.
+// LeasePause pauses one conversation for owner, who has to renew the pause within d
+// ([Pauses.RenewPause]), and reports whether the conversation was not paused before. It
+// stays paused as long as any such lease lasts or SetPaused has paused it; resuming it
+// with SetPaused ends all of them. LeasePause fails with Invalid without an owner or a
+// positive d.
 func (s Pauses) LeasePause(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (bool, error) {
 	const op = "hold conversation"
 	if owner == "" || d <= 0 {
@@ -129,8 +130,8 @@ ON CONFLICT (conversation, owner) DO UPDATE SET until = excluded.until`, c, owne
 	return first, err
 }
 
-// RenewPause says so again. Lost when somebody has resumed it meanwhile, or d
-// had passed.
+// RenewPause extends a leased pause by d from now. It fails with Lost if somebody has
+// resumed the conversation, or the pause had lapsed and was ended.
 func (s Pauses) RenewPause(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error {
 	const op = "hold conversation"
 	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
@@ -142,8 +143,8 @@ func (s Pauses) RenewPause(ctx context.Context, c fika.ConversationID, owner str
 	})
 }
 
-// ReleasePause ends what owner has paused, and returns the agents that now have work. One
-// that is gone is no error.
+// ReleasePause ends the pause of owner and returns the agents that now have work. A
+// pause that no longer exists is not an error.
 func (s Pauses) ReleasePause(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error) {
 	var ring []fika.AgentName
 	err := s.write(ctx, "let go of conversation", func(ctx context.Context, t *tx) error {
@@ -154,7 +155,8 @@ func (s Pauses) ReleasePause(ctx context.Context, c fika.ConversationID, owner s
 	return ring, err
 }
 
-// releasePause removes the pause of an owner and, if it was the last one, resumes.
+// releasePause removes the pause of an owner and, if it was the last one, resumes the
+// conversation.
 func (t pauseRows) releasePause(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
 	if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.id = ?`+lockConversation, c); err != nil {
 		return nil, false, err
@@ -172,7 +174,7 @@ func (t pauseRows) releasePause(ctx context.Context, c fika.ConversationID, owne
 	return ring, true, err
 }
 
-// ResumeLapsed ends the pauses whose time has passed, each with a notice.
+// ResumeLapsed ends the pauses that have lapsed, each with a notice.
 func (s Pauses) ResumeLapsed(ctx context.Context) ([]LapsedPause, error) {
 	const op = "lift brakes"
 	const late = `SELECT conversation, owner FROM brakes WHERE until > 0 AND until <= ?`
@@ -180,7 +182,8 @@ func (s Pauses) ResumeLapsed(ctx context.Context) ([]LapsedPause, error) {
 		err = sc.Scan(&l.Conversation.ID, &l.Owner)
 		return l, err
 	}
-	// Asked every few seconds, and mostly for nothing: look before writing.
+	// ResumeLapsed is called every few seconds, mostly in vain, so it looks before it
+	// writes.
 	_, any, err := one(ctx, s.r, scan, late, s.nowMS())
 	if err != nil || !any {
 		return nil, s.explain(op, err)
@@ -203,7 +206,7 @@ func (s Pauses) ResumeLapsed(ctx context.Context) ([]LapsedPause, error) {
 	return out, err
 }
 
-// resumeLapsed ends one lapsed pause and says so in the conversation.
+// resumeLapsed ends one lapsed pause and posts a notice in the conversation.
 func (t pauseRows) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause, error) {
 	c, err := conversationsIn(t.tx).lock(ctx, l.Conversation.ID)
 	if err != nil {
@@ -225,7 +228,8 @@ func (t pauseRows) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause
 	return l, err
 }
 
-// SetAllPaused pauses or resumes all conversations, new ones included.
+// SetAllPaused pauses or resumes all conversations, new ones included, and returns
+// the agents that then have work.
 func (s Pauses) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error) {
 	var ring []fika.AgentName
 	err := s.write(ctx, "pause all", func(ctx context.Context, t *tx) error {
@@ -243,13 +247,14 @@ func (s Pauses) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName
 	return ring, err
 }
 
-// AllPaused reads it.
+// AllPaused reports whether all conversations are paused.
 func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
 	p, err := allPaused(ctx, s.r)
 	return p, s.explain("read pause", err)
 }
 
-// StopChat drops pending notifications and asks running turns to cancel.
+// StopChat drops the pending notifications of a chat, cancels its open and waiting
+// requests and asks running ones to stop.
 func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
 	var out Dropped
 	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) (err error) {
@@ -262,7 +267,8 @@ func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, e
 	return out, err
 }
 
-// stopChat is StopChat for whoever has locked the open requests of the chat.
+// stopChat is [Pauses.StopChat] for a caller that has locked the open requests of the
+// chat.
 func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
 	var out Dropped
 	if _, err := conversationsIn(t.tx).lock(ctx, c); err != nil {
@@ -286,14 +292,14 @@ func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID) (Dropped
 	return out, nil
 }
 
-// stoppedHere picks what a limit has stopped in a conversation (its two
-// arguments), or elsewhere in a chain that began there.
+// stoppedHere selects the notifications that a limit has dropped in a conversation
+// (both its arguments), or elsewhere in a chain that began there.
 const stoppedHere = `n.state = 'dropped' AND n.reason = 'limit'
 AND (n.conversation = ? OR EXISTS (SELECT 1 FROM chains ch WHERE ch.root = n.chain AND ch.conversation = ? AND ch.limit_hit <> ''))`
 
-// ContinueChain makes the notifications that a limit dropped, here or
-// elsewhere in a chain that began here, pending again under a new root at
-// depth 0. NotFound if no limit stopped anything.
+// ContinueChain makes the notifications that a limit dropped, here or elsewhere in a
+// chain that began here, pending again under a new root at depth 0. It returns the
+// agents to wake and fails with NotFound if no limit dropped anything.
 func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fika.AgentName, error) {
 	const op = "continue chain"
 	var ring []fika.AgentName

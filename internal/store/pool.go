@@ -7,9 +7,9 @@ import (
 	"fika"
 )
 
-// KeepPool makes an agent a pool of these members, or, without any, no pool any
-// more. What waits for one that is no member any more, or for the agent from
-// before it was a pool, and was not begun, is given to a member.
+// KeepPool makes an agent a pool with the given members, or, without any, an ordinary
+// agent again. Requests that have not begun are given to a member if they wait for an
+// agent that has left the pool, or for the pool itself from before it was one.
 func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.AgentID) error {
 	const op = "keep pool"
 	have, err := many(ctx, s.r, scanText, `SELECT m.id FROM agents m WHERE m.pool = ? AND m.pool <> ''`, pool)
@@ -21,7 +21,7 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 		return s.explain(op, err)
 	}
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		// All of them, in the order in which whoever locks several does.
+		// Lock all of them in the order that everybody who locks several agents uses.
 		var rows []fika.Agent
 		args := []any{pool, pool}
 		for _, id := range members {
@@ -60,8 +60,8 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 	})
 }
 
-// reassign gives what those who have left a pool have not begun to a member, and so
-// what was asked of the pool itself before it was one.
+// reassign gives to members the requests that have not begun and wait for agents that
+// have left the pool, or for the pool itself from before it was one.
 func (t poolRows) reassign(ctx context.Context, pool fika.Agent, left []fika.Agent) error {
 	for _, from := range append(left, pool) {
 		list, err := many(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.agent = ? AND `+notBegun+` ORDER BY r.n`+lockRequest, from.ID)
@@ -70,7 +70,7 @@ func (t poolRows) reassign(ctx context.Context, pool fika.Agent, left []fika.Age
 		}
 		for _, r := range list {
 			if !MayHandOver(r) || from.ID == pool.ID && (!pool.IsPool() || r.Kind == fika.TaskRequest) || from.ID != pool.ID && r.Addressed != pool.ID {
-				continue // it is where it belongs
+				continue // the request is where it belongs
 			}
 			why := "@" + string(from.Name) + " is no member of @" + string(pool.Name) + " any more"
 			if from.ID == pool.ID {
@@ -88,7 +88,7 @@ func sameIDs(have []string, want []fika.AgentID) bool {
 	return len(have) == len(want) && !slices.ContainsFunc(want, func(id fika.AgentID) bool { return !slices.Contains(have, string(id)) })
 }
 
-// leavePool makes an agent no member any more.
+// leavePool removes an agent from a pool, and the bindings to it.
 func (t poolRows) leavePool(ctx context.Context, pool, member fika.AgentID) error {
 	if err := t.put(ctx, `UPDATE agents SET pool = '' WHERE id = ?`, member); err != nil {
 		return err
@@ -96,14 +96,14 @@ func (t poolRows) leavePool(ctx context.Context, pool, member fika.AgentID) erro
 	return t.put(ctx, `DELETE FROM bindings WHERE pool = ? AND member = ?`, pool, member)
 }
 
-// poolRows are the members of pools, and what is assigned to them.
+// poolRows writes the members of pools and what is assigned to them.
 type poolRows struct{ *tx }
 
 func poolsIn(t *tx) poolRows { return poolRows{t} }
 
-// leastBusy orders the members of a pool: those that may work first, then those
-// with the least work before them, then who takes part in a conversation, then
-// those whom the fewest people are bound to, then by number.
+// leastBusy selects the members of a pool in this order: first those that may work,
+// then those with the least work, then those that take part in a conversation, then
+// those to which the fewest people are bound, then by number.
 const leastBusy = `SELECT ` + agentColumns + ` FROM agents a WHERE a.pool = ? AND a.pool <> ''
 ORDER BY CASE WHEN a.desired IN ('stopped', 'finish', 'now') THEN 2 WHEN a.state = 'failed' THEN 1 ELSE 0 END,
   (SELECT count(*) FROM requests r WHERE r.agent = a.id AND r.finished_at = 0)
@@ -111,8 +111,8 @@ ORDER BY CASE WHEN a.desired IN ('stopped', 'finish', 'now') THEN 2 WHEN a.state
   (SELECT count(*) FROM participants p WHERE p.conversation = ? AND p.agent = a.id) DESC,
   (SELECT count(*) FROM bindings b WHERE b.member = a.id), length(a.name), a.name`
 
-// choose picks the member that something is assigned to: the least busy one that is
-// none of without. Error kind: NotFound when there is none.
+// choose returns the member to which something is assigned: the least busy one that
+// without does not exclude. It fails with NotFound if there is none.
 func (t poolRows) choose(ctx context.Context, pool fika.AgentID, in fika.ConversationID, without func(fika.Agent) bool) (fika.Agent, error) {
 	list, err := many(ctx, t, scanAgent, leastBusy, pool, in)
 	if err != nil {
@@ -126,9 +126,9 @@ func (t poolRows) choose(ctx context.Context, pool fika.AgentID, in fika.Convers
 	return fika.Agent{}, fika.Errorf(fika.NotFound, "pool", "there is no member to assign it to")
 }
 
-// memberFor gives the member of a pool that whoever asks speaks to: the one that
-// the conversation belongs to, if they name one, else the one they are bound to,
-// else the least busy one, to which they are bound from now on.
+// memberFor returns the member of a pool that a request goes to: the owner of the
+// conversation, if the request names one of a member's; else the member to which the
+// asker is bound; else the least busy one, to which the asker is bound from then on.
 func (t poolRows) memberFor(ctx context.Context, n NewRequest, pool fika.Agent) (fika.Agent, error) {
 	if n.Conversation != "" {
 		owner, found, err := one(ctx, t, scanAgent, selectAgent+` JOIN conversations c ON c.agent = a.id WHERE c.name = ? AND a.pool = ? AND a.pool <> ''`, n.Conversation, pool.ID)
@@ -153,7 +153,8 @@ ON CONFLICT (pool, person) DO UPDATE SET person = excluded.person RETURNING memb
 	return agentByID(ctx, t, fika.AgentID(id))
 }
 
-// bindingOf names who asks, as bindings do: an agent is no person of its name.
+// bindingOf returns the asker's name as bindings store it: an agent is kept apart
+// from a person of the same name.
 func bindingOf(p fika.Payload) string {
 	if p.Writer == fika.ByAgent {
 		return "@" + p.From
@@ -161,15 +162,16 @@ func bindingOf(p fika.Payload) string {
 	return p.From
 }
 
-// Bound is the member of a pool that a person speaks to; false: they have not
-// asked yet.
+// Bound returns the member of a pool to which a person is bound; false means that
+// they have not asked yet.
 func (s Agents) Bound(ctx context.Context, pool fika.AgentID, person string) (fika.Agent, bool, error) {
 	a, found, err := one(ctx, s.r, scanAgent, selectAgent+` JOIN bindings b ON b.member = a.id WHERE b.pool = ? AND b.person = ?`, pool, person)
 	return a, found, s.explain("read binding", err)
 }
 
-// Unbind lets the next ask of a person of a pool find a member anew, and gives the
-// one that they spoke to a new, empty conversation. False: they spoke to nobody.
+// Unbind makes a person's next ask of a pool find a member anew, and gives the member
+// that they were bound to a new, empty conversation. It returns that member; false
+// means that there was none.
 func (s Agents) Unbind(ctx context.Context, pool fika.AgentID, person string) (fika.Agent, bool, error) {
 	var was fika.Agent
 	var found bool
@@ -193,15 +195,15 @@ func (s Agents) Unbind(ctx context.Context, pool fika.AgentID, person string) (f
 }
 
 const (
-	// pooled is the oldest task of a pool that nobody has taken.
+	// pooled selects the oldest task of a pool that nobody has taken.
 	pooled = `SELECT r.id FROM requests r JOIN conversations c ON c.id = r.conversation
 WHERE r.agent = ? AND r.finished_at = 0 AND r.state = 'open' AND r.upto_seq = 0 AND c.paused = 0 AND ` + runGoes + ` ORDER BY r.n LIMIT 1`
-	// skipTaken leaves what another member is about to take to that one.
+	// skipTaken skips a task that another member is about to take.
 	skipTaken = lockRequest + ` SKIP LOCKED`
 )
 
-// takePooled assigns the oldest task of its pool to the claimer. It is claimed in
-// the same commit, or stays the pool's.
+// takePooled assigns the oldest task of its pool to the claimer. The task is claimed
+// in the same commit, or stays the pool's.
 func (k *claim) takePooled(ctx context.Context) (bool, error) {
 	if k.agent.Pool == "" {
 		return false, nil
@@ -228,14 +230,14 @@ func (s *db) anyPooled(ctx context.Context, a owned) (bool, error) {
 	return found, err
 }
 
-// assign makes a recipient that is a pool the member which is told of it: not the
-// one that writes, nor one that is told anyway.
+// assign replaces a recipient that is a pool by the member to be notified, which is
+// neither the writer nor notified anyway.
 func (t postRows) assign(ctx context.Context, c fika.ConversationID, r *recipient, told recipients, writer string) error {
 	member, err := poolsIn(t.tx).choose(ctx, fika.AgentID(r.id), c, func(a fika.Agent) bool {
 		return string(a.Name) == writer || slices.ContainsFunc(told, func(o *recipient) bool { return o.id == string(a.ID) })
 	})
 	if fika.IsKind(err, fika.NotFound) {
-		r.skip = true // only the writer itself, or those who are told anyway
+		r.skip = true // every member is the writer or notified anyway
 		return nil
 	}
 	if err != nil {

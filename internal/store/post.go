@@ -8,36 +8,36 @@ import (
 	"fika"
 )
 
-// Post is a message a person (or a tool of an agent) puts into a conversation.
+// Post is a message that a person, or a tool of an agent, puts into a conversation.
 type Post struct {
 	Conversation fika.ConversationID
-	ID           fika.EntryID // empty: made by the store; a repeat of a known id changes nothing
+	ID           fika.EntryID // empty: made by the store; repeating a known id changes nothing
 	From         string
 	Writer       fika.Writer
 	WriterName   string
 	Content      string
 	ReplyTo      fika.EntryID
-	Notify       []fika.AgentName // whom it concerns: already resolved, existing
+	Notify       []fika.AgentName // agents that it concerns: already resolved, existing
 	TTL          time.Duration    // 0: never expires
 	Chain        fika.RequestID   // empty: the post roots a new chain
 	Depth        int              // of the post; its notifications carry the same
-	Rights       *fika.Rights     // what those who are told may do at most because of it
-	Taint        string           // what it comes from, when that is outside
+	Rights       *fika.Rights     // what those agents may do at most because of it
+	Taint        string           // the outside source of its text; empty: none
 	Attachments  []fika.Attachment
 }
 
-// Posted tells what [Conversations.Post] committed.
+// Posted reports what [Transcripts.Post] or [Transcripts.Deliver] committed.
 type Posted struct {
 	Entry    fika.Entry
 	Notified []fika.AgentName
-	Paused   bool // the conversation, or everything, is paused: notifications wait
+	Paused   bool // the conversation, or everything, is paused, so notifications wait
 	Repeat   bool // the id was known; Entry is the stored one
 }
 
-// Send is a message from one context to another ([Peers]).
+// Send is a message from one context to another; see [Transcripts.Deliver].
 type Send struct {
 	To         fika.AgentID
-	ID         fika.EntryID // empty: made; a repeat changes nothing
+	ID         fika.EntryID // empty: made by the store; repeating a known id changes nothing
 	From       string
 	Writer     fika.Writer
 	WriterName string
@@ -46,10 +46,11 @@ type Send struct {
 	Chain      fika.RequestID
 	Depth      int
 	Rights     *fika.Rights // what the recipient may do at most because of it
-	Taint      string       // what it comes from, when that is outside
+	Taint      string       // the outside source of its text; empty: none
 }
 
-// Post appends a message with its notifications; mentioned agents join.
+// Post appends a message with its notifications; mentioned agents join the chat. It
+// fails with NotFound if the conversation or an agent in Notify does not exist.
 func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 	var out Posted
 	err := s.writeWith(ctx, "post", durable, func(ctx context.Context, t *tx) error {
@@ -69,14 +70,14 @@ func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 	return out, err
 }
 
-// posting is what storing a message needs to know, asked together once its
+// posting holds the facts needed to store a message, read together once its
 // conversation is locked.
 type posting struct {
-	paused string // '1': everything is
+	paused string // '1': everything is paused
 	known  fika.Entry
 	repeat bool   // its id is known
-	chain  bool   // its chain is
-	writer string // the agent that writes; empty: none of that name
+	chain  bool   // its chain is known
+	writer string // id of the agent that writes; empty: no agent has that name
 	told   recipients
 }
 
@@ -98,7 +99,7 @@ func (f *posting) asking(p Post) []statement {
 	return list
 }
 
-// writer is the name of whoever writes.
+// writer returns the name of the writer.
 func (p Post) writer() string {
 	if p.WriterName != "" && p.Writer == fika.ByAgent {
 		return p.WriterName
@@ -106,7 +107,8 @@ func (p Post) writer() string {
 	return p.From
 }
 
-// self is the agent that writes, which is not told of its own words.
+// self returns the agent that writes, which is not notified of its own words; "" if
+// the writer is not an agent.
 func (p Post) self() fika.AgentName {
 	if p.Writer == fika.ByAgent {
 		return fika.AgentName(p.WriterName)
@@ -114,8 +116,9 @@ func (p Post) self() fika.AgentName {
 	return ""
 }
 
-// Deliver puts a message with a notification into the recipient's active
-// ask conversation: that is all an inbox is.
+// Deliver puts a message with a notification into the recipient's active ask
+// conversation; an inbox is nothing more. For a pool the recipient is a member. It
+// fails with NotFound.
 func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 	var out Posted
 	err := s.write(ctx, "deliver", func(ctx context.Context, t *tx) error {
@@ -163,13 +166,13 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 	return out, err
 }
 
-// postRows are what is said, and who is told of it.
+// postRows writes messages and their notifications.
 type postRows struct{ *tx }
 
 func postsIn(t *tx) postRows { return postRows{t} }
 
-// delivered finds a message that was delivered before, even if the recipient
-// has another active conversation by now.
+// delivered returns a message that was delivered before, even if the recipient has
+// another active conversation by now; nil if there is none.
 func (t postRows) delivered(ctx context.Context, m Send) (*fika.Entry, error) {
 	if m.ID == "" {
 		return nil, nil
@@ -183,7 +186,8 @@ WHERE c.agent IN (SELECT a.id FROM agents a WHERE a.id = ? OR (a.pool = ? AND a.
 	return &e, nil
 }
 
-// post stores a message, its chain, its notifications and who takes part.
+// post stores a message, its chain and its notifications, and makes the writer and
+// the agents notified participants.
 func (t postRows) post(ctx context.Context, c fika.Conversation, p Post, f posting, when time.Time) (Posted, error) {
 	out := Posted{Paused: c.Paused || f.paused == "1"}
 	if f.repeat {
@@ -223,7 +227,8 @@ func (t postRows) post(ctx context.Context, c fika.Conversation, p Post, f posti
 	return out, err
 }
 
-// joinWriter makes the writer of a chat message a participant.
+// joinWriter makes the writer of a chat message a participant, if it is an agent or a
+// person.
 func (t postRows) joinWriter(ctx context.Context, c fika.ConversationID, p Post, f posting) error {
 	name := p.writer()
 	switch {
@@ -235,17 +240,17 @@ func (t postRows) joinWriter(ctx context.Context, c fika.ConversationID, p Post,
 	return conversationsIn(t.tx).join(ctx, c, "", name)
 }
 
-// recipients are the agents that a message concerns, each once.
+// recipients lists the agents that a message concerns, each once.
 type recipients []*recipient
 
 type recipient struct {
 	name fika.AgentName
-	id   string // empty: there is none of that name
-	pool bool   // it is a pool: a member is told
-	skip bool   // there is nobody to tell
+	id   string // empty: no agent has that name
+	pool bool   // a pool: one of its members is notified
+	skip bool   // nobody is to be notified
 }
 
-// ask adds an agent, and asks for its id.
+// ask adds an agent and returns the statement that reads its id.
 func (r *recipients) ask(name fika.AgentName) statement {
 	one := &recipient{name: name}
 	*r = append(*r, one)
@@ -255,12 +260,12 @@ func (r *recipients) ask(name fika.AgentName) statement {
 	}, `SELECT id, CASE WHEN instances > 0 THEN 1 ELSE 0 END FROM agents WHERE name = ?`, name)
 }
 
-// without leaves out the one that wrote the message itself.
+// without removes the agent that wrote the message.
 func (r recipients) without(self fika.AgentName) recipients {
 	return slices.DeleteFunc(r, func(one *recipient) bool { return one.name == self })
 }
 
-// onceEach are names in their order, each once.
+// onceEach returns names in their order without repetitions.
 func onceEach(names []fika.AgentName) []fika.AgentName {
 	var out []fika.AgentName
 	for _, name := range names {
@@ -271,9 +276,11 @@ func onceEach(names []fika.AgentName) []fika.AgentName {
 	return out
 }
 
-// notify makes a notification of e, which is new, for each of told, and returns
-// who got one. What their agents do because of it is within rights. With a limit they are stored as dropped by it, so that
-// continuing the chain finds them. In a chat they join.
+// notify stores a notification of e, which is new, for each recipient in told, and
+// returns those who got one. What they do because of it is bounded by rights. If
+// limit is not empty, the notifications are stored as dropped by it, so that
+// continuing the chain finds them. In a chat the recipients join. notify fails with
+// NotFound if an agent does not exist.
 func (t postRows) notify(ctx context.Context, c fika.Conversation, e fika.Entry, told recipients, rights *fika.Rights, limit string) ([]fika.AgentName, error) {
 	state, reason := fika.NotificationPending, ""
 	if limit != "" {

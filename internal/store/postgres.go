@@ -16,8 +16,8 @@ import (
 	"fika/internal/sleep"
 )
 
-// postgres is the engine of a schema on a PostgreSQL server, with at most
-// [poolSize] connections, which are given back when the server is crowded.
+// postgres is the engine of a schema on a PostgreSQL server, with at most [poolSize]
+// connections, which are closed after each use while the server is crowded.
 type postgres struct {
 	d      dialect
 	pool   *pgxpool.Pool
@@ -26,8 +26,8 @@ type postgres struct {
 	server *acquaintance
 }
 
-// poolSize is how many connections a process holds at most: one that writes and
-// two that read meanwhile. Mostly it is one.
+// poolSize is the maximum number of connections per process: one that writes and two
+// that read meanwhile. Mostly one is enough.
 const poolSize = 3
 
 func (e *postgres) writer(ctx context.Context) (conn, error) {
@@ -38,8 +38,8 @@ func (e *postgres) writer(ctx context.Context) (conn, error) {
 	return &pgConn{e.d, c}, nil
 }
 
-// done gives a connection back, so that whoever asks next has this one. It is
-// closed when it broke, and where connections are short.
+// done gives a connection back for the next caller. It closes the connection if that
+// broke, or if the server is crowded.
 func (e *postgres) done(c conn, err error) {
 	pc := c.(*pgConn)
 	broke := err != nil && e.d.fault(err) == faultConn
@@ -51,10 +51,10 @@ func (e *postgres) done(c conn, err error) {
 		defer cancel()
 		_ = pc.c.Conn().Close(ctx)
 	}
-	pc.c.Release() // one that is in a transaction, or closed, is not used again
+	pc.c.Release() // the pool discards a connection that is closed or in a transaction
 }
 
-// run reads, again while the server is gone.
+// run reads, and tries again while the server is gone or busy.
 func (e *postgres) run(ctx context.Context, list ...statement) error {
 	deadline := time.Now().Add(e.wait)
 	for {
@@ -80,7 +80,7 @@ func (e *postgres) read(ctx context.Context, list []statement) error {
 	return silence(ctx, err)
 }
 
-// snapshot reads in a transaction of its own.
+// snapshot lets fn read in a transaction of its own.
 func (e *postgres) snapshot(ctx context.Context, fn func(querier) error) error {
 	c, err := e.writer(ctx)
 	if err != nil {
@@ -107,8 +107,8 @@ type pgConn struct {
 
 func (c *pgConn) distant() bool { return true }
 
-// beginning reads what is committed, each statement anew. What is relaxed does
-// not wait for the server's disk.
+// beginning begins a transaction in which each statement sees what is committed by
+// then. A relaxed one does not wait for the server's disk.
 func (c *pgConn) beginning(d durability) []statement {
 	begin := []statement{{text: `BEGIN ISOLATION LEVEL READ COMMITTED`}}
 	if d == relaxed {
@@ -117,12 +117,13 @@ func (c *pgConn) beginning(d durability) []statement {
 	return begin
 }
 
-// byArguments begins a text that a server plans anew each time, because what is
-// quickest depends on the arguments. The others it plans once for a connection:
-// planning costs as much as running them.
+// byArguments begins a text that the server plans anew each time, because the
+// quickest plan depends on the arguments. It plans other texts once per connection,
+// since planning costs as much as running them.
 const byArguments = `/* by arguments */ `
 
-// planned puts around the texts that begin with byArguments what has them planned so.
+// planned encloses each text that begins with byArguments in statements that have it
+// planned anew.
 func planned(list []statement) []statement {
 	var out []statement
 	for _, st := range list {
@@ -171,7 +172,7 @@ func answer(results pgx.BatchResults, st statement) error {
 	return errors.Join(err, found.Err())
 }
 
-// pgArgs makes arguments what the columns are: text, whole numbers, bytes.
+// pgArgs converts arguments to the types of the columns: text, integers, bytes.
 func pgArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
@@ -200,7 +201,7 @@ func plain(v reflect.Value) any {
 	}
 }
 
-// pgRows are rows whose text is as it was given.
+// pgRows are rows whose text is unescaped.
 type pgRows struct{ pgx.Rows }
 
 // Scan implements [scanner].
@@ -245,7 +246,7 @@ func (r pgRows) Scan(dest ...any) error {
 // pgDialect speaks PostgreSQL.
 type pgDialect struct{ texts sync.Map }
 
-// rebind numbers the arguments. What is between quotes stays as it is.
+// rebind numbers the arguments. It leaves text between quotes alone.
 func (d *pgDialect) rebind(query string) string {
 	if known, ok := d.texts.Load(query); ok {
 		return known.(string)
@@ -269,7 +270,7 @@ func (d *pgDialect) rebind(query string) string {
 	return b.String()
 }
 
-// matching asks for all that was typed.
+// matching returns a query for all the words that were typed.
 func (*pgDialect) matching(words string) (query, arg string) {
 	if arg = wordsQuery(words); arg == "" {
 		return "", ""

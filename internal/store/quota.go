@@ -12,8 +12,8 @@ import (
 // hour is the length of a quota's hour, in milliseconds.
 const hour = int64(time.Hour / time.Millisecond)
 
-// askQuota asks for what an agent has used of the hour that a moment is in, as
-// far as it has a limit.
+// askQuota returns the statements that read what an agent has used of the hour around
+// a time, for the limits that are set.
 func askQuota(q *limit.Quota, id fika.AgentID, l Limits, now int64) []statement {
 	*q = limit.Quota{Begins: limit.HourOf(at(now))}
 	begins := ms(q.Begins)
@@ -27,8 +27,8 @@ func askQuota(q *limit.Quota, id fika.AgentID, l Limits, now int64) []statement 
 	return list
 }
 
-// quotaExceeded tells whether an agent has used up the hour that goes on; nil
-// if not.
+// quotaExceeded returns how an agent has used up its current hour, or nil if it has
+// not.
 func quotaExceeded(ctx context.Context, r querier, id fika.AgentID, l Limits, now int64) (*limit.Exceeded, error) {
 	var q limit.Quota
 	if list := askQuota(&q, id, l, now); len(list) > 0 {
@@ -39,7 +39,8 @@ func quotaExceeded(ctx context.Context, r querier, id fika.AgentID, l Limits, no
 	return q.Exceeded(l), nil
 }
 
-// quotaExceeded tells it of the claimer, which may have been asked already.
+// quotaExceeded returns the same for the claimer, which may have been asked about
+// already.
 func (k *claim) quotaExceeded(ctx context.Context) (*limit.Exceeded, error) {
 	if q := k.guessed.quota; q.Begins.Equal(limit.HourOf(at(k.now))) {
 		return q.Exceeded(k.limits), nil
@@ -47,7 +48,7 @@ func (k *claim) quotaExceeded(ctx context.Context) (*limit.Exceeded, error) {
 	return quotaExceeded(ctx, k.tx, k.agent.ID, k.limits, k.now)
 }
 
-// countTurn counts a turn that begins, in the hour of its agent.
+// countTurn counts a turn that begins in its agent's hour.
 func (k *claim) countTurn(ctx context.Context) error {
 	if k.limits.HourTurns <= 0 {
 		return nil
@@ -57,8 +58,8 @@ func (k *claim) countTurn(ctx context.Context) error {
 		begins, begins, k.agent.ID)
 }
 
-// nextWithinQuota looks for work that the agent's hour has room for: when it is
-// used up, only for what had begun.
+// nextWithinQuota looks for work that the agent's hour has room for: once it is used
+// up, only for work that had begun.
 func (k *claim) nextWithinQuota(ctx context.Context) (*Claimed, error) {
 	quota, err := k.quotaExceeded(ctx)
 	if err != nil {
@@ -89,9 +90,9 @@ WHERE r.agent = ? AND ` + claimable
 WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere
 )
 
-// noteQuota says, once an hour, in each conversation where something waits for the
-// agent why it does, and notes it in the agent's row. Nothing waits: nothing
-// is said.
+// noteQuota posts a notice, once an hour, in each conversation where something waits
+// for the agent, and records the reason in the agent's row. If nothing waits, it does
+// neither.
 func (k *claim) noteQuota(ctx context.Context, q limit.Exceeded) error {
 	where, err := many(ctx, k.tx, scanText, waitingRequests, k.agent.ID, k.now)
 	if err != nil {
@@ -123,8 +124,8 @@ func (k *claim) noteQuota(ctx context.Context, q limit.Exceeded) error {
 	return limitsIn(k.tx).setHeld(ctx, k.agent.ID, q)
 }
 
-// clearHeld takes back what was noted of an hour that has passed, or of a limit
-// that is higher now.
+// clearHeld removes the record of an hour that has passed, or of a limit that has
+// been raised.
 func (k *claim) clearHeld(ctx context.Context) error {
 	if k.agent.HeldUntil.IsZero() {
 		return nil
@@ -133,20 +134,20 @@ func (k *claim) clearHeld(ctx context.Context) error {
 	return limitsIn(k.tx).setHeld(ctx, k.agent.ID, limit.Exceeded{})
 }
 
-// postQuotaNotice posts the notice that an agent's hour is used up, once an
-// hour and conversation.
+// postQuotaNotice posts the notice that an agent's hour is used up, once an hour per
+// conversation.
 func (t limitRows) postQuotaNotice(ctx context.Context, c fika.Conversation, id fika.AgentID, name fika.AgentName, q limit.Exceeded) ([]fika.Entry, error) {
 	return t.noteOnce(ctx, c, q.NoticeID(id), "", q.Notice(name), reasonLimit)
 }
 
-// setHeld notes in an agent's row until when, and why, it begins nothing new.
+// setHeld records in an agent's row until when, and why, it begins nothing new.
 func (t limitRows) setHeld(ctx context.Context, id fika.AgentID, q limit.Exceeded) error {
 	_, err := t.exec(ctx, `UPDATE agents SET held_until = ?, held_reason = ? WHERE id = ?`, ms(q.Until), q.Limit, id)
 	return err
 }
 
-// refuseOverQuota refuses to begin at once what the agent's hour has no room
-// for.
+// refuseOverQuota fails with Limit if the agent's hour has no room for a request that
+// is to begin at once.
 func (k *claim) refuseOverQuota(ctx context.Context, op string) error {
 	q, err := quotaExceeded(ctx, k.tx, k.agent.ID, k.limits, k.now)
 	if err == nil && q != nil {

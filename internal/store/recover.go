@@ -7,7 +7,7 @@ import (
 	"fika"
 )
 
-// Recovery is what [Queue.Recover] found.
+// Recovery reports what [Queue.Recover] did.
 type Recovery struct {
 	Claimed     []Claimed
 	Orphans     []fika.Step
@@ -15,14 +15,15 @@ type Recovery struct {
 	Dead        []fika.RequestID
 }
 
-// maxStarts is how often a request is started without finishing one step
-// before it is given up.
+// maxStarts is how often a request is started without finishing a step before it is
+// given up.
 const maxStarts = 3
 
-// Recover takes over the running requests of earlier owners: queued ones
-// are claimed again (attempts grow; the third start without progress makes
-// it dead), foreground ones end as interrupted. Orphans are the started
-// steps whose process groups must be ended before anything else.
+// Recover takes over the running requests of earlier owners: queued ones are claimed
+// again (attempts grow; after three starts without progress the request is dead),
+// foreground ones end as interrupted, and cancelled ones are ended. Orphans are the
+// started steps whose process groups must be ended before anything else. Recover
+// fails with Lost if the lease is gone.
 func (s Queue) Recover(ctx context.Context, l Lease) (Recovery, error) {
 	const op = "recover"
 	var out Recovery
@@ -32,7 +33,7 @@ func (s Queue) Recover(ctx context.Context, l Lease) (Recovery, error) {
 		if err != nil {
 			return err
 		}
-		// A foreground request ends with its process, wherever it stood.
+		// A foreground request ends with its process, whatever state it was in.
 		left, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.agent = ? AND r.finished_at = 0 AND (r.owner_epoch <> ? OR r.owner_lease <> ?)
 AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.Epoch, l.ID)
 		if err != nil {
@@ -53,9 +54,9 @@ AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.E
 	return out, err
 }
 
-// recover decides about one request that nobody works at any more.
+// recover decides about one request that nobody is working any more.
 func (k *claim) recover(ctx context.Context, r turn, out *Recovery) error {
-	// The end of one before may have ended this one too.
+	// Ending an earlier request may have ended this one, too.
 	r, err := k.lockTurn(ctx, r.id)
 	if err != nil || r.state.Terminal() {
 		return err

@@ -9,15 +9,14 @@ import (
 	"fika/internal/crash"
 )
 
-// restoring ends the name of a schema that is being filled to take the place
-// of another.
+// restoring is the suffix of a schema that is being filled to replace another.
 const restoring = "_fika_restoring"
 
-// ReplaceRows puts what a SQLite file holds, or with "" an empty store, in the
-// place of the schema that url names, and returns the name which the one that
-// was there has now; "" if there was none. Nothing changes before the copy is
-// complete, and then all at once: whoever is interrupted calls it again.
-// Nobody may have the schema open.
+// ReplaceRows replaces the schema that url names by the contents of a SQLite file, or
+// by an empty store if file is "". It returns the new name of the schema that was
+// there before, or "" if there was none. Nothing changes before the copy is complete,
+// and then everything changes at once; an interrupted call is simply repeated. Nobody
+// may have the schema open.
 func ReplaceRows(ctx context.Context, url, suffix, file string) (aside string, err error) {
 	const op = "set store aside"
 	s := &db{opt: Options{URL: url}, d: &pgDialect{}}
@@ -32,7 +31,7 @@ func ReplaceRows(ctx context.Context, url, suffix, file string) (aside string, e
 		return "", s.explain(op, err)
 	}
 	defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what it was for has been answered
-	// What an interrupted call has left may be of another file.
+	// The remains of an interrupted call may come from another file.
 	if _, err := c.Exec(ctx, `DROP SCHEMA IF EXISTS `+fill+` CASCADE`); err != nil {
 		return "", s.explain(op, err)
 	}
@@ -64,7 +63,7 @@ func ReplaceRows(ctx context.Context, url, suffix, file string) (aside string, e
 	return aside, s.explain(op, err)
 }
 
-// fillSchema makes a schema of what a SQLite file holds, or an empty one.
+// fillSchema creates a schema with the contents of a SQLite file, or an empty one.
 func fillSchema(ctx context.Context, url, schema, file string) error {
 	to, err := Open(ctx, Options{URL: url, schemaName: schema})
 	if err != nil || file == "" {
@@ -84,5 +83,6 @@ func closeIf(s *Store) error {
 	return s.Close()
 }
 
-// named is a schema's name with an ending, short enough to be kept whole.
+// named returns a schema's name with a suffix, shortened to what PostgreSQL keeps
+// whole.
 func named(schema, end string) string { return schema[:min(len(schema), 63-len(end))] + end }

@@ -9,28 +9,28 @@ import (
 	"fika"
 )
 
-// RequestFilter narrows [Queue.ListRequests]; newest first.
+// RequestFilter narrows [Requests.ListRequests]; empty fields match everything.
 type RequestFilter struct {
 	Agent        fika.AgentID
-	Addressed    fika.AgentID // asked, and worked by another
-	Concerns     fika.AgentID // asked or working
-	Handed       bool         // only those that were handed over
+	Addressed    fika.AgentID // the agent asked, where another works the request
+	Concerns     fika.AgentID // the agent asked, or the one that works it
+	Handed       bool         // only requests that were handed over
 	Conversation fika.ConversationID
 	States       []fika.RequestState
 	Kinds        []fika.RequestKind
-	Since        time.Time // finished or created after
+	Since        time.Time // created or finished after
 	Limit        int
 }
 
-// RequestInfo is a request with the names lists show.
+// RequestInfo is a request with the names that lists show.
 type RequestInfo struct {
 	fika.Request
-	AgentName        fika.AgentName // of whoever works it
-	AddressedName    fika.AgentName // that was asked, where another works it
+	AgentName        fika.AgentName // the agent that works it
+	AddressedName    fika.AgentName // the agent that was asked, if another works it
 	ConversationName fika.ConversationName
 }
 
-// AskedName is the agent that was asked, whoever works it.
+// AskedName returns the agent that was asked, whoever works the request.
 func (i RequestInfo) AskedName() fika.AgentName {
 	if i.AddressedName != "" {
 		return i.AddressedName
@@ -38,8 +38,8 @@ func (i RequestInfo) AskedName() fika.AgentName {
 	return i.AgentName
 }
 
-// addressedName is the name of the agent that was asked for r, where another
-// works it.
+// addressedName selects the name of the agent that was asked for r, if another works
+// it.
 const addressedName = `COALESCE((SELECT o.name FROM agents o WHERE o.id = r.addressed AND r.addressed <> ''), '')`
 
 const selectRequestInfo = `SELECT ` + requestColumns + `, a.name, c.name, ` + addressedName + `
@@ -52,11 +52,11 @@ func scanRequestInfo(s scanner) (RequestInfo, error) {
 	return i, err
 }
 
-// minPrefix is how much of an id must be given.
+// minPrefix is the length of the shortest prefix of an id that is accepted.
 const minPrefix = 6
 
-// Request reads one. NotFound. A unique prefix of at least 6 characters
-// is accepted.
+// Request reads a request by its id or by a unique prefix of at least 6 characters.
+// It fails with NotFound, and with Invalid if several ids have the prefix.
 func (s Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
 	const op = "read request"
 	r, ok, err := one(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.id = ?`, id)
@@ -78,11 +78,11 @@ func (s Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, 
 	return found[0], nil
 }
 
-// unfinished picks requests by n. They are few among many, and an order by n
-// alone would not find them.
+// unfinished selects unfinished requests by n. They are few among many, and an order
+// by n alone would not find them quickly.
 const unfinished = `n IN (SELECT o.n FROM requests o WHERE o.finished_at = 0)`
 
-// ListRequests reads many.
+// ListRequests returns the requests that match, newest first.
 func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
 	var where []string
 	var args []any
@@ -103,7 +103,7 @@ func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestI
 	}
 	if len(f.States) > 0 {
 		where = append(where, `r.state IN (`+placeholders(len(f.States))+`)`)
-		// Said once more in the words of an index.
+		// Repeat the condition in the words of an index.
 		switch {
 		case !slices.ContainsFunc(f.States, fika.RequestState.Terminal):
 			where = append(where, `r.`+unfinished)

@@ -7,11 +7,12 @@ import (
 	"fika"
 )
 
-// rightsPending are the rights of all that waits for an agent in a conversation.
+// rightsPending selects the rights of all notifications that wait for an agent in a
+// conversation.
 const rightsPending = `SELECT DISTINCT n.rights FROM notifications n
 WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' AND n.rights <> ''`
 
-// rightsJSON is how rights are stored: all of them as an empty text.
+// rightsJSON returns rights as they are stored: nil, no bound, is the empty text.
 func rightsJSON(op string, r *fika.Rights) (string, error) {
 	if r == nil {
 		return "", nil
@@ -39,8 +40,8 @@ func scanRights(s scanner) (*fika.Rights, error) {
 	return r, err
 }
 
-// withinAll is what is within all of some rights: one turn that several have
-// caused does nothing that one of them could not ask for.
+// withinAll returns the intersection of some rights: a turn with several causes does
+// nothing that any one of them could not ask for.
 func withinAll(list []*fika.Rights) *fika.Rights {
 	var out *fika.Rights
 	for _, r := range list {
@@ -49,13 +50,14 @@ func withinAll(list []*fika.Rights) *fika.Rights {
 	return out
 }
 
-// rightsRows are what a request may do and has read, as it goes on with its turn.
+// rightsRows writes what a request may do and what its turn has read, as the turn
+// goes on.
 type rightsRows struct{ *tx }
 
 func rightsIn(t *tx) rightsRows { return rightsRows{t} }
 
-// taint notes on the request that its turn has read text from outside, for
-// those who act for it without knowing what it has seen: commands of its tools.
+// taint records on the request that its turn has read text from outside, for the
+// commands of its tools, which act for it without knowing what it has seen.
 func (t rightsRows) taint(ctx context.Context, r turn, s fika.Taint) error {
 	if !s.Tainted() {
 		return nil
@@ -63,7 +65,7 @@ func (t rightsRows) taint(ctx context.Context, r turn, s fika.Taint) error {
 	return t.put(ctx, `UPDATE requests SET taint = ? WHERE id = ?`, s.From, r.id)
 }
 
-// passes notes on the request what its turn may cause others to do, for the
+// passes records on the request what its turn may cause others to do, for the
 // commands of its tools, which ask for work themselves.
 func (t rightsRows) passes(ctx context.Context, r turn, rights *fika.Rights) error {
 	if rights == nil {

@@ -23,8 +23,7 @@ func at(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// flag scans what is true or false: a number in one engine, a truth in the
-// other.
+// flag scans a bool, which is a number in one engine and a boolean in the other.
 type flag struct{ to *bool }
 
 // Scan implements sql.Scanner.
@@ -50,7 +49,7 @@ a.owner, a.epoch, a.lease_until, a.seen_at, a.started_at, a.processed, a.active_
 
 func scanAgent(s scanner) (fika.Agent, error) { return agentRow(s) }
 
-// agentRow takes an agent out of a row, with whatever follows it.
+// agentRow scans an agent, and the columns after it into more.
 func agentRow(s scanner, more ...any) (fika.Agent, error) {
 	var a fika.Agent
 	var lease, seen, started, created, held int64
@@ -78,7 +77,7 @@ func scanConversation(s scanner) (fika.Conversation, error) {
 const entryColumns = `e.conversation, e.seq, e.id, e.at, e.sender, e.recipient, e.content, e.type,
 e.request, e.reply_to, e.chain, e.depth, e.pinned, e.expires_at, e.metadata`
 
-// entryRow takes an entry out of a row, with whatever follows it.
+// entryRow scans an entry, and the columns after it into more.
 func entryRow(s scanner, more ...any) (fika.Entry, error) {
 	var e fika.Entry
 	var when, expires int64
@@ -103,7 +102,7 @@ const requestColumns = `r.id, r.kind, r.origin, r.agent, r.conversation, r.paren
 r.upto_seq, r.state, r.reason, r.owner_epoch, r.cancel_at, r.deadline, r.payload, r.body_hash, r.outcome,
 r.attempts, r.touched, r.announced_at, r.created_at, r.started_at, r.finished_at, r.rights, r.passes, r.taint, r.addressed, r.handed`
 
-// requestRow takes a request out of a row, with whatever follows it.
+// requestRow scans a request, and the columns after it into more.
 func requestRow(s scanner, more ...any) (fika.Request, error) {
 	var r fika.Request
 	var payload, outcome, rights, passes string
@@ -152,8 +151,8 @@ func scanStep(s scanner) (fika.Step, error) {
 	return st, err
 }
 
-// toJSON encodes a value of our own types, which cannot fail; an opaque raw
-// message inside it can.
+// toJSON encodes a value of our own types. That cannot fail, except for an opaque raw
+// message inside the value.
 func toJSON(op string, v any) (string, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -162,7 +161,7 @@ func toJSON(op string, v any) (string, error) {
 	return string(raw), nil
 }
 
-// placeholders gives "?, ?, ?" for a list of n arguments.
+// placeholders returns "?,?,?" for a list of n arguments.
 func placeholders(n int) string {
 	b := make([]byte, 0, 3*n)
 	for i := range n {

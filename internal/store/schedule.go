@@ -7,41 +7,41 @@ import (
 	"fika"
 )
 
-// Scheduled is a schedule as the settings of a home define it.
+// Scheduled is a schedule as a home's settings define it.
 type Scheduled struct {
 	Name   string
-	Timing string    // when, as text: another one is another series of times
-	Body   string    // what begins, as a text that tells it from others
-	Next   time.Time // after the present moment
+	Timing string    // when, as text; another text means another series of times
+	Body   string    // what begins, as a text that differs if that does
+	Next   time.Time // the next time after the present
 }
 
-// ScheduleState is what was done about a schedule.
+// ScheduleState is the stored state of a schedule.
 type ScheduleState struct {
 	Name   string
-	Home   string // whose definition it follows
+	Home   string // the home whose definition it follows
 	Timing string
 	Body   string
-	Next   time.Time // when something is due, or was
-	Paused time.Time // zero: it is not
-	// What began last.
-	Planned time.Time // for when; zero: nothing has
+	Next   time.Time // when something is, or was, due
+	Paused time.Time // zero: it is not paused
+	// These describe what began last.
+	Planned time.Time // the time for which it began; zero: nothing has begun
 	Begun   time.Time
-	Missed  int // times before it that nothing was done about
+	Missed  int // number of earlier times for which nothing began
 	Request fika.RequestID
-	Chat    fika.ConversationID // where something was said
+	Chat    fika.ConversationID // the chat of a message
 	Going   bool                // it has not ended
 	State   fika.RequestState   // of Request
 	Reason  string
-	// Why nothing began, if that was later.
+	// These say why nothing began, if that was later.
 	Trouble   string
-	TroubleAt time.Time // for when it was planned
+	TroubleAt time.Time // the time for which it was planned
 }
 
-// Follows reports whether a definition is the one that was done something about.
+// Follows reports whether the stored state is that of the definition d.
 func (s ScheduleState) Follows(d Scheduled) bool { return s.Timing == d.Timing && s.Body == d.Body }
 
-// stillGoing says whether what began last has not ended: a request, a run under
-// the name it keeps, or what a message caused.
+// stillGoing is true if what began last has not ended: a request, a run under the id
+// that it keeps, or the work that a message caused.
 const stillGoing = `(EXISTS (SELECT 1 FROM requests r WHERE r.id = d.request AND r.finished_at = 0)
 OR EXISTS (SELECT 1 FROM flow_runs f WHERE f.id = d.request AND f.ended_at = 0)
 OR EXISTS (SELECT 1 FROM notifications n WHERE n.conversation = d.chat AND n.seq = d.seq AND n.state IN ('pending', 'claimed')))`
@@ -58,16 +58,16 @@ func scanSchedule(sc scanner) (s ScheduleState, err error) {
 	return s, err
 }
 
-// ScheduleStates reads what was done about schedules, by name, and what time it is
-// for the store.
+// ScheduleStates returns the stored state of all schedules, sorted by name, and the
+// present time of the store.
 func (s Schedules) ScheduleStates(ctx context.Context) (list []ScheduleState, now time.Time, err error) {
 	list, err = many(ctx, s.r, scanSchedule, selectSchedule+` ORDER BY d.name`)
 	return list, at(s.nowMS()), s.explain("read schedules", err)
 }
 
-// KeepSchedules makes the rows those of a home's definitions: new ones are due at
-// their next time, changed ones too, and those that the home defines no more are
-// gone. What another home defines otherwise is left alone.
+// KeepSchedules brings the rows in line with a home's definitions: new and changed
+// schedules are due at their next time, and those that the home no longer defines are
+// deleted. A schedule that another home defines differently is left alone.
 func (s Schedules) KeepSchedules(ctx context.Context, home string, defined []Scheduled) error {
 	return s.write(ctx, "keep schedules", func(ctx context.Context, t *tx) error {
 		known, err := many(ctx, t, scanText, `SELECT d.name FROM schedules d WHERE d.home = ? ORDER BY d.name`+lockRow, home)
@@ -93,13 +93,13 @@ func (s Schedules) KeepSchedules(ctx context.Context, home string, defined []Sch
 	})
 }
 
-// scheduleRows are what was done about schedules.
+// scheduleRows writes the state of schedules.
 type scheduleRows struct{ *tx }
 
 func schedulesIn(t *tx) scheduleRows { return scheduleRows{t} }
 
-// keepSchedule makes one row that of its definition. A next time that is further
-// away than the definition says comes from a clock that was ahead.
+// keepSchedule brings one row in line with its definition. A stored next time that is
+// later than the definition's comes from a clock that was ahead.
 func (t scheduleRows) keepSchedule(ctx context.Context, home string, d Scheduled) error {
 	next := ms(d.Next)
 	if err := t.put(ctx, `INSERT INTO schedules (name, home, timing, body, next_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -110,8 +110,8 @@ func (t scheduleRows) keepSchedule(ctx context.Context, home string, d Scheduled
 WHERE name = ? AND (home = ? OR (timing = ? AND body = ?))`, d.Body, d.Timing, next, next, d.Timing, d.Name, home, d.Timing, d.Body)
 }
 
-// PauseSchedule lets nothing of a schedule begin, or, with a next time, lets it go
-// on from there. NotFound.
+// PauseSchedule pauses a schedule if next is zero; otherwise the schedule goes on
+// from next. It fails with NotFound.
 func (s Schedules) PauseSchedule(ctx context.Context, name string, next time.Time) error {
 	const op = "pause schedule"
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -127,33 +127,34 @@ func (s Schedules) PauseSchedule(ctx context.Context, name string, next time.Tim
 	})
 }
 
-// Occasion is a time of a schedule, and what begins then: one of Task, Run and
-// Say, or nothing, with the trouble that hinders it.
+// Occasion is a time of a schedule with what begins then: one of Task, Run and Say,
+// or nothing, because of Trouble.
 type Occasion struct {
-	Scheduled           // as whoever begins it has it; Next is after Planned
-	Due       time.Time // what the row has for its next time; zero: a person wants it now
-	Planned   time.Time // the last time that has come
-	Missed    int       // times before that one
+	Scheduled           // as the caller has it; Next is after Planned
+	Due       time.Time // the next time in the schedule's row; zero: a person wants it now
+	Planned   time.Time // the latest time that has come
+	Missed    int       // number of times missed before that one
 	Task      *NewRequest
 	Run       *NewRun
 	Say       *Post
 	Trouble   string
 }
 
-// Occurred tells what [Schedules.BeginScheduled] stored.
+// Occurred reports what [Schedules.BeginScheduled] stored.
 type Occurred struct {
-	// Stale says that the schedule is not as it was seen: others were quicker, or it
-	// is paused or changed. Nothing was stored.
+	// Stale means that the schedule is no longer as the caller saw it: others were
+	// quicker, or it was paused or changed. Nothing was stored.
 	Stale   bool
 	Trouble string // why nothing began
 	Request fika.RequestID
 	Said    *Said
 }
 
-// BeginScheduled begins what is due and moves the schedule to its next time, in one
-// commit: whoever dies before it has begun nothing, and nobody begins it again
-// after. What begins has an id that follows from the schedule and the time.
-// Nothing begins while what began last goes on, unless a person wants it.
+// BeginScheduled begins what is due and moves the schedule to its next time in one
+// commit: a process that dies before the commit has begun nothing, and after it
+// nobody begins the same again. What begins has an id derived from the schedule and
+// the time. Nothing begins while what began last is still going on, unless a person
+// wants it.
 func (s Schedules) BeginScheduled(ctx context.Context, o Occasion) (Occurred, error) {
 	const op = "begin scheduled"
 	var out Occurred
@@ -179,13 +180,13 @@ func (s Schedules) BeginScheduled(ctx context.Context, o Occasion) (Occurred, er
 				return err
 			}
 		}
-		t.discard = false // also where a repeat of what is there begins nothing
+		t.discard = false // even if repeating a known id begins nothing
 		return schedulesIn(t).moveSchedule(ctx, o, row, out, chat, seq)
 	})
 	return out, err
 }
 
-// lockSchedule locks a schedule and nothing that is read beside it.
+// lockSchedule locks a schedule, and none of the rows read with it.
 const lockSchedule = ` FOR NO KEY UPDATE OF d`
 
 // beginOccasion stores what begins.
@@ -216,7 +217,7 @@ func (t scheduleRows) beginOccasion(ctx context.Context, o Occasion, out *Occurr
 	return "", 0, err
 }
 
-// moveSchedule writes down what became of an occasion.
+// moveSchedule records what became of an occasion.
 func (t scheduleRows) moveSchedule(ctx context.Context, o Occasion, row ScheduleState, out Occurred, chat fika.ConversationID, seq int64) error {
 	next := ms(o.Next)
 	if o.Due.IsZero() {
@@ -229,8 +230,8 @@ func (t scheduleRows) moveSchedule(ctx context.Context, o Occasion, row Schedule
 		next, ms(o.Planned), t.now, o.Missed, out.Request, chat, seq, o.Name)
 }
 
-// ScheduledID is the id of what a schedule begins for a time, as text: the same
-// whoever begins it.
+// ScheduledID returns the id of what a schedule begins for a time, as text: it is the
+// same in every process.
 func ScheduledID(name string, planned time.Time) string {
 	return ownUUID("schedule\x00" + name + "\x00" + planned.UTC().Format(time.RFC3339))
 }

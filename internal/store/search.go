@@ -15,7 +15,8 @@ type Found struct {
 	Snippet          string
 }
 
-// Search finds entries by words (full text), newest first.
+// Search finds messages by words (full text), newest first; at most 50 if f sets no
+// limit.
 func (s Transcripts) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
 	text, arg := s.d.matching(words)
 	if text == "" {
@@ -40,17 +41,17 @@ func (s Transcripts) Search(ctx context.Context, words string, f ConversationFil
 	return all, s.explain("search", err)
 }
 
-// wordsBatch is how many entries are indexed in one transaction: it holds up
-// writers for about as long as a slow commit.
+// wordsBatch is how many entries one transaction indexes: it holds up writers for
+// about as long as a slow commit.
 const wordsBatch = 500
 
-// IndexWords prepares what a search would prepare, in batches of a few
-// hundred entries: that many batches, or all when 0. Without it a search
-// after a long time takes long.
+// IndexWords indexes the entries that a search would otherwise index first, in the
+// given number of batches of a few hundred entries each, or all of them if batches is
+// 0. Without it, a search after a long time is slow.
 func (s Transcripts) IndexWords(ctx context.Context, batches int) error {
 	const op = "index words"
 	if s.file == nil {
-		return nil // a server's index is written with what it is about
+		return nil // a server indexes an entry when it is written
 	}
 	for n := 0; batches == 0 || n < batches; n++ {
 		from, err := s.wordsUpto(ctx)
@@ -61,7 +62,7 @@ func (s Transcripts) IndexWords(ctx context.Context, batches int) error {
 		if err != nil || newest <= from {
 			return s.explain(op, err)
 		}
-		if n > 0 { // whoever waits to write has looked again by then
+		if n > 0 { // by then every waiting writer has tried again
 			if err := sleep.For(ctx, lastWait); err != nil {
 				return fika.Wrap(fika.Interrupted, op, err)
 			}
@@ -80,7 +81,7 @@ func (s Transcripts) wordsUpto(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// indexWords takes the next batch into the index.
+// indexWords indexes the next batch of entries.
 func (t *tx) indexWords(ctx context.Context) error {
 	from, _, err := one(ctx, t, scanInt, wordsUpto)
 	if err != nil {

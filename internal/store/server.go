@@ -28,18 +28,18 @@ import (
 var postgresMigrations embed.FS
 
 const (
-	// defaultSchema is where the tables are when the URL has no search_path.
+	// defaultSchema holds the tables if the URL has no search_path.
 	defaultSchema = "fika"
-	// minServer is the oldest server that is known to do.
+	// minServer is the oldest server version that is known to work.
 	minServer = 150000
-	// openWait is how long opening waits for a server that refuses.
+	// openWait is how long Open waits for a server that refuses connections.
 	openWait = 2 * time.Second
-	// maxHalt is for how long a process that is halted within a transaction keeps
-	// its rows from others: less than a lease.
+	// maxHalt is how long a process that is halted within a transaction can keep its
+	// rows from others: less than a lease.
 	maxHalt = 15 * time.Second
 )
 
-// openServer opens a schema of a PostgreSQL database, and makes or migrates it.
+// openServer opens a schema of a PostgreSQL database and creates or migrates it.
 func (s *db) openServer(ctx context.Context) error {
 	config, err := s.poolConfig()
 	if err != nil {
@@ -56,7 +56,8 @@ func (s *db) openServer(ctx context.Context) error {
 	for {
 		err = s.openServerSchema(ctx, e, config.ConnConfig.RuntimeParams["search_path"])
 		f := s.d.fault(err)
-		// One that is there and crowded has a place soon: others give theirs back.
+		// A crowded server soon has a free connection, because other processes close
+		// theirs.
 		patience := min(openWait, s.opt.BusyWait)
 		if f == faultBusy || f == faultClash {
 			patience = s.opt.BusyWait
@@ -70,7 +71,7 @@ func (s *db) openServer(ctx context.Context) error {
 	}
 }
 
-// poolConfig reads the URL.
+// poolConfig turns the URL into the configuration of the pool.
 func (s *db) poolConfig() (*pgxpool.Config, error) {
 	text, err := strictURL(s.opt.URL)
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// syncCommit is what every session asks for.
+// syncCommit returns the synchronous_commit of every session.
 func syncCommit() string {
 	if crash.Without(crash.SyncStore) {
 		return "off"
@@ -117,7 +118,7 @@ func syncCommit() string {
 	return "on"
 }
 
-// isSchema accepts names that need no quotes.
+// isSchema reports whether name is a schema name that needs no quotes.
 func isSchema(name string) bool {
 	for i, r := range name {
 		if r != '_' && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
@@ -127,8 +128,9 @@ func isSchema(name string) bool {
 	return name != "" && len(name) <= 63
 }
 
-// strictURL asks for a checked certificate when the server is elsewhere, and
-// for a password file that nobody else may read.
+// strictURL returns the URL with a verified certificate required if the server is on
+// another machine. It refuses weaker settings, and a password file that others may
+// read.
 func strictURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
@@ -148,7 +150,8 @@ func strictURL(text string) (string, error) {
 			return "", fika.Errorf(fika.Invalid, opOpen, "[store] url: %s is another machine, so sslmode must be verify-full (sslrootcert=FILE names its authority)", host)
 		}
 	}
-	// Of several servers that stand by for one another, the one that may be written.
+	// Of several servers that stand by for one another, use the one that accepts
+	// writes.
 	if len(hosts) > 1 && q.Get("target_session_attrs") == "" {
 		q.Set("target_session_attrs", "read-write")
 	}
@@ -165,7 +168,7 @@ func strictURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-// hostsOf lists the servers that a URL names, without their ports.
+// hostsOf returns the servers that a URL names, without their ports.
 func hostsOf(u *url.URL) []string {
 	list := u.Host
 	if h := u.Query().Get("host"); h != "" {
@@ -181,18 +184,18 @@ func hostsOf(u *url.URL) []string {
 	return hosts
 }
 
-// acquaintance is what a process knows of its server.
+// acquaintance is what a process remembers about its server.
 type acquaintance struct {
 	mu      sync.Mutex
-	until   time.Time // then it is asked again
-	crowded bool      // connections are given back after each use
+	until   time.Time // when it asks again
+	crowded bool      // connections are closed after each use
 }
 
-// knowFor is how long a process that gives each connection back relies on what
-// it has seen of its server. A connection that breaks ends it at once.
+// knowFor is how long a process that closes each connection after use relies on what
+// it knows about its server. A broken connection ends that at once.
 const knowFor = 30 * time.Second
 
-// afterConnect looks at the server with new connections: it may be another one
+// afterConnect examines the server behind a new connection, which may be another one
 // by now.
 func (s *db) afterConnect(ctx context.Context, c *pgx.Conn) error {
 	s.server.mu.Lock()
@@ -214,30 +217,30 @@ current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activi
 	case encoding != "UTF8":
 		return fika.Errorf(fika.Storage, opOpen, "%s is encoded in %s: make a database with ENCODING 'UTF8'", s.name(), encoding)
 	}
-	// Where connections are short they are given back after each use.
+	// Where connections are short, they are closed after each use.
 	s.server.crowded, s.server.until = used > most/2, time.Now().Add(knowFor)
 	return nil
 }
 
-// isCrowded reports whether connections are given back after each use.
+// isCrowded reports whether connections are closed after each use.
 func (a *acquaintance) isCrowded() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.crowded
 }
 
-// forget is for when a connection was lost: the next may be to another server.
+// forget is called when a connection was lost: the next may be to another server.
 func (a *acquaintance) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.until = time.Time{}
 }
 
-// openServerSchema makes sure that the tables are there, and of this version.
+// openServerSchema makes sure that the tables exist and have this version.
 func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) error {
 	var version, begun, now int64
 	about := []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
-		first(&now, nil, scanInt, readClock)} // before anything is read by the time
+		first(&now, nil, scanInt, readClock)} // before any query depends on the time
 	err := e.read(ctx, append(about, first(&version, nil, scanInt, readSchema), first(&begun, nil, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)))
 	var said *pgconn.PgError
 	if errors.As(err, &said) && said.Code == noTable {
@@ -267,10 +270,11 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 
 const (
 	readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
-	noTable    = "42P01" // also when there is no schema
+	noTable    = "42P01" // also returned if there is no schema
 )
 
-// migrateServer runs what is missing, all or nothing. Others wait for it.
+// migrateServer runs the missing migrations, all or nothing. Other processes wait for
+// it.
 func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) error {
 	c, err := e.pool.Acquire(ctx)
 	if err != nil {
@@ -319,7 +323,8 @@ func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) erro
 	return tx.Commit(ctx)
 }
 
-// fault reads the SQLSTATE. What is not the server's word is a lost connection.
+// fault reads the SQLSTATE. An error that does not come from the server is a lost
+// connection.
 func (*pgDialect) fault(err error) fault {
 	if err == nil {
 		return faultOther
@@ -339,8 +344,9 @@ func (*pgDialect) fault(err error) fault {
 	return stateFault(said.Code)
 }
 
-// stateFault is the meaning of a SQLSTATE. What is not known, and not ours, is
-// a lost connection as well: a new one may do better, and no work ends of it.
+// stateFault returns the meaning of a SQLSTATE. A state that is unknown and not a
+// mistake of ours also counts as a lost connection: a new one may do better, and no
+// work is ended because of it.
 func stateFault(code string) fault {
 	switch {
 	case code == "23505" || code == "23503":

@@ -7,23 +7,24 @@ import (
 	"fika"
 )
 
-// Spending is what one request used of one model in a quarter of an hour.
+// Spending is the usage of one model by one request in a quarter of an hour.
 type Spending struct {
 	Request  fika.RequestID
 	Agent    fika.AgentName
 	Model    string
-	Chat     fika.ConversationName // where it was said, else where its chain began; empty: in no chat
+	Chat     fika.ConversationName // where the request was worked, else where its chain began; empty: in no chat
 	Workflow string                // of the run that it is part of, "(team)" if that has no name; empty: none
-	At       time.Time             // the beginning of the quarter
+	At       time.Time             // the beginning of the quarter-hour
 	Usage    fika.Usage
 }
 
-// quarter is how finely [Ledger.SpendingSince] tells times apart, in milliseconds:
-// days of all time zones begin at one.
+// quarter is the resolution of [Ledger.SpendingSince] in milliseconds: in every time
+// zone, days begin at a quarter of an hour.
 const quarter = 15 * 60 * 1000
 
-// SpendingSince reads all that was used since a time, in no order. Agents that are
-// gone are named by their id; what was deleted is in no chat and no workflow.
+// SpendingSince calls show with all usage since a time, in no particular order. An
+// agent that no longer exists is named by its id; the usage of deleted conversations
+// is in no chat and no workflow.
 func (s Ledger) SpendingSince(ctx context.Context, since time.Time, show func(Spending)) error {
 	_, err := many(ctx, s.r, func(sc scanner) (struct{}, error) {
 		var p Spending

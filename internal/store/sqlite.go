@@ -19,32 +19,33 @@ import (
 	"fika/internal/crash"
 )
 
-// sqlite is the engine of one file: one connection that writes, a few that
+// sqlite is the engine of one file, with one connection that writes and a few that
 // read.
 type sqlite struct {
 	d      dialect
 	wdb    *sql.DB
 	rdb    *sql.DB
-	token  chan struct{} // held by whoever uses the writing connection
-	conn   *sqliteConn   // nil until the first write, and after it was lost
+	token  chan struct{} // held by the user of the writing connection
+	conn   *sqliteConn   // nil before opening, and after it was lost
 	closed bool
 	path   string
 	file   os.FileInfo // what path named when it was opened
 	mu     sync.Mutex
-	stmts  map[string]*sql.Stmt // of the reading connections
+	stmts  map[string]*sql.Stmt // prepared for the reading connections
 }
 
-// dsn names the file for the driver. Pragmas run on every new connection.
+// dsn returns the name of the file for the driver. The pragmas run on every new
+// connection.
 func dsn(path string, pragmas ...string) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
 	return u.String()
 }
 
-// openSQLite opens the writing connection and prepares the reading ones, which
-// open when first used.
+// openSQLite opens the writing connection and prepares the reading ones, which open
+// when first used.
 func openSQLite(ctx context.Context, d dialect, opt Options) (*sqlite, error) {
-	// SQLite waits in short turns, so that a cancelled caller is heard.
+	// SQLite waits in short turns, so that a cancelled caller is noticed.
 	busy := fmt.Sprintf("busy_timeout(%d)", min(time.Second, opt.BusyWait).Milliseconds())
 	pragmas := []string{busy, "synchronous(2)", "foreign_keys(1)"}
 	if opt.MaxPages > 0 {
@@ -70,8 +71,9 @@ func openSQLite(ctx context.Context, d dialect, opt Options) (*sqlite, error) {
 	return e, nil
 }
 
-// writer connects, again after a lost connection. A file that was moved, deleted
-// or replaced is not written any more: nobody else would find what was accepted.
+// writer returns the writing connection, and opens it again after it was lost. It
+// refuses to write to a file that was moved, deleted or replaced, because nobody else
+// would find what was accepted.
 func (e *sqlite) writer(ctx context.Context) (conn, error) {
 	e.token <- struct{}{}
 	err := e.connect(ctx)
@@ -85,12 +87,12 @@ func (e *sqlite) writer(ctx context.Context) (conn, error) {
 	return e.conn, nil
 }
 
-// stillThere holds the file against what was opened.
+// stillThere checks that path still names the file that was opened.
 func (e *sqlite) stillThere() error {
 	now, err := os.Stat(e.path)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil // the write itself says what is wrong
+		return nil // the write itself reports what is wrong
 	case e.file == nil:
 		e.file = now
 		return nil
@@ -101,7 +103,7 @@ func (e *sqlite) stillThere() error {
 		Msg: e.path + " was moved, deleted or replaced while it was in use: nothing more is accepted; run fika down, then put it back, or fika restore"}
 }
 
-// connect makes the writing connection if there is none. The token is held.
+// connect opens the writing connection if there is none. The caller holds the token.
 func (e *sqlite) connect(ctx context.Context) error {
 	if e.closed {
 		return fika.Errorf(fika.Storage, "write", "the store is closed")
@@ -111,7 +113,7 @@ func (e *sqlite) connect(ctx context.Context) error {
 	}
 	c, err := e.wdb.Conn(ctx)
 	if err == nil {
-		_, err = c.ExecContext(ctx, `PRAGMA busy_timeout = 0`) // from here on [db.writeWith] waits
+		_, err = c.ExecContext(ctx, `PRAGMA busy_timeout = 0`) // from here on, [db.writeWith] does the waiting
 	}
 	if err != nil {
 		if c != nil {
@@ -125,12 +127,12 @@ func (e *sqlite) connect(ctx context.Context) error {
 
 func (e *sqlite) done(_ conn, err error) {
 	if err != nil && e.d.fault(err) == faultConn {
-		_ = e.reset() // a new connection is made by the next write
+		_ = e.reset() // the next write opens a new connection
 	}
 	<-e.token
 }
 
-// reset drops a connection that is of no use any more.
+// reset drops a connection that is no longer of use.
 func (e *sqlite) reset() error {
 	if e.conn == nil {
 		return nil
@@ -144,9 +146,9 @@ func (e *sqlite) reset() error {
 	return errors.Join(errs...)
 }
 
-// run reads. While nobody writes it borrows the writing connection, so that a
-// process that does one thing at a time opens one connection, reads one schema
-// and prepares each text once.
+// run reads. While nobody writes, it borrows the writing connection, so that a
+// process that does one thing at a time opens one connection, reads one schema and
+// prepares each text once.
 func (e *sqlite) run(ctx context.Context, list ...statement) error {
 	for _, st := range list {
 		done, err := e.borrow(ctx, st)
@@ -160,8 +162,8 @@ func (e *sqlite) run(ctx context.Context, list ...statement) error {
 	return nil
 }
 
-// borrow reads on the writing connection if that is open and free. What cannot
-// be asked there is left to the reading connections.
+// borrow reads on the writing connection if that is open and free. It reports whether
+// it did; what fails there is left to the reading connections.
 func (e *sqlite) borrow(ctx context.Context, st statement) (done bool, err error) {
 	select {
 	case e.token <- struct{}{}:
@@ -172,7 +174,7 @@ func (e *sqlite) borrow(ctx context.Context, st statement) (done bool, err error
 	if ctx.Err() != nil || e.conn == nil {
 		return false, nil
 	}
-	// A cancelled read must not take the connection with it.
+	// A cancelled read must not take the connection down with it.
 	found, err := e.conn.query(context.WithoutCancel(ctx), st)
 	if err != nil {
 		return false, nil
@@ -197,8 +199,8 @@ func (e *sqlite) read(ctx context.Context, st statement) error {
 	return errors.Join(st.read(found), found.Close())
 }
 
-// slowReads reads what takes long: never on the writing connection, for which
-// others wait.
+// slowReads runs slow reads, and never on the writing connection, for which others
+// wait.
 type slowReads struct{ *sqlite }
 
 func (e slowReads) run(ctx context.Context, list ...statement) error {
@@ -210,7 +212,8 @@ func (e slowReads) run(ctx context.Context, list ...statement) error {
 	return nil
 }
 
-// stmt prepares a text once; nil when enough are kept already.
+// stmt returns a prepared statement, prepared once per text; nil if enough are kept
+// already.
 func (e *sqlite) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -228,15 +231,14 @@ func (e *sqlite) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// snapshot reads in a transaction of its own.
+// snapshot lets fn read in a transaction of its own.
 func (e *sqlite) snapshot(ctx context.Context, fn func(querier) error) error {
 	c, err := e.rdb.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	// Whatever becomes of the beginning, the connection goes back without a
-	// transaction.
+	// Even if BEGIN fails, the connection goes back without a transaction.
 	defer func() { _, _ = c.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) }()
 	if _, err := c.ExecContext(ctx, `BEGIN`); err != nil {
 		return err
@@ -277,16 +279,16 @@ func (e *sqlite) close() error {
 	return errors.Join(append(errs, e.rdb.Close(), e.reset(), e.wdb.Close())...)
 }
 
-// cachedTexts bounds the prepared statements a connection keeps. Texts with
-// argument lists of varying length are few but not bounded.
+// cachedTexts bounds the number of prepared statements that a connection keeps. Texts
+// with argument lists of varying length are few, but their number has no bound.
 const cachedTexts = 256
 
-// sqliteConn is the connection that writes.
+// sqliteConn is the writing connection.
 type sqliteConn struct {
 	d       dialect
 	c       *sql.Conn
 	stmts   map[string]*sql.Stmt
-	relaxed bool // it commits without waiting for the disk
+	relaxed bool // commits do not wait for the disk
 }
 
 func (c *sqliteConn) distant() bool { return false }
@@ -354,7 +356,7 @@ func (c *sqliteConn) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	}
 	if len(c.stmts) >= cachedTexts {
 		for old, st := range c.stmts {
-			_ = st.Close() // costs one preparation, nothing else
+			_ = st.Close() // costs one more preparation, nothing else
 			delete(c.stmts, old)
 			break
 		}
@@ -366,7 +368,7 @@ func (c *sqliteConn) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 // sqliteDialect speaks SQLite.
 type sqliteDialect struct{}
 
-// rebind leaves out the locks: a write transaction is alone.
+// rebind removes the locks, because a write transaction is alone.
 func (sqliteDialect) rebind(query string) string {
 	if i := strings.LastIndex(query, lockRow); i >= 0 {
 		return query[:i]
@@ -374,8 +376,8 @@ func (sqliteDialect) rebind(query string) string {
 	return query
 }
 
-// matching quotes every word, so that nothing typed is taken for an operator
-// of FTS5; a trailing * asks for a beginning.
+// matching quotes every word, so that nothing typed is taken for an FTS5 operator; a
+// trailing * asks for words with that prefix.
 func (sqliteDialect) matching(words string) (query, arg string) {
 	var terms []string
 	for _, w := range strings.FieldsFunc(words, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {

@@ -6,16 +6,17 @@ import (
 	"fika"
 )
 
-// Standing is how an agent is now, as far as others need to know who would ask
-// it something.
+// Standing is the current state of an agent, as far as it matters to others who would
+// ask it something.
 type Standing struct {
 	Name    fika.AgentName
 	Desired fika.Desired
 	State   fika.AgentState
-	Busy    bool // a request of it runs
+	Busy    bool // it has a running request
 }
 
-// Standings tells how agents are, by name. A name without a row is left out.
+// Standings returns the standing of the named agents, sorted by name. It leaves out
+// names without a row.
 func (s Agents) Standings(ctx context.Context, agents []fika.AgentName) ([]Standing, error) {
 	if len(agents) == 0 {
 		return nil, nil

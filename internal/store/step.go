@@ -8,9 +8,9 @@ import (
 	"fika/internal/limit"
 )
 
-// Fence is the right to write for one running request. Every method of
-// [Turns] checks it in the transaction it writes in: Lost when the request is
-// another owner's, or no longer running.
+// Fence is the right to write for one running request. Every method of [Turns] that
+// takes one checks it in the transaction that writes, and fails with Lost if the
+// request belongs to another owner or is no longer running.
 type Fence struct {
 	Request fika.RequestID
 	Agent   fika.AgentID
@@ -18,32 +18,31 @@ type Fence struct {
 	Lease   LeaseID
 }
 
-// Signal is what a person asked for since the turn last looked.
+// Signal is what a turn has been asked to do: nothing if it is zero.
 type Signal struct {
 	Cancel   bool
 	Reason   string
-	Paused   bool // the conversation, or everything; never for a foreground request
+	Paused   bool // the conversation, its run, or everything; never for a foreground request
 	Deadline bool // the request's deadline has passed
 }
 
-// ModelCommit is the outcome of one model call.
+// ModelCommit is the result of one model call.
 type ModelCommit struct {
 	Round     int
 	Text      string
 	Reasoning string
-	Blob      json.RawMessage // what the engine wants to see again when it builds later calls
+	Blob      json.RawMessage // what the engine needs to see again when it builds later calls
 	Calls     []PlannedCall
 	Usage     fika.Usage
 	Model     string
-	Choice    string // why it was that one of several models; empty: it is the first
+	Choice    string // why this one of several models was chosen; empty: it is the first
 	StartedAt time.Time
-	Taint     fika.Taint // of what the model was shown
-	// Passes are what the turn may cause others to do at most from now on; nil:
-	// as before.
+	Taint     fika.Taint // of the text that the model was shown
+	// Passes bounds what the turn may cause others to do from now on; nil: unchanged.
 	Passes *fika.Rights
 }
 
-// PlannedCall is a tool call the model asked for.
+// PlannedCall is a tool call that the model asked for.
 type PlannedCall struct {
 	CallID   string
 	Tool     string
@@ -56,14 +55,14 @@ type PlannedCall struct {
 type ToolCommit struct {
 	Text        string
 	IsError     bool
-	Interrupted bool // the step ends interrupted: it may or may not have run
+	Interrupted bool // the step ends as interrupted: it may or may not have run
 	PostHash    string
 	Taint       fika.Taint
-	Executed    bool   // an executor ran it: what it left is taken with this
-	Sandbox     string // how its processes were confined; empty: there were none, or nothing confined them
+	Executed    bool   // an executor ran it; its row is deleted with this commit
+	Sandbox     string // how its processes were confined; empty: there were none, or they were not confined
 }
 
-// Planned is what [Turns.CommitModel] stored.
+// Planned reports what [Turns.CommitModel] stored.
 type Planned struct {
 	Entries []fika.Entry
 	Steps   []fika.Step // the planned tool steps, in the model's order

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Store is an open database, with everything that can be done in it: a type
-// per use. Consumers declare the few methods they need. Safe for concurrent use.
+// Store is an open database with everything that can be done in it, one type per use.
+// Consumers declare the few methods they need. A Store is safe for concurrent use.
 type Store struct {
 	Agents
 	Leases
@@ -28,34 +28,35 @@ type Store struct {
 
 // The types per use share the database.
 type (
-	// Agents keeps who exists.
+	// Agents keeps the agents that exist.
 	Agents struct{ *db }
-	// Leases decides, with the folder's flock, who owns an agent.
+	// Leases decides, together with the folder's flock, who owns an agent.
 	Leases struct{ *db }
-	// Chats keeps conversations and who takes part in them.
+	// Chats keeps conversations and their participants.
 	Chats struct{ *db }
-	// Transcripts keeps what was said: it reads, appends and finds entries.
+	// Transcripts keeps the entries of conversations: it reads, appends and finds
+	// them.
 	Transcripts struct{ *db }
 	// Pauses pauses, resumes and stops conversations.
 	Pauses struct{ *db }
-	// Queue is work, from acceptance to the claim.
+	// Queue keeps work, from acceptance to the claim.
 	Queue struct{ *db }
 	// Requests reads requests and changes them from outside their turn.
 	Requests struct{ *db }
-	// Turns is the only way to write steps, results and outcomes.
+	// Turns is the only way for a turn to write steps, results and outcomes.
 	Turns struct{ *db }
-	// Flows keeps runs of workflows: what [workflow.NextPlan] works out is stored and
-	// begun here.
+	// Flows keeps runs of workflows: it stores what [workflow.NextPlan] works out,
+	// and begins the work.
 	Flows struct{ *db }
-	// Schedules keeps what was done about the schedules that settings define, and
-	// begins what is due.
+	// Schedules keeps the state of the schedules that settings define, and begins
+	// what is due.
 	Schedules struct{ *db }
-	// Ledger tells how much of their limits chains and agents have used.
+	// Ledger reads how much of their limits chains and agents have used.
 	//
-	// That an agent's hour is used up stands in its row (fika.Agent.HeldUntil
-	// and HeldReason): whoever wants to say why its work waits reads that.
+	// An agent whose hour is used up has that in its row (fika.Agent.HeldUntil and
+	// HeldReason): read the row to say why its work waits.
 	Ledger struct{ *db }
-	// Watch looks at work from outside.
+	// Watch reads the work under way, from outside.
 	Watch struct{ *db }
 )
 
@@ -66,21 +67,21 @@ func newStore(d *db) *Store {
 	}
 }
 
-// Meta is what a store knows of itself.
+// Meta describes a store.
 type Meta struct {
 	StoreID string
 	Schema  int64
 	Engine  string // "sqlite 3.54.1", "postgresql 15.18"
 	Path    string // file or URL without secrets
 	Sync    string // how commits reach the disk
-	Bytes   int64  // what a server's schema takes; 0 for a file
-	// Of a server.
-	Latency        time.Duration // of one round trip
+	Bytes   int64  // size of a server's schema; 0 for a file
+	// The rest is set for a server only.
+	Latency        time.Duration // all connections to it, not only this process's
 	Connections    int           // to it, everybody's
 	MaxConnections int
 }
 
-// Meta tells which database this is.
+// Meta returns a description of the database.
 func (s *Store) Meta(ctx context.Context) (Meta, error) {
 	const op = "read store"
 	m := Meta{Schema: s.db.version, Engine: s.db.engine, Path: s.db.name()}
@@ -109,6 +110,6 @@ const describeServer = `SELECT 'fsync=' || current_setting('fsync') || ', synchr
 (SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace),
 (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint`
 
-// Close gives connections and lock back. Writes that are under way finish
-// first; later calls fail. It may be called again.
+// Close releases the connections and the lock. Writes that are under way finish
+// first; later calls fail. Close may be called again.
 func (s *Store) Close() error { return s.db.shut() }

@@ -6,9 +6,9 @@ import (
 	"fika"
 )
 
-// AppendSummary appends a compaction that a model was asked for outside of a turn.
-// What that has cost is added to the ledger, and to the accounts of the agent and of
-// its home that are open; one that is opened later finds it in the ledger.
+// AppendSummary appends a compaction that a model was asked for outside a turn. Its
+// cost is added to the ledger and to the open accounts of the agent and its home; an
+// account that is opened later finds the cost in the ledger.
 func (s Transcripts) AppendSummary(ctx context.Context, a fika.Agent, c fika.ConversationID, content string, m fika.EntryMeta, model string, u fika.Usage) (fika.Entry, error) {
 	var stored fika.Entry
 	err := s.write(ctx, "append compaction", func(ctx context.Context, t *tx) error {
@@ -21,13 +21,13 @@ func (s Transcripts) AppendSummary(ctx context.Context, a fika.Agent, c fika.Con
 	return stored, err
 }
 
-// BookSummary adds what a summary has cost that is kept nowhere, as
+// BookSummary adds the cost of a summary that is stored nowhere, as
 // [Transcripts.AppendSummary] does for one that is.
 func (s Transcripts) BookSummary(ctx context.Context, a fika.Agent, model string, u fika.Usage) error {
 	return s.write(ctx, "book summary", func(ctx context.Context, t *tx) error { return accountsIn(t).bookSummary(ctx, t.newID(), a, model, u) })
 }
 
-// bookSummary adds to the ledger, under an id that is no request's.
+// bookSummary adds usage to the ledger, under an id that is no request's.
 func (t accountRows) bookSummary(ctx context.Context, id string, a fika.Agent, model string, u fika.Usage) error {
 	if u == (fika.Usage{}) {
 		return nil
@@ -39,12 +39,12 @@ VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`, id, a.ID, model, u.Input, u.Output, u.Ca
 	return t.bookApart(ctx, a, u)
 }
 
-// newestOf picks the accounts of the last window of two holders. What is added to a
-// window that is over is added to nothing that anybody asks about.
+// newestOf selects the accounts of two owners for their latest window. Nobody asks
+// about a window that is over.
 const newestOf = ` WHERE b.owner IN (?, ?) AND NOT EXISTS (SELECT 1 FROM budgets x WHERE x.owner = b.owner AND x.per = b.per AND x.begins > b.begins)`
 
-// bookApart adds what was spent outside of any request to the accounts of an agent
-// and its home. Like book, it comes last.
+// bookApart adds usage outside any request to the accounts of an agent and its home.
+// Like book, it comes last in a transaction.
 func (t accountRows) bookApart(ctx context.Context, a fika.Agent, u fika.Usage) error {
 	agent, home := "agent:"+string(a.ID), "home:"+a.HomeID
 	var locked []string

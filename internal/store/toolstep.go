@@ -7,7 +7,7 @@ import (
 	"fika/internal/crash"
 )
 
-// step reads one tool step of a turn.
+// step reads one tool step of a turn. It fails with NotFound.
 func (t *tx) step(ctx context.Context, op string, r turn, n int) (fika.Step, error) {
 	var st stepRow
 	if err := t.run(ctx, st.asking(r.id, n)()); err != nil {
@@ -16,7 +16,7 @@ func (t *tx) step(ctx context.Context, op string, r turn, n int) (fika.Step, err
 	return st.Step, st.check(op, r.id, n)
 }
 
-// stepRow is a tool step, if there is one.
+// stepRow is a tool step, if it exists.
 type stepRow struct {
 	fika.Step
 	known bool
@@ -36,9 +36,10 @@ func (st *stepRow) check(op string, id fika.RequestID, n int) error {
 	return nil
 }
 
-// BeginTool marks a planned (or repeatable started) step started, before
-// anything runs, and reads the signal in the same transaction. When the
-// signal says anything, the step stays planned.
+// BeginTool marks a planned step (or a started one that may be repeated) as started,
+// before anything runs, and reads the signal in the same transaction. If the signal
+// is not empty, the step stays as it was. BeginTool fails with Conflict if the step
+// must not begin again.
 func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (Signal, error) {
 	const op = "begin tool step"
 	var sig Signal
@@ -63,7 +64,7 @@ WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
 	return sig, err
 }
 
-// RecordProcess stores the process a started step runs in.
+// RecordProcess stores the process that a started step runs in.
 func (s Turns) RecordProcess(ctx context.Context, f Fence, n int, p fika.Process) error {
 	const op = "record process"
 	return s.fenced(ctx, op, relaxed, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
@@ -76,7 +77,8 @@ func (s Turns) RecordProcess(ctx context.Context, f Fence, n int, p fika.Process
 	})
 }
 
-// CommitTool stores the tool_result entry and ends the step.
+// CommitTool stores the tool_result entry and ends the step. It fails with Conflict
+// if the step already has its result.
 func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fika.Entry, error) {
 	const op = "commit tool step"
 	var e fika.Entry
@@ -95,7 +97,7 @@ func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fi
 	return e, err
 }
 
-// result appends the tool_result of a step and ends it.
+// result appends the tool_result of a step and ends the step.
 func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fika.Entry, error) {
 	e := r.entryOf(fika.ToolResult, st.Tool, string(r.agentName), c.Text)
 	e.ReplyTo = st.CallEntry

@@ -8,42 +8,42 @@ import (
 	"fika"
 )
 
-// Traced is a request with what was done for it, when, and what that used.
+// Traced is a request with its steps, their times and their usage.
 type Traced struct {
 	RequestInfo
-	Steps []TracedStep // by their number
+	Steps []TracedStep // sorted by number
 }
 
-// TracedStep is a step without its texts, but for the beginning of a tool's
+// TracedStep is a step without its texts, except for the beginning of a tool's
 // arguments.
 type TracedStep struct {
 	N          int
 	Round      int
-	Kind       fika.StepKind // empty: only the ledger knows of it
+	Kind       fika.StepKind // empty: only the ledger knows the step
 	Tool       string
 	Args       string
 	State      fika.StepState
 	StartedAt  time.Time
 	FinishedAt time.Time
-	Model      string     // that was asked
-	Choice     string     // why it was that one of several models; empty: it is the first
-	Usage      fika.Usage // as in the ledger
+	Model      string     // the model that was asked
+	Choice     string     // why this one of several models was chosen; empty: it is the first
+	Usage      fika.Usage // according to the ledger
 }
 
 const (
-	// traceBatch is how many requests are asked for at once.
+	// traceBatch is how many requests one query asks for.
 	traceBatch = 400
-	// tracedArgs bounds what is read of the arguments of a call.
+	// tracedArgs bounds how many characters are read of a call's arguments.
 	tracedArgs = 2000
 )
 
-// OfChain gives the requests of a chain, oldest first.
+// OfChain returns the requests of a chain, oldest first.
 func (s Ledger) OfChain(ctx context.Context, root fika.RequestID) ([]RequestInfo, error) {
 	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.chain = ? ORDER BY r.n`, root)
 	return all, s.explain("read chain", err)
 }
 
-// Trace adds to requests their steps and what the ledger has of them.
+// Trace adds to requests their steps and the usage that the ledger has for them.
 func (s Ledger) Trace(ctx context.Context, requests []RequestInfo) ([]Traced, error) {
 	out := make([]Traced, len(requests))
 	place := map[fika.RequestID]*Traced{}
@@ -82,7 +82,7 @@ WHERE s.request IN (`+placeholders(len(ids))+`) ORDER BY s.request, s.n`, append
 	return err
 }
 
-// traceUsage puts what was paid to the steps; what has no step is one of its own.
+// traceUsage adds usage to the steps; usage without a step makes a step of its own.
 func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced, ids []any) error {
 	_, err := many(ctx, s.r, func(sc scanner) (fika.Usage, error) {
 		var id fika.RequestID
@@ -105,12 +105,12 @@ func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced
 	return err
 }
 
-// StandsForRun reports whether a request stands for a run of a workflow: no agent
-// works it.
+// StandsForRun reports whether a request stands for a run of a workflow, so that no
+// agent works it.
 func StandsForRun(r fika.Request) bool { return r.Agent == flowAgent }
 
-// OfRun gives the requests of a run and of all that came of them, oldest first,
-// without the one that stands for the run itself.
+// OfRun returns the requests of a run and of everything that came of them, oldest
+// first, without the request that stands for the run itself.
 func (s Ledger) OfRun(ctx context.Context, run fika.RequestID) ([]RequestInfo, error) {
 	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.agent <> '`+flowAgent+`'
 AND r.n >= COALESCE((SELECT q.n FROM requests q WHERE q.id = ?), 0)

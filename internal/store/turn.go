@@ -12,7 +12,7 @@ import (
 	"fika/internal/crash"
 )
 
-// turn is what the fenced writes need to know of their request.
+// turn is what the fenced writes need to know about their request.
 type turn struct {
 	id        fika.RequestID
 	kind      fika.RequestKind
@@ -32,11 +32,11 @@ type turn struct {
 	attempts  int
 	epoch     fika.Epoch
 	lease     LeaseID
-	allPaused bool       // everything is
-	reserved  bool       // something is set aside for its next call
-	runHold   string     // what holds the run that it is part of: paused, or why it is to end
-	steps     int64      // so far
-	found     *finishing // what its end needs to know
+	allPaused bool       // all conversations are paused
+	reserved  bool       // an amount is set aside for its next call
+	runHold   string     // what holds the run that it is part of: paused, or why the run is to end
+	steps     int64      // number of steps so far
+	found     *finishing // what is needed to end it
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
@@ -53,7 +53,7 @@ func scanTurn(s scanner) (turn, error) {
 	return r, err
 }
 
-// lockTurn locks a request and its conversation, and reads it. NotFound.
+// lockTurn locks and reads a request and its conversation. It fails with NotFound.
 func (t *tx) lockTurn(ctx context.Context, id fika.RequestID) (turn, error) {
 	var r turn
 	var held string
@@ -66,27 +66,28 @@ func (t *tx) lockTurn(ctx context.Context, id fika.RequestID) (turn, error) {
 	return r, err
 }
 
-// progress says what a fenced write does to the step under way.
+// progress says what a fenced write does to the current step.
 type progress int
 
 const (
 	stepStays progress = iota
 	stepEnds
-	turnEnds // what ends the turn notes by itself when that was
+	turnEnds // ending the turn records the time itself
 )
 
-// question is something that a fenced write wants to know of its request.
+// question is something that a fenced write needs to know about its request.
 type question struct {
 	ask func() statement
-	// of says whether it needs to be asked about a turn. A server, which is far
-	// away, is asked at once all the same. nil: of all.
+	// of reports whether to ask about a given turn; nil: always. A server, which is
+	// far away, is asked everything at once regardless.
 	of func(turn) bool
 }
 
-// withinLease is the only way to write for a running request: a transaction
-// that begins by locking its row, which only the owner of the running request
-// can do, and the row of its conversation. Anybody else gets Lost and has
-// written nothing. more is asked in the same go.
+// withinLease is the only way to write for a running request: a transaction that
+// begins by locking the request's row, as only the owner of a running request can,
+// and the row of its conversation. It fails with Lost for anybody else, and nothing
+// is written. more is asked in the same round trip on a server, and before fn
+// otherwise.
 func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...question) error {
 	return s.fenced(ctx, op, durable, f, p, fn, more...)
 }
@@ -130,7 +131,7 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 	})
 }
 
-// touch notes that a request was written for.
+// touch records that a request was written for.
 func (t *tx) touch(ctx context.Context, r *turn, p progress) error {
 	switch p {
 	case turnEnds:
@@ -143,9 +144,9 @@ func (t *tx) touch(ctx context.Context, r *turn, p progress) error {
 }
 
 const (
-	// fencedTurn picks a running request of its owner.
+	// fencedTurn selects a running request of its owner.
 	fencedTurn = ` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.owner_lease = ? AND r.state = 'running'`
-	// holdFence locks it.
+	// holdFence locks that request.
 	holdFence = `SELECT r.id FROM requests r` + fencedTurn + lockRequest
 )
 
@@ -162,7 +163,7 @@ func lostFence(op string, f Fence) error {
 	return fika.Errorf(fika.Lost, op, "request %s is not running for this owner (epoch %d) any more", f.Request, f.Epoch)
 }
 
-// signal is what the row of a turn says to its owner.
+// signal returns what the row of a turn asks of its owner.
 func (r turn) signal(now int64) Signal {
 	sig := Signal{
 		Cancel: r.cancelAt > 0, Deadline: r.deadline > 0 && r.deadline <= now,
@@ -176,7 +177,8 @@ func (r turn) signal(now int64) Signal {
 	return sig
 }
 
-// Signal reads cancel, pause and deadline; it writes nothing.
+// Signal reads cancel, pause and deadline and writes nothing. It fails with Lost if
+// the fence no longer holds.
 func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 	const op = "read signal"
 	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
@@ -190,18 +192,17 @@ func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 	return r.signal(s.nowMS()), nil
 }
 
-// Steps reads the steps of the request so far, by N.
+// Steps reads the steps of the request so far, sorted by N.
 func (s Turns) Steps(ctx context.Context, id fika.RequestID) ([]fika.Step, error) {
 	all, err := many(ctx, s.r, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? ORDER BY s.n`, id)
 	return all, s.explain("read steps", err)
 }
 
-// Blobs reads the blobs of the model steps of the requests that wrote the
-// entries, by the entry that each step produced. Steps without a blob are left
-// out.
+// Blobs reads the blobs of the model steps of the requests that wrote the entries,
+// keyed by the entry that each step produced. It leaves out steps without a blob.
 func (s Turns) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryID]json.RawMessage, error) {
 	var ids []fika.RequestID
-	for _, e := range entries { // those of one turn follow one another
+	for _, e := range entries { // those of one turn are consecutive
 		if len(ids) == 0 || ids[len(ids)-1] != e.Request {
 			ids = append(ids, e.Request)
 		}
@@ -212,7 +213,8 @@ func (s Turns) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryI
 	}
 	out := map[fika.EntryID]json.RawMessage{}
 	for part := range slices.Chunk(ids, 500) { // engines bound the number of parameters
-		// Few lengths, so that few statements are prepared: the last id stands again.
+		// Pad to a power of two by repeating the last id, so that few statements are
+		// prepared.
 		args := make([]any, 1<<bits.Len(uint(len(part)-1)))
 		for i := range args {
 			args[i] = part[min(i, len(part)-1)]
@@ -229,7 +231,7 @@ func (s Turns) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryI
 	return out, nil
 }
 
-// insertStep stores a step as the request's next.
+// insertStep stores a step as the next one of the request.
 func (t *tx) insertStep(ctx context.Context, r *turn, st *fika.Step) error {
 	r.steps++
 	st.N = int(r.steps)
@@ -239,7 +241,7 @@ blob, started_at, finished_at, model, choice) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?,
 		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt), st.Model, st.Choice)
 }
 
-// entryOf begins an entry written by a turn.
+// entryOf returns an entry written by a turn, not yet stored.
 func (r turn) entryOf(typ fika.EntryType, from, to, content string) fika.Entry {
 	return fika.Entry{
 		Conversation: r.conv.ID, From: from, To: to, Content: content, Type: typ,
@@ -248,7 +250,7 @@ func (r turn) entryOf(typ fika.EntryType, from, to, content string) fika.Entry {
 	}
 }
 
-// addressee is whom an agent's words in this turn go to.
+// addressee returns the usual recipient of an agent's words in this turn.
 func (r turn) addressee() string {
 	switch {
 	case r.conv.Kind == fika.Chat:
@@ -259,10 +261,11 @@ func (r turn) addressee() string {
 	return "user"
 }
 
-// CommitModel stores a model call that asked for tools: the assistant
-// entry (if it has text or reasoning), one tool_call entry and one planned
-// step per call, usage; one transaction. The model step's Entry is the
-// first of the entries. [Turns.Finish] does the same for a final text.
+// CommitModel stores a model call that asked for tools, in one transaction: the
+// assistant entry (if it has text or reasoning), one tool_call entry and one planned
+// step per call, and the usage. The model step's Entry is the first of the entries.
+// CommitModel fails with Conflict if the round is stored already. [Turns.Finish] does
+// the same for a final text.
 func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned, error) {
 	const op = "commit model step"
 	var out Planned
@@ -284,7 +287,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 			}
 			out.Entries = append(out.Entries, said)
 		} else {
-			said.ID = fika.EntryID(t.newID()) // the first call's, which stands for the step
+			said.ID = fika.EntryID(t.newID()) // of the first call, whose entry stands for the step
 		}
 		if err := t.modelStep(ctx, &r, m, said.ID); err != nil {
 			return err
@@ -307,7 +310,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 	return out, err
 }
 
-// said is the message entry of a model call.
+// said returns the message entry of a model call.
 func (r turn) said(m ModelCommit, to string) fika.Entry {
 	e := r.entryOf(fika.Message, string(r.agentName), to, m.Text)
 	e.Meta.Reasoning, e.Meta.Taint = m.Reasoning, m.Taint
@@ -318,7 +321,7 @@ func (r turn) said(m ModelCommit, to string) fika.Entry {
 	return e
 }
 
-// modelStep stores the finished step of a model call, and what it used.
+// modelStep stores the finished step of a model call and its usage.
 func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.EntryID) error {
 	st := fika.Step{
 		Request: r.id, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
@@ -336,8 +339,8 @@ func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.E
 	return chainsIn(t).spend(ctx, *r, st.N, m.Model, m.Usage)
 }
 
-// plan stores one tool call the model asked for. The first entry of a model
-// step without text has its id and usage from first.
+// plan stores one tool call that the model asked for. The first entry of a model step
+// without text takes its id and usage from first.
 func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, taint fika.Taint, first fika.Entry) (fika.Entry, fika.Step, error) {
 	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
 	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
@@ -381,15 +384,15 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 	return e, err
 }
 
-// Suspend makes the request waiting. It is claimable again when the reason
-// is over.
+// Suspend makes the request waiting. It can be claimed again once the reason is over
+// or the time until has passed.
 func (s Turns) Suspend(ctx context.Context, f Fence, reason fika.WaitReason, until time.Time) error {
 	return s.withinLease(ctx, "suspend request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		return childrenIn(t).suspend(ctx, r, reason, ms(until))
 	})
 }
 
-// HandBack makes it open again and gives its attempt back.
+// HandBack makes the request open again and gives its attempt back.
 func (s Turns) HandBack(ctx context.Context, f Fence) error {
 	return s.withinLease(ctx, "hand back request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		if err := accountsIn(t).release(ctx, r); err != nil {

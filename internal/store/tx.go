@@ -11,30 +11,31 @@ import (
 	"fika/internal/sleep"
 )
 
-// querier runs statements: a transaction, or the connections that read.
+// querier runs statements: a transaction or the reading connections.
 type querier interface {
 	run(ctx context.Context, list ...statement) error
 }
 
-// statement is a text with its arguments, and what becomes of its answer.
+// statement is a query text with its arguments and the destination of its answer.
 type statement struct {
 	text string
 	args []any
-	read func(rows) error // what it finds; nil: it only changes something
-	hit  *int64           // how many rows it changed; may be nil
+	read func(rows) error // reads the rows found; nil: there are none to read
+	hit  *int64           // receives the number of rows changed; may be nil
 }
 
-// rows is what a statement finds, read once, forwards.
+// rows are the rows that a statement finds, read once, forwards.
 type rows interface {
 	scanner
 	Next() bool
 	Err() error
 }
 
-// scanner is one row, as the scan functions see it.
+// scanner is one row as the scan functions see it.
 type scanner interface{ Scan(dest ...any) error }
 
-// first asks for the first row that text finds. found may be nil.
+// first returns a statement that reads the first row that text finds. found may be
+// nil.
 func first[T any](dest *T, found *bool, scan func(scanner) (T, error), text string, args ...any) statement {
 	return statement{text: text, args: args, read: func(r rows) error {
 		if !r.Next() {
@@ -52,7 +53,7 @@ func first[T any](dest *T, found *bool, scan func(scanner) (T, error), text stri
 	}}
 }
 
-// all asks for all rows that text finds.
+// all returns a statement that reads all rows that text finds.
 func all[T any](dest *[]T, scan func(scanner) (T, error), text string, args ...any) statement {
 	return statement{text: text, args: args, read: func(r rows) error {
 		var list []T
@@ -68,7 +69,7 @@ func all[T any](dest *[]T, scan func(scanner) (T, error), text string, args ...a
 	}}
 }
 
-// one reads the first row; false when there is none.
+// one reads the first row; found is false if there is none.
 func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (v T, found bool, err error) {
 	err = q.run(ctx, first(&v, &found, scan, text, args...))
 	return v, found && err == nil, err
@@ -83,15 +84,15 @@ func many[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 	return list, nil
 }
 
-// operation is one call that writes, however often it is tried. What it makes
-// up is the same each time, so that a repeat of what was committed after all
-// finds it.
+// operation is one call that writes, over all its tries. The ids that it makes are
+// the same in each try, so that repeating a try that was committed after all finds
+// its rows.
 type operation struct {
 	name       string
 	durability durability
-	n          int64 // among those of this store
+	n          int64 // its number among the operations of this store
 	ids        []string
-	writing    bool // it has the right to write
+	writing    bool // it holds the right to write
 	inDoubt    bool // a commit was sent and not answered
 }
 
@@ -100,36 +101,36 @@ type durability bool
 
 const (
 	durable durability = true
-	// relaxed is for what a power failure may take back: renewed leases and
-	// processes, which it ends anyway, and marks that are made again. What any
-	// later write makes durable is durable up to there, so nothing is lost out
-	// of order. The end of a process takes nothing back.
+	// relaxed is for what a power failure may undo: renewed leases and processes,
+	// which a power failure ends anyway, and marks that are made again. Any later
+	// durable write makes the earlier ones durable as well, so nothing is lost out of
+	// order. The end of a process undoes nothing.
 	relaxed durability = false
 )
 
-// change is what a transaction does.
+// change is the work of a transaction.
 type change = func(context.Context, *tx) error
 
-// tx is one write transaction. It sees what was committed before its locks,
+// tx is one write transaction. It sees what was committed before it took its locks,
 // and is all or nothing.
 //
-// Locks are taken in one order: agent, request (parent before child),
-// conversations by id, chain, budgets by their owners. Where a row is checked before something is
-// written, it is locked first.
+// Locks are taken in one order: agent, request (parent before child), conversations
+// by id, chain, budgets by their owners. A row that is checked before something is
+// written because of it is locked first.
 type tx struct {
 	db      *db
 	c       conn
 	op      *operation
-	made    int   // ids given out in this try
-	now     int64 // Unix milliseconds, the same for all it writes
-	discard bool  // roll back although all went well
+	made    int   // number of ids used in this try
+	now     int64 // Unix milliseconds, the same for everything it writes
+	discard bool  // roll back although nothing failed
 	queue   []statement
 	last    []statement
-	lastSeq map[fika.ConversationID]int64 // of conversations this transaction has locked
+	lastSeq map[fika.ConversationID]int64 // of the conversations that this transaction has locked
 	booking booking
 }
 
-// run runs what is queued, and list, in one go.
+// run runs the queued statements and then list, in one round trip.
 func (t *tx) run(ctx context.Context, list ...statement) error {
 	if len(t.queue) > 0 {
 		list = append(t.queue, list...)
@@ -141,15 +142,15 @@ func (t *tx) run(ctx context.Context, list ...statement) error {
 	return t.c.run(ctx, list...)
 }
 
-// exec runs a statement and returns how many rows it touched.
+// exec runs a statement and returns the number of rows that it changed.
 func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	var n int64
 	err := t.run(ctx, statement{text: text, args: args, hit: &n})
 	return n, err
 }
 
-// put runs a statement whose answer nobody waits for: with the next one that
-// somebody does, or with the commit.
+// put runs a statement whose answer nobody waits for. On a server it is sent with the
+// next statement that somebody waits for, or with the commit.
 func (t *tx) put(ctx context.Context, text string, args ...any) error {
 	return t.add(ctx, statement{text: text, args: args})
 }
@@ -162,13 +163,14 @@ func (t *tx) add(ctx context.Context, st ...statement) error {
 	return t.c.run(ctx, st...)
 }
 
-// putLast runs a statement just before the commit: rows that many transactions
-// want are locked last.
+// putLast runs a statement just before the commit, so that rows that many
+// transactions want are locked last.
 func (t *tx) putLast(text string, args ...any) {
 	t.last = append(t.last, statement{text: text, args: args})
 }
 
-// newID makes an id. The n-th of an operation is the same in each of its tries.
+// newID returns a new id. The n-th id of an operation is the same in each of its
+// tries.
 func (t *tx) newID() string {
 	if t.made == len(t.op.ids) {
 		t.op.ids = append(t.op.ids, t.db.opt.NewID())
@@ -177,8 +179,8 @@ func (t *tx) newID() string {
 	return t.op.ids[t.made-1]
 }
 
-// tick sets the transaction's time: after its locks are taken, so that times
-// follow the order of commits.
+// tick sets the transaction's time. It comes after the locks, so that times follow
+// the order of commits.
 func (t *tx) tick() statement {
 	return statement{text: readClock, read: func(r rows) error {
 		if !r.Next() {
@@ -193,11 +195,10 @@ func (t *tx) tick() statement {
 	}}
 }
 
-// readClock asks an engine that has a clock of its own for the time.
+// readClock asks an engine with a clock of its own for the time.
 const readClock = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`
 
-// begin locks what a transaction is about, in the order given, and sets its
-// time.
+// begin takes the transaction's locks in the given order and sets its time.
 func (t *tx) begin(ctx context.Context, locks ...statement) error {
 	if t.c.distant() {
 		return t.run(ctx, append(locks, t.tick())...)
@@ -206,19 +207,19 @@ func (t *tx) begin(ctx context.Context, locks ...statement) error {
 	return t.run(ctx, locks...)
 }
 
-// A write that finds the database busy looks again after about as long as a
-// commit takes, and less and less often. SQLite's own waiting begins at a
-// millisecond and is soon at ten.
+// A write that finds the database busy tries again after about as long as a commit
+// takes, then less and less often. SQLite's own waiting begins at a millisecond and
+// is soon at ten.
 const (
 	firstWait = 200 * time.Microsecond
 	lastWait  = 5 * time.Millisecond
-	// goneWait is how long to wait before a server that is gone is tried again.
+	// goneWait is how long to wait before trying a server again that is gone.
 	goneWait = 100 * time.Millisecond
 )
 
-// write runs fn in a transaction that is durable when write returns nil. fn
-// may run again, so it must only assign results, and assign all of them.
-// Once begun a transaction is not interrupted: it is short, and half of an
+// write runs fn in a transaction that is durable when write returns nil. fn may run
+// several times, so it must do nothing but assign results, and must assign all of
+// them. Once begun, a transaction is not interrupted: it is short, and half of an
 // answer that was paid for helps nobody.
 func (s *db) write(ctx context.Context, op string, fn change) error {
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
@@ -229,7 +230,7 @@ func (s *db) write(ctx context.Context, op string, fn change) error {
 	})
 }
 
-// writeRelaxed is write for what a power failure may take back.
+// writeRelaxed is write for changes that a power failure may undo.
 func (s *db) writeRelaxed(ctx context.Context, op string, fn change) error {
 	return s.writeWith(ctx, op, relaxed, func(ctx context.Context, t *tx) error {
 		if err := t.begin(ctx); err != nil {
@@ -239,17 +240,19 @@ func (s *db) writeRelaxed(ctx context.Context, op string, fn change) error {
 	})
 }
 
-// errAgain ends a try that has learned what it must lock first.
+// errAgain ends a try that has learned what it must lock first, or whose rows have
+// changed.
 var errAgain = errors.New("begin again")
 
-// maxClashes is how often an operation is tried again because rows it wanted
-// to add were there: the next try sees them. More often is a mistake of ours.
+// maxClashes is how often an operation is tried again because rows that it wanted to
+// add were already there: the next try sees them. More clashes would be a mistake of
+// ours.
 const maxClashes = 50
 
-// writeWith runs fn, which calls [tx.begin] first if it locks or wants to know
-// the time exactly, in a transaction, again while the database is busy, or a
-// server gone, for as long as the store is willing to wait. When the answer to a
-// commit was lost it does not return before it knows what became of it, unless
+// writeWith runs fn in a transaction, and tries again while the database is busy or
+// its server gone, for as long as the store is willing to wait. fn calls [tx.begin]
+// first if it takes locks or needs the exact time. If the answer to a commit was
+// lost, writeWith does not return before it knows whether that was committed, unless
 // ctx ends.
 func (s *db) writeWith(ctx context.Context, name string, d durability, fn change) error {
 	op := &operation{name: name, durability: d, n: s.operations.Add(1)}
@@ -287,8 +290,8 @@ func (s *db) writeWith(ctx context.Context, name string, d durability, fn change
 	}
 }
 
-// try is one try of an operation. While it is in doubt it keeps the right to
-// write, so that what tells its fate is not written over.
+// try is one try of an operation. While the operation is in doubt, it keeps the right
+// to write, so that the record of its fate is not overwritten.
 func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Time) error {
 	if err := s.mayWrite(ctx, op, deadline); err != nil {
 		return err
@@ -301,8 +304,8 @@ func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Ti
 	}()
 	ctx = context.WithoutCancel(ctx)
 	if s.file == nil {
-		// A network may never answer. The driver of a file would start a goroutine
-		// for each statement of a context that ends.
+		// A network may never answer. The driver of a file is spared the deadline: it
+		// would start a goroutine for each statement.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.opt.tryFor, errSilent)
 		defer cancel()
@@ -319,8 +322,8 @@ func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Ti
 // errSilent ends a try that the database does not answer.
 var errSilent = errors.New("it does not answer")
 
-// silence is err, unless that is only what became of a try whose time was over.
-// Nobody who called has given up then.
+// silence returns err, or errSilent if err only says that the time for a try was
+// over, for in that case no caller has given up.
 func silence(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -364,8 +367,8 @@ func (s *db) attempt(ctx context.Context, t *tx, fn change) error {
 	if err == nil && !t.discard {
 		return t.commit(ctx)
 	}
-	// After some errors SQLite has rolled back by itself; then this one fails
-	// and there is nothing to undo.
+	// After some errors SQLite has already rolled back; then this fails, and there is
+	// nothing to undo.
 	_ = t.rollback(ctx)
 	return err
 }
@@ -375,10 +378,10 @@ func (t *tx) rollback(ctx context.Context) error {
 	return t.c.run(ctx, statement{text: `ROLLBACK`})
 }
 
-// commit makes it so. An error after the commit was sent leaves the operation
-// in doubt.
+// commit commits the transaction. An error after the commit was sent leaves the
+// operation in doubt.
 func (t *tx) commit(ctx context.Context) error {
-	// In one process a commit has no answer that could be lost, unless a test
+	// Within one process the answer to a commit cannot be lost, except when a test
 	// loses it.
 	if t.op.durability == durable && (t.c.distant() || t.db.opt.lose != nil) {
 		t.last = append(t.last, statement{text: markOperation, args: []any{t.db.id, t.op.n, t.now}})
@@ -404,14 +407,14 @@ func (t *tx) commit(ctx context.Context) error {
 	return nil
 }
 
-// errLost stands for a connection that was lost with the answer to a commit.
+// errLost stands for a connection that was lost together with the answer to a commit.
 var errLost = errors.New("the answer was lost")
 
-// markOperation notes the last operation that a store has committed.
+// markOperation records the last operation that a store has committed.
 const markOperation = `INSERT INTO writers (id, op, at) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET op = excluded.op, at = excluded.at`
 
-// committedBefore says whether an earlier try of the operation was committed.
-// It waits for the end of that try, should the server still be at it.
+// committedBefore reports whether an earlier try of the operation was committed. It
+// waits for that try to end if the server is still running it.
 func (t *tx) committedBefore(ctx context.Context) (bool, error) {
 	n, _, err := one(ctx, t, scanInt, `INSERT INTO writers (id, op, at) VALUES (?, 0, 0) ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING op`, t.db.id)
 	if err == nil && n != t.op.n {

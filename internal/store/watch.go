@@ -10,51 +10,51 @@ import (
 // ActivityQuery narrows [Watch.Activity].
 type ActivityQuery struct {
 	Conversation fika.ConversationID // empty: all
-	// DroppedSince bounds the dropped notifications that are told, by when they
-	// were made; those that a limit dropped, and that can be continued, are
-	// always told.
+	// DroppedSince bounds the dropped notifications by the time at which they were
+	// created; those that a limit dropped, and that can be continued, are always
+	// included.
 	DroppedSince time.Time
 }
 
-// Activity is what goes on, seen at one moment: nothing is on its way from one
-// of the lists to another.
+// Activity is the work under way, read as of one moment, so that nothing is missing
+// because it moves from one list to another.
 type Activity struct {
 	PausedAll     bool
-	Conversations []fika.Conversation // those the query is about and those of Requests, by name
+	Conversations []fika.Conversation // that of the query and those of Requests, by name
 	Pauses        []Pause
-	// Requests are those of the conversation that have not ended, and those
-	// that run elsewhere, oldest first.
+	// Requests lists the unfinished requests of the conversation and those that run
+	// elsewhere, oldest first.
 	Requests []Underway
-	// Notifications are those that are pending, claimed, dead or dropped,
-	// oldest first.
+	// Notifications lists those that are pending, claimed, dead or dropped, oldest
+	// first.
 	Notifications []NotificationInfo
 }
 
-// Pause is what pauses a conversation.
+// Pause is one pause of a conversation.
 type Pause struct {
 	Conversation fika.ConversationID
-	Owner        string // who holds it; empty: it was paused until it is resumed
+	Owner        string // who holds it; empty: paused until it is resumed
 }
 
-// Underway is a request that has not ended, with where it stands.
+// Underway is an unfinished request and its progress.
 type Underway struct {
 	RequestInfo
-	WaitUntil time.Time // of a waiting one; zero: no bound
-	Calls     int       // model calls made so far
-	Tool      string    // that runs now; empty: none
+	WaitUntil time.Time // of a waiting request; zero: no bound
+	Calls     int       // number of model calls so far
+	Tool      string    // the tool that runs now; empty: none
 	ToolSince time.Time
-	Child     fika.RequestID // the oldest unfinished request that it is the parent of
+	Child     fika.RequestID // the oldest unfinished request whose parent it is
 }
 
-// NotificationInfo is a notification with the names lists show.
+// NotificationInfo is a notification with the names that lists show.
 type NotificationInfo struct {
 	fika.Notification
 	AgentName fika.AgentName
 	CreatedAt time.Time
 }
 
-// NotificationFilter narrows [Watch.Notifications]: fields that are not empty
-// must match. Conversation or Request must be given.
+// NotificationFilter narrows [Watch.Notifications]: fields that are not empty must
+// match. Conversation or Request is required.
 type NotificationFilter struct {
 	Conversation fika.ConversationID
 	Seq          int64
@@ -62,9 +62,9 @@ type NotificationFilter struct {
 	Request      fika.RequestID
 }
 
-// live is the condition of notifications_live, word for word: whoever asks for
-// some of what is not settled must ask for it as well, or the database reads
-// all that ever was.
+// live repeats the condition of the index notifications_live word for word: a query
+// for some unsettled notifications must include it, or the database reads every one
+// there ever was.
 const live = `state IN ('pending', 'claimed', 'dead')`
 
 const (
@@ -87,7 +87,7 @@ OR (? = '' AND (c.id IN (SELECT n.conversation FROM notifications n WHERE n.` + 
 ORDER BY c.name`
 )
 
-// Activity reads what goes on in one conversation, or in all.
+// Activity reads the work under way in one conversation, or in all.
 func (s Watch) Activity(ctx context.Context, q ActivityQuery) (Activity, error) {
 	const op = "read activity"
 	var out Activity
@@ -133,7 +133,8 @@ func scanNotification(sc scanner) (NotificationInfo, error) {
 	return n, err
 }
 
-// Notifications reads notifications in whatever state, by seq.
+// Notifications returns the notifications that match, in any state, sorted by seq. It
+// fails with Invalid if f names neither a conversation nor a request.
 func (s Watch) Notifications(ctx context.Context, f NotificationFilter) ([]NotificationInfo, error) {
 	const op = "read notifications"
 	if f.Conversation == "" && f.Request == "" {
@@ -163,7 +164,8 @@ func (s Watch) Notifications(ctx context.Context, f NotificationFilter) ([]Notif
 	return all, s.explain(op, err)
 }
 
-// EntryBySeq finds one entry of a conversation, expired or not. NotFound.
+// EntryBySeq returns one entry of a conversation, expired or not. It fails with
+// NotFound.
 func (s Transcripts) EntryBySeq(ctx context.Context, c fika.ConversationID, seq int64) (fika.Entry, error) {
 	const op = "read entry"
 	e, ok, err := one(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq = ?`, c, seq)

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// word is one word of a text, folded: without case and accents, as the index
-// of SQLite folds it.
+// word is one word of a text, folded (without case and accents) as SQLite's index
+// folds it.
 type word struct {
 	text       string
-	begin, end int // in the text it is from
+	begin, end int // its place in the text
 }
 
-// split takes a text apart into words: runs of letters, digits and what
-// combines with them.
+// split splits a text into words: runs of letters, digits and their combining marks.
 func split(text string) []word {
 	var out []word
 	begin := -1
@@ -54,14 +53,14 @@ func fold(w string) string {
 	}, norm.NFD.String(w))
 }
 
-// The bounds of PostgreSQL's index of one text.
+// The bounds of PostgreSQL's index for one text.
 const (
 	maxWord      = 2000
 	maxWords     = 16_000
 	maxWordBytes = 500_000
 )
 
-// wordsOf gives the words of a text as a tsvector.
+// wordsOf returns the words of a text as a tsvector.
 func wordsOf(text string) string {
 	var b strings.Builder
 	for i, w := range split(text) {
@@ -79,8 +78,9 @@ func wordsOf(text string) string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// wordsQuery gives what a person typed as a tsquery: all words, those of one
-// piece side by side, a trailing * for a beginning. "" when nothing can match.
+// wordsQuery returns what a person typed as a tsquery: all words are required, those
+// of one piece side by side, and a trailing * asks for a prefix. It returns "" if
+// nothing can match.
 func wordsQuery(typed string) string {
 	var pieces []string
 	for _, piece := range strings.FieldsFunc(typed, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
@@ -103,8 +103,8 @@ func wordsQuery(typed string) string {
 // snippetWords is how many words of a text a search shows.
 const snippetWords = 16
 
-// snippet cuts out of a text what is around the first of the words that were
-// typed, as the index of SQLite does.
+// snippet returns the part of a text around the first of the words that were typed,
+// as SQLite's index does.
 func snippet(text, typed string) string {
 	words, first := split(text), 0
 	if len(words) <= snippetWords {
@@ -129,7 +129,7 @@ func snippet(text, typed string) string {
 	return before + text[begin:end] + after
 }
 
-// withoutPassword names a database in words that may be shown.
+// withoutPassword returns the name of a database in a form that may be shown.
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

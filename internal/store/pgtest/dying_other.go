@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// endWithStarter changes nothing: a process here outlives who started it.
+// endWithStarter does nothing: on this system, a process outlives its starter.
 func endWithStarter(*syscall.SysProcAttr) {}

@@ -22,9 +22,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a running server, or one that was stopped to be started again.
+// Server is a server that runs, or that was stopped and may be started again.
 type Server struct {
-	Dir  string // of its socket
+	Dir  string // folder of its socket
 	bin  string
 	data string
 	as   *syscall.Credential
@@ -33,18 +33,18 @@ type Server struct {
 	n    atomic.Int64
 }
 
-// Shared starts the server of a test binary when it is first asked for.
-// [Shared.Stop] belongs at the end of TestMain.
+// Shared is the server of a test binary, started when it is first needed. TestMain
+// must end with [Shared.Stop].
 type Shared struct {
 	once   sync.Once
 	server *Server
 	err    error
 	mu     sync.Mutex
-	free   []string // schemas that tests have left
+	free   []string // schemas that earlier tests have left
 }
 
-// URL names an empty schema on the server until the test ends: a new one, or
-// one that another test has left, with its tables emptied.
+// URL returns the URL of a schema that is empty and reserved for the test until that
+// ends: a new one, or one that another test has left, with its tables emptied.
 func (s *Shared) URL(t testing.TB) string {
 	t.Helper()
 	server := s.Server(t)
@@ -67,7 +67,8 @@ func (s *Shared) URL(t testing.TB) string {
 	return server.At(server.Dir, schema)
 }
 
-// empty removes all rows of a schema's tables but what it knows of itself.
+// empty removes all rows of a schema's tables, except those in which it describes
+// itself.
 func (s *Server) empty(ctx context.Context, schema string) error {
 	c, err := pgx.Connect(ctx, s.At(s.Dir, schema))
 	if err != nil {
@@ -80,7 +81,7 @@ IF to_regclass('meta') IS NOT NULL THEN UPDATE meta SET value = '0' WHERE key = 
 	return err
 }
 
-// Server gives the server, or skips the test.
+// Server returns the server, or skips the test.
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
 	bin := Find()
@@ -97,14 +98,14 @@ func (s *Shared) Server(t testing.TB) *Server {
 	return s.server
 }
 
-// Stop ends the server and removes what it kept.
+// Stop ends the server and removes its files.
 func (s *Shared) Stop() {
 	if s.server != nil {
 		s.server.Close()
 	}
 }
 
-// Find gives the folder of the newest server's programs, or "".
+// Find returns the folder of the newest server's programs, or "".
 func Find() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	slices.Sort(found)
@@ -119,10 +120,11 @@ func Find() string {
 	return ""
 }
 
-// Start makes a new server with the programs of a folder. extra are options of
-// its command line.
+// Start creates and starts a new server with the programs in a folder. extra are
+// command-line options of the server.
 func Start(bin string, extra ...string) (*Server, error) {
-	// In memory if possible: syncing costs nothing there, and is asked for.
+	// Keep the files in memory if possible: syncing is still requested, but costs
+	// nothing.
 	base := "/dev/shm"
 	if probe, err := os.MkdirTemp(base, "fika-pg-"); err == nil {
 		_ = os.Remove(probe)
@@ -132,7 +134,7 @@ func Start(bin string, extra ...string) (*Server, error) {
 	return StartIn(base, bin, extra...)
 }
 
-// StartIn is [Start] with a folder to keep everything in.
+// StartIn is [Start] with the folder in which everything is kept.
 func StartIn(base, bin string, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp(base, "fika-pg-")
 	if err != nil {
@@ -180,7 +182,7 @@ func (s *Server) Up(extra ...string) error {
 	s.gone = make(chan error, 1)
 	started := make(chan error)
 	go func() {
-		// The signal comes when the thread ends that has started the process.
+		// The signal comes when the thread that has started the process ends.
 		runtime.LockOSThread()
 		defer log.Close()
 		err := s.cmd.Start()
@@ -206,8 +208,8 @@ func (s *Server) Up(extra ...string) error {
 	return fmt.Errorf("the server does not answer")
 }
 
-// Standby starts a second server that follows this one, under the name standby,
-// and takes over when it is told to [Server.Promote].
+// Standby starts a second server that follows this one under the name standby, and
+// takes over when it is promoted ([Server.Promote]).
 func (s *Server) Standby() (*Server, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(s.Dir), "fika-pg-")
 	if err != nil {
@@ -226,7 +228,7 @@ func (s *Server) Standby() (*Server, error) {
 	return next, next.Up()
 }
 
-// Promote makes a server that followed another one the one that is written.
+// Promote makes a server that follows another the one that accepts writes.
 func (s *Server) Promote() error {
 	if out, err := s.command("pg_ctl", "promote", "-w", "-D", s.data).CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_ctl promote: %w: %s", err, out)
@@ -234,7 +236,7 @@ func (s *Server) Promote() error {
 	return nil
 }
 
-// Kill ends the server at once, as a crash does. It may be called again.
+// Kill ends the server at once, as a crash would. It may be called again.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 	s.gone <- <-s.gone
@@ -257,7 +259,7 @@ func (s *Server) Close() {
 	_ = os.RemoveAll(s.Dir)
 }
 
-// URL names a new, empty schema.
+// URL returns the URL of a new, empty schema.
 func (s *Server) URL() string { return s.At(s.Dir, fmt.Sprintf("t%d", s.n.Add(1))) }
 
 // Exec runs statements as the server's owner.
@@ -270,7 +272,7 @@ func (s *Server) Exec(ctx context.Context, text string) error {
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
-// Number gives the one number that a query finds.
+// Number returns the one number that a query finds.
 func (s *Server) Number(ctx context.Context, text string) (n int64, err error) {
 	c, err := pgx.Connect(ctx, s.At(s.Dir, "public"))
 	if err != nil {
@@ -280,7 +282,7 @@ func (s *Server) Number(ctx context.Context, text string) (n int64, err error) {
 	return n, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
-// Texts gives the texts that a query finds.
+// Texts returns the texts that a query finds.
 func (s *Server) Texts(ctx context.Context, text string) ([]string, error) {
 	c, err := pgx.Connect(ctx, s.At(s.Dir, "public"))
 	if err != nil {
@@ -294,8 +296,8 @@ func (s *Server) Texts(ctx context.Context, text string) ([]string, error) {
 	return found, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
-// Signal sends a signal to the server and to all processes that work for it,
-// and says to how many.
+// Signal sends a signal to the server and to all processes that work for it, and
+// returns their number.
 func (s *Server) Signal(sig syscall.Signal) (n int) {
 	own := fmt.Sprintf("PPid:\t%d\n", s.cmd.Process.Pid)
 	if s.cmd.Process.Signal(sig) == nil {
@@ -312,7 +314,7 @@ func (s *Server) Signal(sig syscall.Signal) (n int) {
 	return n
 }
 
-// At names a schema, through the socket in a folder.
+// At returns the URL of a schema, through the socket in a folder.
 func (s *Server) At(dir, schema string) string {
 	q := url.Values{"host": {dir}, "search_path": {schema}}
 	return "postgres://postgres@/postgres?" + q.Encode()

@@ -8,7 +8,7 @@ import (
 	"fika/internal/store"
 )
 
-// asking is a request that waits for answers about its steps.
+// asking is a request that waits for answers to questions about its steps.
 type asking struct {
 	lease   store.Lease
 	claimed store.Claimed
@@ -16,7 +16,7 @@ type asking struct {
 	open    []store.OpenApproval
 }
 
-// ask lets the agent boss plan unsafe calls and ask about each.
+// ask makes the agent boss plan unsafe calls and ask about each.
 func (w *world) ask(calls int, lasts time.Duration) asking {
 	w.Helper()
 	a := asking{lease: w.lease("boss")}

@@ -10,11 +10,11 @@ import (
 	"fika/internal/store"
 )
 
-// call is what each model call costs in these tests, and what is set aside for
-// it.
+// call is the usage of each model call in these tests, and what is reserved for the
+// next one.
 var call = fika.Usage{Input: 60, Output: 40, Cost: 100}
 
-// budget lets some number of calls be made in a window.
+// budget allows the given number of calls in a window.
 func (w *world) budget(scope string, per limit.Per, calls int64) {
 	b := &w.limits.Budgets
 	b.List = append(b.List, limit.Budget{Scope: scope, Per: per, Amount: limit.Amount{Money: 100 * calls}})
@@ -27,13 +27,13 @@ func (w *world) budget(scope string, per limit.Per, calls int64) {
 	}
 }
 
-// pay answers with a call that costs what was set aside.
+// pay answers with a call that costs what was reserved.
 func (w *world) pay(c store.Claimed) {
 	w.Helper()
 	must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 99, Text: "ok", Usage: call, Model: "m"}, Limits: w.limits}))(w)
 }
 
-// stands checks how many calls are spent and set aside in the only budget.
+// stands checks how many calls are spent and reserved in the only budget.
 func (w *world) stands(spent, reserved int64) {
 	w.Helper()
 	all := must(w.Balances(w.ctx, "", w.limits.Budgets))(w)
@@ -127,7 +127,7 @@ var budgets = map[string]func(*world){
 		equal(w, "notices of another hour", w.notices(room.ID, "limit")+w.notices(hall.ID, "limit")+w.notices(ask.Conversation.ID, "limit"), 5)
 		w.limits.Budgets.List[0].Money = 1000
 		w.nothing(l)
-		w.ok(w.LookAgain(w.ctx)) // it was made larger
+		w.ok(w.LookAgain(w.ctx)) // the budget was raised
 		w.pay(w.claim(l))
 		w.pay(w.claim(l))
 		w.nothing(l)
@@ -268,7 +268,7 @@ var budgets = map[string]func(*world){
 		equal(w, "in the ledger", rows[0].Usage.Cost, 200)
 		w.budget("home", limit.PerMonth, 4)
 		w.accept(fika.TaskRequest, l.Agent, "again")
-		w.pay(w.claim(l)) // the new budget is opened with what the ledger holds
+		w.pay(w.claim(l)) // the new budget's account opens with the ledger's sum
 		w.stands(9, 0)
 	},
 	"no price": func(w *world) {

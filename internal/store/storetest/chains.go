@@ -8,8 +8,8 @@ import (
 	"fika/internal/store"
 )
 
-// pingPong lets two agents mention each other until nobody has work, and
-// returns how many turns they took.
+// pingPong makes two agents mention each other until nobody has work, and returns the
+// number of turns that they took.
 func (w *world) pingPong(room fika.Conversation) int {
 	w.Helper()
 	a, b := w.lease("a"), w.lease("b")

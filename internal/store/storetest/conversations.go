@@ -164,7 +164,7 @@ var conversationTests = map[string]func(*world){
 		c := w.claim(l)
 		w.plan(c, 1, fika.Pure) // 7, 8
 		must(w.StopChat(w.ctx, room.ID))(w)
-		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled}))(w) // 9; it says nothing of a time to live
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled}))(w) // 9; no time to live is given
 		brief("10", "helper")
 		brief("11")
 		must(w.Pin(w.ctx, room.ID, 11, true))(w)

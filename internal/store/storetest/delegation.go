@@ -16,7 +16,7 @@ type family struct {
 	leases []store.Lease
 }
 
-// delegate lets the agent boss ask each of the others, all in one go.
+// delegate makes the agent boss delegate to each of the others in one transaction.
 func (w *world) delegate(deadline time.Duration, others ...fika.AgentName) family {
 	w.Helper()
 	f := family{lease: w.lease("boss")}
@@ -170,7 +170,7 @@ var delegateTests = map[string]func(*world){
 	},
 	"a deadline needs nobody to enforce it": func(w *world) {
 		f := w.delegate(time.Minute, "a", "b")
-		w.claim(f.leases[1]) // and is never heard of again
+		w.claim(f.leases[1]) // and then dies
 		w.clock.Advance(time.Minute)
 		w.nothing(f.lease)
 		w.clock.Advance(time.Minute)

@@ -9,7 +9,7 @@ import (
 	"fika/internal/store"
 )
 
-// box is the executor of these tests.
+// box is the id of the executor in these tests.
 const box = "home/box"
 
 // offering is a request whose steps go to an executor.
@@ -44,7 +44,7 @@ func (w *world) execution(o offering) store.Execution {
 	return x
 }
 
-// successor takes the agent over, and its request.
+// successor takes over the agent and its request.
 func (w *world) successor(o offering) (offering, store.Recovery) {
 	w.Helper()
 	o.lease = must(w.Acquire(w.ctx, o.lease.Agent, "2@here", time.Minute, true))(w)
@@ -62,7 +62,7 @@ var executionTests = map[string]func(*world){
 		equal(w, "agent", c.Agent, "boss")
 		equal(w, "nothing else", must(w.ClaimStep(w.ctx, l))(w) == nil, true)
 		w.ok(w.FinishStep(w.ctx, l, c.Request, c.N, "done"))
-		w.ok(w.FinishStep(w.ctx, l, c.Request, c.N, "done")) // its answer was lost
+		w.ok(w.FinishStep(w.ctx, l, c.Request, c.N, "done")) // the first answer was lost
 		equal(w, "result", w.execution(o).Result, "done")
 		must(w.CommitTool(w.ctx, o.claimed.Fence, c.N, store.ToolCommit{Text: "done", Executed: true}))(w)
 		_, known, err := w.Execution(w.ctx, c.Request, c.N)

@@ -10,10 +10,10 @@ import (
 	"fika/internal/store"
 )
 
-// Fresh returns the path of a new, empty store in a folder of the test. Making
-// the tables of a store takes longer than most tests do, above all under the
-// race detector, so they are made once per test process and copied. All copies
-// have the same id.
+// Fresh returns the path of a new, empty store in a folder of the test. Creating the
+// tables of a store takes longer than most tests do, above all under the race
+// detector, so they are created once per test process and copied. All copies have the
+// same store id.
 func Fresh(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fika.db")
@@ -21,7 +21,7 @@ func Fresh(t testing.TB) string {
 	return path
 }
 
-// FreshAt is [Fresh] at a path, whose folder exists.
+// FreshAt copies a new, empty store to a path whose folder exists; see [Fresh].
 func FreshAt(t testing.TB, path string) {
 	t.Helper()
 	data, err := empty()
@@ -33,7 +33,7 @@ func FreshAt(t testing.TB, path string) {
 	}
 }
 
-// empty is the file of a store in which nothing was ever done.
+// empty returns the contents of the file of an unused store.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "fika-empty-")
 	if err != nil {

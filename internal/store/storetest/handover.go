@@ -79,15 +79,15 @@ var handOverTests = map[string]func(*world){
 		equal(w, "goes", must(w.HandOver(w.ctx, store.HandOver{Request: first.Request.ID, From: l.Agent, To: other.ID, Why: "no budget"}))(w).State, fika.Open)
 		w.state(second.Request.ID, fika.Waiting)
 		w.clock.Advance(time.Minute)
-		w.nothing(l) // nobody has come for the other
+		w.nothing(l) // nobody has asked for the other one
 		if r := w.state(second.Request.ID, fika.RequestFailed); !strings.Contains(r.Outcome.Error, "budget") {
 			w.Errorf("it failed for %q", r.Outcome.Error)
 		}
 	},
 }
 
-// handOvers lets every store hand the same requests over while their agents claim:
-// each is worked once, by one of them.
+// handOvers makes every store hand the same requests over while their agents claim:
+// each request is worked once, by one agent.
 func (r *race) handOvers() {
 	const many = 12
 	from, to := r.agent(r.name("from", 0)), r.agent(r.name("to", 0))

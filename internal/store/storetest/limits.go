@@ -17,7 +17,7 @@ func (w *world) spendOn(c store.Claimed, round int, tokens int64) {
 	must(w.CommitTool(w.ctx, c.Fence, s.Steps[0].N, store.ToolCommit{Text: "ok"}))(w)
 }
 
-// halt ends a turn at the limit it has come to.
+// halt ends a turn at the limit that it has reached.
 func (w *world) halt(c store.Claimed) store.Finished {
 	w.Helper()
 	x := must(w.Exceeded(w.ctx, c.Fence, w.limits))(w)
@@ -127,7 +127,7 @@ var limitTests = map[string]func(*world){
 			c = w.claim(l)
 			equal(w, "turns", must(w.Chain(w.ctx, root))(w).Turns, 1)
 		}
-		l = w.lease("coder") // a kill, and whoever the hub starts next
+		l = w.lease("coder") // the process was killed, and the hub starts another
 		c = must(w.Recover(w.ctx, l))(w).Claimed[0]
 		equal(w, "turns", must(w.Chain(w.ctx, root))(w).Turns, 1)
 		w.answer(c, "ok")
@@ -370,7 +370,7 @@ var limitTests = map[string]func(*world){
 	},
 }
 
-// drive lets a and b answer until nobody has work.
+// drive makes a and b answer until nobody has work.
 func (w *world) drive() {
 	w.Helper()
 	for {

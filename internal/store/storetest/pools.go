@@ -10,7 +10,7 @@ import (
 	"fika/internal/store"
 )
 
-// pool makes a pool of n members, and takes their leases.
+// pool creates a pool of n members and takes their leases.
 func (w *world) pool(name fika.AgentName, n int) (fika.Agent, []store.Lease) {
 	w.Helper()
 	pool := w.agent(name)
@@ -24,7 +24,8 @@ func (w *world) pool(name fika.AgentName, n int) (fika.Agent, []store.Lease) {
 	return must(w.Store.Agent(w.ctx, name))(w), leases
 }
 
-// asks has a person ask an agent, and gives the name of who it went to.
+// asks makes a person ask an agent and returns the name of the agent that got the
+// request.
 func (w *world) asks(person string, to fika.AgentID) fika.AgentName {
 	w.Helper()
 	acc := must(w.Accept(w.ctx, store.NewRequest{Kind: fika.AskRequest, Agent: to, Payload: fika.Payload{Prompt: "x", From: person, Writer: fika.ByHuman}}))(w)
@@ -174,8 +175,8 @@ var poolTests = map[string]func(*world){
 	},
 }
 
-// pools lets eight members, each in a store of its own, take the tasks of one pool,
-// while people ask and mention it: each is worked once, and none is left.
+// pools makes eight members, each in a store of its own, take the tasks of one pool
+// while people ask and mention it: each task is worked once, and none is left.
 func (r *race) pools() {
 	const many = 40
 	pool := r.agent(r.name("pool", 0))
@@ -208,7 +209,7 @@ func (r *race) pools() {
 		}
 		return work(r.ctx, s, leases[i], store.Limits{}, done, func(c store.Claimed) { taken.add(string(c.Request.ID)) })
 	})
-	// What came to a member that had looked for the last time.
+	// Work the requests that reached a member after its last look.
 	for i, l := range leases {
 		r.check(work(r.ctx, r.stores[i], l, store.Limits{}, done, func(c store.Claimed) { taken.add(string(c.Request.ID)) }))
 	}

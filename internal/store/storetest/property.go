@@ -13,7 +13,7 @@ import (
 	"fika/internal/store"
 )
 
-// model is what a random run knows of the store it plays with.
+// model is what a random run knows about the store that it exercises.
 type model struct {
 	*store.Store
 	ctx      context.Context
@@ -27,10 +27,10 @@ type model struct {
 	outcomes map[fika.RequestID]fika.RequestState
 }
 
-// testProperties does anything in any order and checks that nothing accepted
-// is lost, nothing ends twice, and every transcript is whole.
+// testProperties runs random operations in random order and checks that nothing
+// accepted is lost, nothing ends twice, and every transcript is whole.
 func testProperties(t *testing.T, open Open) {
-	if testing.Short() { // rapid then does a fifth of that
+	if testing.Short() { // rapid then runs a fifth of the checks
 		_ = flag.Set("rapid.checks", "40")
 	}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -103,7 +103,7 @@ func (m *model) claim(t *rapid.T) {
 	}
 }
 
-// pick takes one of the running turns, or skips.
+// pick returns one of the running turns, or skips.
 func (m *model) pick(t *rapid.T) store.Claimed {
 	if len(m.running) == 0 {
 		t.Skip("nothing runs")
@@ -178,7 +178,7 @@ func (m *model) suspend(t *rapid.T) {
 	m.gone(c.Request.ID)
 }
 
-// delegate gives the planned steps of a turn to anybody.
+// delegate gives the planned steps of a turn to random agents.
 func (m *model) delegate(t *rapid.T) {
 	c := m.pick(t)
 	steps, err := m.Steps(m.ctx, c.Request.ID)
@@ -218,7 +218,7 @@ func (m *model) handBack(t *rapid.T) {
 	m.gone(c.Request.ID)
 }
 
-// crash gives an agent a new owner, who recovers.
+// crash gives an agent a new owner, which recovers its requests.
 func (m *model) crash(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.leases)-1).Draw(t, "agent")
 	l, err := m.Acquire(m.ctx, m.leases[i].Agent, "p", time.Hour, true)
@@ -284,8 +284,8 @@ func (m *model) passTime(t *rapid.T) {
 	m.clock.Advance(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 }
 
-// check holds after every step: a terminal request never changes, an agent has
-// at most one turn under way in a conversation, nothing that was delegated
+// check verifies what must hold after every step: a finished request never changes,
+// an agent has at most one turn under way in a conversation, nothing delegated
 // survives an end without an answer, and nobody waits for themselves.
 func (m *model) check(t *rapid.T) {
 	all, err := m.ListRequests(m.ctx, store.RequestFilter{})
@@ -327,7 +327,7 @@ func (m *model) checkFamilies(t *rapid.T, all []store.RequestInfo) {
 	}
 }
 
-// drain finishes all there is, and checks what must hold at rest.
+// drain finishes all the work there is and checks what must hold at rest.
 func (m *model) drain(t *rapid.T) {
 	_, err := m.SetAllPaused(m.ctx, false)
 	m.do(t, err)

@@ -215,7 +215,7 @@ var claimTests = map[string]func(*world){
 		must(w.SetPaused(w.ctx, room.ID, true))(w)
 		w.post(room, "3", "coder", "reviewer")
 		w.clock.Advance(time.Hour)
-		early, late := w.lease("coder"), w.lease("reviewer") // what they had has lapsed
+		early, late := w.lease("coder"), w.lease("reviewer") // the earlier leases have lapsed
 		for _, l := range gone {
 			_, err := w.Claim(w.ctx, l, w.limits, nil)
 			w.refused(err, fika.Lost)

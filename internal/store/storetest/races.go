@@ -8,7 +8,7 @@ import (
 	"fika/internal/store"
 )
 
-// together runs fn n times at once and waits for all.
+// together runs fn n times at once and waits for all of them.
 func together(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {

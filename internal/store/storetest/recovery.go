@@ -206,7 +206,7 @@ var wishTests = map[string]func(*world){
 		w.answer(c, "ok")
 		equal(w, "entries", types(w.entries(c.Conversation.ID)), "message notice message")
 		w.state(old.Request.ID, fika.RequestFailed)
-		_, err = w.Retry(w.ctx, old.Request.ID) // whoever did not hear of the first says it once more
+		_, err = w.Retry(w.ctx, old.Request.ID) // a caller who missed the first answer repeats the call
 		w.refused(err, fika.Conflict)
 	},
 	"retry of what never began brings the prompt": func(w *world) {

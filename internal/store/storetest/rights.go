@@ -9,7 +9,7 @@ import (
 	"fika/internal/store"
 )
 
-// allowing are rights to some tools.
+// allowing returns rights to the given tools.
 func allowing(tools ...string) *fika.Rights {
 	return &fika.Rights{Tools: append([]string{}, tools...), Sandbox: "best"}
 }
@@ -21,7 +21,7 @@ func (w *world) rights(what string, got, want *fika.Rights) {
 	}
 }
 
-// lastEntry is the newest of a conversation.
+// lastEntry returns the newest entry of a conversation.
 func (w *world) lastEntry(c fika.ConversationID) fika.Entry {
 	w.Helper()
 	all := w.entries(c)
@@ -96,7 +96,7 @@ var rightsTests = map[string]func(*world){
 		acc := must(w.Accept(w.ctx, n))(w)
 		equal(w, "taint of the history", w.lastEntry(acc.Conversation.ID).Meta.Taint.From, "bus")
 		n.Taint, n.Rights = "", nil
-		again := must(w.Accept(w.ctx, n))(w) // a repeat cannot take the bound away
+		again := must(w.Accept(w.ctx, n))(w) // repeating the request cannot remove the bound
 		w.rights("the repeated request", again.Request.Rights, allowing())
 		w.rights("the turn", w.claim(l).Request.Rights, allowing())
 		run := must(w.Begin(w.ctx, l, store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Payload: fika.Payload{Prompt: "x"}, Rights: allowing("read")}))(w)
@@ -121,7 +121,7 @@ var rightsTests = map[string]func(*world){
 		w.accept(fika.AskRequest, l.Agent, "look")
 		c := w.claim(l)
 		w.rights("what it causes", w.state(c.Request.ID, fika.Running).Passes, nil)
-		for round, r := range []*fika.Rights{allowing("read"), nil} { // nil: as before
+		for round, r := range []*fika.Rights{allowing("read"), nil} { // nil: unchanged
 			must(w.CommitModel(w.ctx, c.Fence, store.ModelCommit{Round: round + 1, Text: "hm", Passes: r}))(w)
 			w.rights("what it causes", w.state(c.Request.ID, fika.Running).Passes, allowing("read"))
 		}

@@ -9,12 +9,12 @@ import (
 	"fika/internal/store"
 )
 
-// defined is a schedule whose next time is the clock's.
+// defined returns a schedule with the given next time.
 func defined(name string, next time.Time) store.Scheduled {
 	return store.Scheduled{Name: name, Timing: "* * * * *", Body: "ask", Next: next}
 }
 
-// occasion is what begins a task of an agent for a time that is due.
+// occasion returns a due occasion that begins a task of an agent.
 func occasion(d store.Scheduled, due time.Time, a fika.AgentID) store.Occasion {
 	d.Next = due.Add(time.Minute)
 	return store.Occasion{Scheduled: d, Due: due, Planned: due, Task: &store.NewRequest{
@@ -22,7 +22,7 @@ func occasion(d store.Scheduled, due time.Time, a fika.AgentID) store.Occasion {
 	}}
 }
 
-// scheduled reads the one schedule there is.
+// scheduled reads the only schedule.
 func (w *world) scheduled() store.ScheduleState {
 	w.Helper()
 	list, _, err := w.ScheduleStates(w.ctx)
@@ -91,7 +91,7 @@ var scheduleTests = map[string]func(*world){
 		w.clock.Advance(time.Hour)
 		next := w.clock.Now().Add(time.Minute)
 		w.ok(w.PauseSchedule(w.ctx, "report", next))
-		w.ok(w.PauseSchedule(w.ctx, "report", next.Add(time.Hour))) // it goes on already
+		w.ok(w.PauseSchedule(w.ctx, "report", next.Add(time.Hour))) // it is not paused any more
 		equal(w, "next", w.scheduled().Next.Equal(next), true)
 		w.refused(w.PauseSchedule(w.ctx, "nothing", next), fika.NotFound)
 	},
@@ -134,7 +134,7 @@ var scheduleTests = map[string]func(*world){
 	},
 }
 
-// schedules lets every store begin the same times at once: as many hubs do.
+// schedules makes every store begin the same occasions at once, as several hubs do.
 func (r *race) schedules() {
 	const many = 5
 	a := r.agent(r.name("timed", 0))
@@ -151,12 +151,12 @@ func (r *race) schedules() {
 			}
 			return nil
 		})
-		if n == 0 { // what was made is due later
+		if n == 0 { // the schedule that was created is due later
 			r.check(r.stores[0].KeepSchedules(r.ctx, "home", []store.Scheduled{d}))
 		}
 		r.all(func(_ int, s *store.Store) error {
 			o := occasion(d, at, a.ID)
-			if n%2 == 1 { // an id of its own: the row alone decides
+			if n%2 == 1 { // with an id of its own, so that only the row prevents repeats
 				o.Task.ID = ""
 			}
 			done, err := s.BeginScheduled(r.ctx, o)

@@ -15,9 +15,9 @@ import (
 // Stores is how many stores work on one database in [Race].
 const Stores = 8
 
-// Race lets eight stores, as eight processes have them, do the same to one
-// database at once, round after round. Nothing may be lost or done twice, and
-// no error may reach a caller that did nothing wrong.
+// Race makes eight stores, as eight processes would have them, do the same to one
+// database at once, round after round. Nothing may be lost or done twice, and a
+// caller that did nothing wrong may not get an error.
 func Race(t *testing.T, open func() *store.Store, rounds int) {
 	r := &race{T: t, ctx: t.Context()}
 	for range Stores {
@@ -94,7 +94,7 @@ func (r *race) count(what string, got, want int) {
 	}
 }
 
-// sameIDs accepts the same requests, and posts the same messages, everywhere.
+// sameIDs accepts the same requests and posts the same messages in every store.
 func (r *race) sameIDs() {
 	const many = 6
 	a := r.agent(r.name("same", 0))
@@ -140,7 +140,7 @@ func (r *race) sameIDs() {
 	r.check(whole(entries))
 }
 
-// firstMessages writes to agents that have no conversation yet.
+// firstMessages sends messages to agents that have no conversation yet.
 func (r *race) firstMessages() {
 	const many = 3
 	for n := range many {
@@ -169,7 +169,7 @@ func (r *race) firstMessages() {
 	}
 }
 
-// retries tries the same failed requests again, everywhere.
+// retries retries the same failed requests in every store.
 func (r *race) retries() {
 	const many = 4
 	a := r.agent(r.name("retry", 0))
@@ -216,7 +216,8 @@ func (r *race) retries() {
 	}
 }
 
-// leases takes an agent over from each other: no epoch is given twice.
+// leases makes the stores take an agent over from each other: no epoch is given
+// twice.
 func (r *race) leases() {
 	a := r.agent(r.name("lease", 0))
 	var mu sync.Mutex
@@ -239,8 +240,8 @@ func (r *race) leases() {
 	r.count("epochs", len(epochs), 3*len(r.stores))
 }
 
-// windows lets half of the stores post to agents that the other half works:
-// each message is covered once, and by a turn that sees it.
+// windows makes half of the stores post to agents that the other half works: each
+// message is covered once, by a turn that sees it.
 func (r *race) windows() {
 	const posts = 6
 	var agents []fika.Agent
@@ -292,7 +293,7 @@ func (r *race) windows() {
 	r.check(whole(entries))
 }
 
-// work claims and answers until nothing is left after posted is closed.
+// work claims and answers until posted is closed and nothing is left.
 func work(ctx context.Context, s *store.Store, l store.Lease, limits store.Limits, posted <-chan struct{}, took func(store.Claimed)) error {
 	for {
 		over := false
@@ -320,8 +321,8 @@ func work(ctx context.Context, s *store.Store, l store.Lease, limits store.Limit
 	}
 }
 
-// limits lets chains come to their limit in many places at once: everybody is
-// told once, and nobody waits for another for ever.
+// limits makes chains reach their limit in many places at once: everybody gets one
+// notice, and no two transactions wait for each other for ever.
 func (r *race) limits() {
 	limits := store.Limits{MaxTurns: 5}
 	home, err := r.stores[0].CreateChat(r.ctx, fika.ConversationName(r.name("limit", 90)))
@@ -371,7 +372,7 @@ func (r *race) limits() {
 	r.count("dropped", dropped, 2*len(names)-limits.MaxTurns)
 }
 
-// delegations lets agents give tasks to each other while a chat is paused and
+// delegations makes agents delegate tasks to each other while a chat is paused and
 // resumed, and cancels some.
 func (r *race) delegations() {
 	var agents []fika.Agent
@@ -408,7 +409,7 @@ func (r *race) delegations() {
 		}
 		return nil
 	})
-	// Whatever is left goes on, one after the other, to an end.
+	// Work whatever is left, one request after the other, to its end.
 	for range 10 * len(leases) {
 		for i, l := range leases {
 			c, err := r.stores[i].Claim(r.ctx, l, store.Limits{}, nil)
@@ -427,7 +428,7 @@ func (r *race) delegations() {
 	}
 }
 
-// turn delegates once, and answers when that has come back.
+// turn delegates once, and answers when the delegated task has come back.
 func (r *race) turn(s *store.Store, c store.Claimed, to fika.Agent) error {
 	if c.Request.Parent == "" && c.Waited == "" {
 		p, err := s.CommitModel(r.ctx, c.Fence, store.ModelCommit{Round: 1, Text: "ask", Calls: []store.PlannedCall{{CallID: "1", Tool: "delegate", Args: "{}"}}})

@@ -6,11 +6,11 @@ import (
 	"fika/internal/store"
 )
 
-// Open opens a new, empty store that takes its time from clock. The suite
-// does not close it; t.Cleanup may.
+// Open opens a new, empty store that takes its time from clock. The suite does not
+// close it; Open may do so in t.Cleanup.
 type Open func(t *testing.T, clock *Clock) *store.Store
 
-// Test runs the whole suite against the stores that open gives.
+// Test runs the whole suite against stores from open.
 func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 	for _, part := range []struct {
 		name  string

@@ -2,7 +2,7 @@ package storetest
 
 import "sync"
 
-// tally counts what happened, from many goroutines.
+// tally counts events by name, from many goroutines.
 type tally struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -17,14 +17,14 @@ func (t *tally) add(what string) {
 	t.n[what]++
 }
 
-// len is how many different things there were.
+// len returns the number of different names counted.
 func (t *tally) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.n)
 }
 
-// once complains of what happened more than once.
+// once fails the test if something happened more than once.
 func (t *tally) once(r *race) {
 	r.Helper()
 	for what, n := range t.n {

@@ -124,7 +124,7 @@ var turnTests = map[string]func(*world){
 	},
 }
 
-// fenced tries every write behind a fence that does not hold.
+// fenced tries every write with a fence that does not hold.
 func (w *world) fenced(f store.Fence, n int) {
 	w.Helper()
 	_, e1 := w.Signal(w.ctx, f)
@@ -217,7 +217,7 @@ var finishTests = map[string]func(*world){
 			equal(w, "open after "+string(state), w.pending(room.ID), open)
 			kind := string(state)
 			if state == fika.Done {
-				kind = "refused" // what is told of an answer that stands
+				kind = "refused" // the kind of a notice on an answer that stands
 			}
 			equal(w, "notices", w.notices(room.ID, kind), 1)
 			w.nothing(l)
@@ -237,7 +237,7 @@ var finishTests = map[string]func(*world){
 	},
 }
 
-// spent compares what all requests have spent, which is one, with its outcome.
+// spent compares the usage recorded for the only request with its outcome.
 func (w *world) spent(r fika.Request, chat fika.ConversationName, models int) {
 	w.Helper()
 	var sum fika.Usage

@@ -8,7 +8,7 @@ import (
 	"fika/internal/store"
 )
 
-// activity is what goes on, in short: requests by agent and state,
+// activity returns the work under way in short form: requests by agent and state,
 // notifications by seq, agent and state.
 func (w *world) activity(c fika.ConversationID) (requests, notes string) {
 	w.Helper()

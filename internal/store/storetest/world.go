@@ -10,8 +10,8 @@ import (
 	"fika/internal/store"
 )
 
-// world is one store and the words the subtests talk in. Whatever goes wrong
-// in a helper ends the test.
+// world is one store with the helpers that the subtests are written in. Any error in
+// a helper ends the test.
 type world struct {
 	*testing.T
 	*store.Store
@@ -60,7 +60,7 @@ func (w *world) agent(name fika.AgentName) fika.Agent {
 	return must(w.EnsureAgent(w.ctx, store.NewAgent{Name: name}))(w)
 }
 
-// lease makes the agent if need be and takes it over.
+// lease creates the agent if need be and takes its lease.
 func (w *world) lease(name fika.AgentName) store.Lease {
 	w.Helper()
 	return must(w.Acquire(w.ctx, w.agent(name).ID, "test", time.Minute, true))(w)
@@ -140,7 +140,7 @@ func (w *world) state(id fika.RequestID, want fika.RequestState) fika.Request {
 	return r.Request
 }
 
-// info is what lists show of a conversation.
+// info returns the entry of a conversation in lists.
 func (w *world) info(c fika.ConversationID) store.ConversationInfo {
 	w.Helper()
 	for _, i := range must(w.ListConversations(w.ctx, store.ConversationFilter{}))(w) {
@@ -152,14 +152,14 @@ func (w *world) info(c fika.ConversationID) store.ConversationInfo {
 	return store.ConversationInfo{}
 }
 
-// pending counts what waits in a conversation.
+// pending returns the number of notifications that wait in a conversation.
 func (w *world) pending(c fika.ConversationID) int {
 	w.Helper()
 	return w.info(c).Pending
 }
 
-// whole checks what must be true of every conversation at rest: seqs without a
-// gap, and exactly one result for each tool call.
+// whole checks what must hold for every conversation at rest: seqs without a gap, and
+// exactly one result for each tool call.
 func (w *world) whole(c fika.ConversationID) {
 	w.Helper()
 	if err := whole(w.entries(c)); err != nil {
