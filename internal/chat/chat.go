@@ -13,7 +13,7 @@ import (
 	"fika/internal/store"
 )
 
-// Store is what this package needs of the store.
+// Store is the part of the store that this package needs.
 type Store interface {
 	ListAgents(context.Context) ([]fika.Agent, error)
 	AgentNames(context.Context) ([]fika.AgentName, error)
@@ -22,58 +22,59 @@ type Store interface {
 	Join(ctx context.Context, c fika.ConversationID, person string) error
 }
 
-// Notifier tells those who wait. Its methods do not fail: nothing depends on them.
+// Notifier tells those who wait. Its methods cannot fail, because nothing depends on
+// them.
 type Notifier interface {
 	// Wake tells agents to look at the store.
 	Wake(...fika.AgentName)
-	// Show passes committed entries to whoever watches the conversation.
+	// Show passes committed entries to those who watch the conversation.
 	Show(fika.Conversation, ...fika.Entry)
 }
 
-// Chats posts messages and finds out whom they concern. It may be used from
-// many goroutines.
+// Chats posts messages and finds the agents that they concern. It is safe for
+// concurrent use.
 type Chats struct {
 	Store  Store
 	Notify Notifier
 	Parser *mention.Parser
-	Team   []colleague.Colleague // who is named to somebody that mentions nobody there is; empty: all agents
-	// MayCall says whether someone may mention an agent: another agent, or a person
-	// when self is empty. Error kind Denied. nil: everybody may.
+	Team   []colleague.Colleague // agents to name to a person who mentions nobody; empty: all agents
+	// MayCall returns an error of kind Denied if self may not mention an agent; an
+	// empty self is a person. If MayCall is nil, everybody may.
 	MayCall func(self, to fika.AgentName) error
-	// PoolOf is the pool that an agent is a member of; empty: none. nil: there are no
-	// pools.
+	// PoolOf returns the pool that an agent is a member of, or "". If PoolOf is nil,
+	// there are no pools.
 	PoolOf func(fika.AgentName) fika.AgentName
 }
 
-// New makes a Chats with a parser of its own.
+// New returns a Chats with a parser of its own.
 func New(s Store, n Notifier) *Chats { return &Chats{Store: s, Notify: n, Parser: mention.New()} }
 
-// Said is a message of a person, or of an agent that speaks through a command
-// in one of its tools.
+// Said is a message from a person, or from an agent that speaks through a command in
+// one of its tools.
 type Said struct {
-	ID       fika.EntryID // empty: made
+	ID       fika.EntryID // empty: made by the store
 	From     string       // as displayed
-	Username string       // who it really is
+	Username string       // the username behind From
 	Text     string
 	TTL      time.Duration
-	// Attachments are its pictures, which the text tells of.
+	// Attachments are the message's pictures, which the text mentions.
 	Attachments []fika.Attachment
-	// Agent is set when an agent speaks: From and Username are not looked at.
+	// Agent is set if an agent speaks; From and Username are then ignored.
 	Agent *AgentSays
 }
 
-// AgentSays is which agent speaks, and what its message belongs to.
+// AgentSays says which agent speaks and what its message belongs to.
 type AgentSays struct {
 	Name  fika.AgentName
 	Chain fika.RequestID
 	Depth int // of the message
-	// Rights go with what the message causes; nil: there is no bound. Taint is what
-	// text from outside the agent has read.
+	// Rights bounds what the message causes; nil: no bound. Taint is the outside
+	// source that the agent has read; empty: none.
 	Rights *fika.Rights
 	Taint  string
 }
 
-// Sent is what came of a message.
+// Sent reports what came of a message.
 type Sent struct {
 	store.Posted
 	All    bool // @all was expanded
@@ -81,9 +82,10 @@ type Sent struct {
 	Nobody bool // it concerns no agent
 }
 
-// Send stores what a person said and wakes whom it concerns. A mention of an
-// agent that does not exist is refused before anything is stored (NotFound,
-// with the nearest name).
+// Send stores a person's or an agent's message and wakes the agents that it concerns.
+// A person's mention of an agent that does not exist is refused before anything is
+// stored, with NotFound and the nearest name; an empty message is refused with
+// Invalid.
 func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent, error) {
 	if strings.TrimSpace(s.Text) == "" {
 		return Sent{}, fika.Errorf(fika.Invalid, "send", "the message is empty")
@@ -102,14 +104,14 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	return sent, nil
 }
 
-// Tell passes on what was stored, and wakes whom it concerns.
+// Tell shows what was stored to those who watch, and wakes the agents notified.
 func (c *Chats) Tell(conv fika.Conversation, p store.Posted) {
 	c.Notify.Show(conv, p.Entry)
 	c.Notify.Wake(p.Notified...)
 }
 
-// Prepare finds out what Send would store of what a person says, and whom it
-// would concern. Nothing is stored.
+// Prepare returns what Send would store of a person's message, and the agents that it
+// would concern. It stores nothing.
 func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (store.Post, Sent, error) {
 	agents, err := c.Store.ListAgents(ctx)
 	if err != nil {
@@ -145,8 +147,9 @@ func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (st
 	}, Sent{All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 
-// sendAs stores what an agent said, in its chain and depth, and wakes whom it
-// mentions: as with its answers, an unknown name is text, and @all is nobody.
+// sendAs stores an agent's message in the agent's chain and depth, and wakes the
+// agents that it mentions. As in an agent's answers, an unknown name is just text and
+// @all calls nobody.
 func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sent, error) {
 	notify, err := c.Mentioned(ctx, conv, s.Agent.Name, s.Text)
 	if err != nil {
@@ -166,8 +169,8 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	return Sent{Posted: posted, Nobody: len(notify) == 0}, nil
 }
 
-// mayCall refuses, with kind Denied, a message that concerns an agent which its
-// writer may not call.
+// mayCall fails with Denied if a message concerns an agent that its writer may not
+// call.
 func (c *Chats) mayCall(self fika.AgentName, notify []fika.AgentName) error {
 	for _, to := range notify {
 		if c.MayCall == nil {
@@ -180,16 +183,16 @@ func (c *Chats) mayCall(self fika.AgentName, notify []fika.AgentName) error {
 	return nil
 }
 
-// leaveOutUncallable leaves out of all those that a person may not call, but for those
-// that were named.
+// leaveOutUncallable returns all without the agents that a person may not call,
+// except those that were named.
 func (c *Chats) leaveOutUncallable(all, named []fika.AgentName) []fika.AgentName {
 	return slices.DeleteFunc(all, func(n fika.AgentName) bool {
 		return !slices.Contains(named, n) && c.mayCall("", []fika.AgentName{n}) != nil
 	})
 }
 
-// Enter makes a person take part, so that others can mention them. Denied for
-// an agent's name.
+// Enter makes a person take part in a chat, so that others can mention them. It fails
+// with Denied for an agent's name.
 func (c *Chats) Enter(ctx context.Context, conv fika.Conversation, name string) error {
 	agents, err := c.Store.ListAgents(ctx)
 	if err != nil {
@@ -205,9 +208,9 @@ func (c *Chats) Enter(ctx context.Context, conv fika.Conversation, name string) 
 	return c.Store.Join(ctx, conv.ID, name)
 }
 
-// Mentioned finds whom the final text of agent self in a chat concerns:
-// existing agents, each once, never itself, also by the name of its pool, and never
-// everybody at once. A person whose name is longer than an agent's is not taken for that agent.
+// Mentioned returns the agents that the final text of agent self concerns in a chat:
+// existing ones, each once, but never self or its pool, and never everybody at once.
+// A person whose name begins with an agent's is not taken for that agent.
 func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika.AgentName, text string) ([]fika.AgentName, error) {
 	if !strings.Contains(text, "@") {
 		return nil, nil
@@ -233,7 +236,7 @@ func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika
 }
 
 // mayBeLonger reports whether an agent's name in a text may be only the beginning of
-// somebody else's: who else takes part is asked only then.
+// somebody else's; only then is the list of participants read.
 func mayBeLonger(text string, agents []fika.AgentName) bool {
 	text = strings.ToLower(text)
 	for _, name := range agents {
@@ -244,7 +247,7 @@ func mayBeLonger(text string, agents []fika.AgentName) bool {
 	return false
 }
 
-// addNamed adds the agents among those who take part.
+// addNamed adds to also the agents among the participants.
 func addNamed(in []string, agents []fika.Agent, also []fika.AgentName) []fika.AgentName {
 	for _, a := range agents {
 		if slices.Contains(in, string(a.Name)) && !slices.Contains(also, a.Name) {
@@ -290,7 +293,7 @@ func unknownNames(list []mention.Unknown, team []colleague.Colleague) error {
 	return fika.Errorf(fika.NotFound, "send", "%s%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "), colleague.KnownNames(team))
 }
 
-// NearestAgent gives the agent whose name is spelled most like word, or "".
+// NearestAgent returns the name of the agent that is spelled most like word, or "".
 func NearestAgent(word string, agents []fika.Agent) fika.AgentName {
 	found := mention.Parse("@"+word, mention.Known{Agents: agentNames(agents)})
 	if len(found.Unknown) == 0 || len(found.Unknown[0].Near) == 0 {

@@ -1,8 +1,8 @@
-// Package chat decides what a message in a chat sets going: whom it concerns,
-// and what is told to those who wait.
+// Package chat decides what a message in a chat causes: which agents it concerns, and
+// what those who wait are told.
 //
-// Read first: [Chats.Send] (a person speaks), [Chats.Mentioned] (an agent's
-// final text). It names no technology: the store and the bell come in as small
-// interfaces. Order is always the same: the store first, the bell second; a
-// bell that fails is no error.
+// Read first: [Chats.Send] (a person speaks), [Chats.Mentioned] (an agent's final
+// text). The package names no technology: the store and the notifier are small
+// interfaces. The order is always the same: the store first, then the notifier, whose
+// failures are not errors.
 package chat

@@ -11,13 +11,13 @@ import (
 	"fika/internal/store"
 )
 
-// Letters is what agents have been sent.
+// Letters reads the letters that agents have been sent.
 type Letters interface {
 	Agent(context.Context, fika.AgentName) (fika.Agent, error)
 	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
 }
 
-// Letter is a message of one agent to another, outside of any chat.
+// Letter is a message from one agent to another, outside any chat.
 type Letter struct {
 	From  fika.AgentName
 	To    fika.Agent
@@ -26,13 +26,13 @@ type Letter struct {
 	Text  string
 }
 
-// OnlyEchoes reports whether a letter would only go on an exchange in which both
-// repeat themselves: it and the last letters of its chain, most in all, go
-// forth and back between the two and each says the same again. What a person,
-// another agent or another chain has said to either of them meanwhile is
-// something new. most = 0: never.
+// OnlyEchoes reports whether a letter would only continue an exchange in which both
+// sides repeat themselves: it and the latest letters of its chain, most in all, go
+// back and forth between the two agents, and each says the same again. Anything that
+// a person, another agent or another chain has said to either of them in the meantime
+// counts as new. If most is 0, OnlyEchoes reports false.
 func OnlyEchoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
-	if most <= 0 || l.Depth < most { // each letter is one deeper than what it answers
+	if most <= 0 || l.Depth < most { // each letter is one deeper than the one that it answers
 		return false, nil
 	}
 	from, err := s.Agent(ctx, l.From)
@@ -62,8 +62,8 @@ func OnlyEchoes(ctx context.Context, s Letters, l Letter, most int) (bool, error
 	return len(said) == most && limit.OnlyRepeats(said), nil
 }
 
-// lastOfChain gives the newest n entries of a chain, newest first, and when the
-// first of them was said.
+// lastOfChain returns the newest n entries of a chain, newest first, and the time of
+// the oldest of these.
 func lastOfChain(all []fika.Entry, chain fika.RequestID, n int) (begun time.Time, last []fika.Entry) {
 	for _, e := range all {
 		if e.Chain == chain && e.Meta.Writer == fika.ByAgent {

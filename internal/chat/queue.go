@@ -11,59 +11,59 @@ import (
 	"fika/internal/store"
 )
 
-// Place says where a piece of work stands.
+// Place is the state of a piece of work in the queue.
 type Place string
 
 // The places, in the order in which they are shown.
 const (
-	PlaceRunning Place = "running" // an agent is at it
+	PlaceRunning Place = "running" // an agent is working it
 	PlaceWaiting Place = "waiting" // it goes on by itself
-	PlaceHeld    Place = "held"    // something has to change first
-	PlaceDead    Place = "dead"    // it failed; it can be tried again
+	PlaceHeld    Place = "held"    // something has to change before it goes on
+	PlaceDead    Place = "dead"    // it failed but can be retried
 	PlaceDropped Place = "dropped" // it will not be worked
 )
 
 var places = [...]Place{PlaceRunning, PlaceWaiting, PlaceHeld, PlaceDead, PlaceDropped}
 
-// Item is one piece of work of a chat: a request, or what waits for one agent.
+// Item is one piece of work in a chat: a request, or the notifications that wait for
+// one agent.
 type Item struct {
 	Chat    fika.ConversationName
 	Agent   fika.AgentName
 	Place   Place
-	Why     string // one word, for programs
-	Text    string // the same for people
+	Why     string // a single word, for programs
+	Text    string // the same, for people
 	Request fika.RequestID
-	Seqs    []int64 // of the messages it is about, ascending
+	Seqs    []int64 // of the messages that it concerns, ascending
 	Since   time.Time
-	Until   time.Time // when it goes on at the latest; zero: not known
+	Until   time.Time // when it goes on at the latest; zero: unknown
 	Stuck   bool      // it waits for a person
 }
 
-// IsOver reports whether nothing comes of it any more by itself.
+// IsOver reports whether nothing more comes of the item by itself.
 func (i Item) IsOver() bool { return i.Place == PlaceDead || i.Place == PlaceDropped }
 
-// IsRunning reports whether an agent is at it.
+// IsRunning reports whether an agent is working the item.
 func (i Item) IsRunning() bool { return i.Place == PlaceRunning }
 
-// WaitsForHub reports whether it waits for a hub, which would start the agent.
+// WaitsForHub reports whether the item waits for a hub that would start the agent.
 func (i Item) WaitsForHub() bool { return i.Why == whyNoHub }
 
-// Presence is what is known of an agent's process.
+// Presence is what is known about an agent's process.
 type Presence struct {
-	Alive  bool   // it has one
-	Wakes  bool   // the hub starts one when there is work
+	Alive  bool   // the agent has one
+	Wakes  bool   // the hub starts one if there is work
 	Hub    bool   // a hub runs
-	InUse  bool   // a prompt on a terminal has its context
-	Failed string // why it has been given up; empty: it has not
-	// Rests is the limit for which it begins nothing for a while, as in "20
-	// turns an hour", and Until when that is over; empty: it does not rest.
+	InUse  bool   // a prompt on a terminal uses its context
+	Failed string // why the agent has been given up; empty: it has not
+	// Rests is the limit that makes the agent begin nothing for a while, as in "20
+	// turns an hour", and Until is the end of that; empty: it does not rest.
 	Rests string
 	Until time.Time
 }
 
-// QueueItems puts together what goes on in chats: what runs, what waits and why,
-// what failed or was dropped. presence is asked once for each agent that something
-// waits for.
+// QueueItems lists the work in chats: what runs, what waits and why, what failed or
+// was dropped. It calls presence once for each agent for which something waits.
 func QueueItems(a store.Activity, agents []fika.Agent, presence func(fika.Agent) Presence, now time.Time) []Item {
 	q := &queue{all: a, agents: map[fika.AgentID]fika.Agent{}, chats: map[fika.ConversationID]fika.Conversation{},
 		ask: presence, known: map[fika.AgentID]Presence{}, now: now}
@@ -93,7 +93,7 @@ type queue struct {
 	items  []Item
 }
 
-// listRequests lists those that have not ended, with the messages they cover.
+// listRequests lists the unfinished requests with the messages that they cover.
 func (q *queue) listRequests() {
 	covered := map[fika.RequestID][]int64{}
 	for _, n := range q.all.Notifications {
@@ -132,7 +132,8 @@ func (q *queue) explainRunning(i *Item, r store.Underway) {
 	case !r.CancelAt.IsZero():
 		i.Why, i.Text = "stopping", i.Text+"; asked to stop"
 	case !p.Alive && r.Origin == fika.Queued:
-		// Its process is gone: it is taken up again as an open request is.
+		// Its process is gone, so it waits to be taken up again as an open request
+		// does.
 		c := q.chats[r.Conversation]
 		q.explainPending(i, c, r.Agent)
 		i.Text = "its process is gone; " + i.Text
@@ -161,8 +162,8 @@ func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
 	}
 }
 
-// explainPending says why work that could begin has not: in the order in which what
-// has to change is best changed.
+// explainPending says why work that could begin has not. Reasons come in the order in
+// which they are best removed.
 func (q *queue) explainPending(i *Item, c fika.Conversation, id fika.AgentID) {
 	a := q.agents[id]
 	hold := func(why, text string) {
@@ -189,7 +190,7 @@ func (q *queue) explainPending(i *Item, c fika.Conversation, id fika.AgentID) {
 	i.Place, i.Why, i.Text, i.Until, i.Stuck = why.Place, why.Why, why.Text, why.Until, why.Stuck
 }
 
-// pausedBy says whose brake holds a chat.
+// pausedBy says in a sentence who has paused a chat.
 func (q *queue) pausedBy(c fika.Conversation) string {
 	var owners []string
 	for _, b := range q.all.Pauses {
@@ -216,7 +217,7 @@ func (q *queue) presenceOf(id fika.AgentID) Presence {
 	return p
 }
 
-// turnHere finds another request of the agent that is under way in the chat.
+// turnHere returns another request of the agent that is under way in the chat.
 func (q *queue) turnHere(i Item, id fika.AgentID) fika.RequestID {
 	for _, r := range q.all.Requests {
 		if r.Agent == id && r.ConversationName == i.Chat && r.ID != i.Request && (r.State == fika.Running || r.State == fika.Waiting) {
@@ -226,7 +227,7 @@ func (q *queue) turnHere(i Item, id fika.AgentID) fika.RequestID {
 	return ""
 }
 
-// busyElsewhere finds the conversation that keeps an agent busy.
+// busyElsewhere returns the conversation that keeps an agent busy.
 func (q *queue) busyElsewhere(id fika.AgentID, here fika.ConversationID) fika.ConversationName {
 	for _, r := range q.all.Requests {
 		if r.Agent == id && r.Conversation != here && r.State == fika.Running {
@@ -236,14 +237,14 @@ func (q *queue) busyElsewhere(id fika.AgentID, here fika.ConversationID) fika.Co
 	return ""
 }
 
-// listNotifications lists what no request has taken, and what failed or was dropped,
-// gathered by what is said of them.
+// listNotifications lists the notifications that no request has taken and those that
+// died or were dropped, grouped by the text shown for them.
 func (q *queue) listNotifications() {
 	at := map[string]int{}
 	for _, n := range q.all.Notifications {
 		c, ok := q.chats[n.Conversation]
 		if !ok || n.State == fika.NotificationClaimed {
-			continue // its request is listed
+			continue // its request is listed instead
 		}
 		i := Item{Chat: c.Name, Agent: n.AgentName, Since: n.CreatedAt}
 		switch n.State {
@@ -293,8 +294,8 @@ func DroppedFor(reason string, chat fika.ConversationName) string {
 	return reason
 }
 
-// IsIdle reports whether nothing more happens: nothing runs and nothing waits.
-// stuck are the pieces that wait for a person, when all do.
+// IsIdle reports whether nothing runs and nothing waits. If something waits, but all
+// of it for a person, stuck lists those items.
 func IsIdle(items []Item) (idle bool, stuck []Item) {
 	idle = true
 	for _, i := range items {

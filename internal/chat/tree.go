@@ -6,17 +6,18 @@ import (
 	"fika"
 )
 
-// Node is an entry in the tree of who answered whom.
+// Node is an entry in the tree of answers.
 type Node struct {
 	fika.Entry
-	Level  int     // 0: it answers nothing that is shown
-	Parent int64   // seq of what it answers; 0: nothing
-	Also   []int64 // seqs of what it answers besides
+	Level  int     // 0: it answers no entry shown
+	Parent int64   // seq of the entry that it answers; 0: none
+	Also   []int64 // seqs of the other entries that it answers
 }
 
-// AnswerTree orders entries so that answers stand below what they answer. covers are
-// the messages that each turn had to answer. All that a turn said stands below
-// the newest of them; what is not among the entries is no parent.
+// AnswerTree orders entries so that each answer follows the entry that it answers,
+// one level deeper. covers lists the messages that each turn had to answer.
+// Everything that a turn said answers the newest of those, unless it is itself a
+// reply to an entry. An entry that is not among entries is nobody's parent.
 func AnswerTree(entries []fika.Entry, covers map[fika.RequestID][]int64) []Node {
 	seqs, ids := map[int64]bool{}, map[fika.EntryID]int64{}
 	for _, e := range entries {
@@ -42,8 +43,9 @@ func AnswerTree(entries []fika.Entry, covers map[fika.RequestID][]int64) []Node 
 		children[n.Parent] = append(children[n.Parent], e.Seq)
 	}
 	out := make([]Node, 0, len(entries))
-	// An answer is newer than what it answers, so nothing is its own ancestor.
-	// The stack is ours: a chain may be as deep as its limits allow.
+	// An answer is newer than the entry that it answers, so no entry is its own
+	// ancestor. The stack is explicit because a chain may be as deep as its limits
+	// allow.
 	type place struct {
 		seq   int64
 		level int

@@ -13,34 +13,33 @@ import (
 	"fika/internal/store"
 )
 
-// Verdict is, in one word, what came of a message for an agent.
+// Verdict says in one word what came of a message for an agent.
 type Verdict string
 
 // The verdicts.
 const (
 	Answered  Verdict = "answered"  // a turn has answered it
-	AtWork    Verdict = "running"   // a turn is at it
-	Waits     Verdict = "waiting"   // a turn will come to it, or goes on later
+	AtWork    Verdict = "running"   // a turn is working it
+	Waits     Verdict = "waiting"   // a turn will reach it, or continues later
 	IsDropped Verdict = "dropped"   // it will not be worked
-	IsDead    Verdict = "dead"      // its turn failed; it can be tried again
-	NoMessage Verdict = "none"      // the entry is no message
-	Itself    Verdict = "self"      // the agent's own words
-	Midway    Verdict = "not_final" // said in the middle of a turn
+	IsDead    Verdict = "dead"      // its turn failed but can be retried
+	NoMessage Verdict = "none"      // the entry is not a message
+	Itself    Verdict = "self"      // the agent wrote it itself
+	Midway    Verdict = "not_final" // written in the middle of a turn
 	Hidden    Verdict = "hidden"    // the name stands where it is no mention
-	Misspelt  Verdict = "unknown"   // a name like it, that nobody has
+	Misspelt  Verdict = "unknown"   // it has a similar name that belongs to nobody
 	NotMeant  Verdict = "not_mentioned"
 	Unseen    Verdict = "unseen" // it names the agent, but did not when it was stored
 )
 
-// Why tells what an entry of a chat set going for one agent, and for what
-// reason.
+// Why explains what an entry of a chat caused for one agent, and the reason.
 type Why struct {
 	Chat    fika.ConversationName
 	Seq     int64
 	Agent   fika.AgentName
 	Verdict Verdict
-	Lines   []string       // the same for people, a sentence or two each
-	Request fika.RequestID // that covers it; empty: none
+	Lines   []string       // the same for people, one or two sentences each
+	Request fika.RequestID // the request that covers it; empty: none
 	Answer  int64          // seq of the answer; 0: none
 }
 
@@ -48,7 +47,7 @@ func (w *Why) say(format string, args ...any) {
 	w.Lines = append(w.Lines, fmt.Sprintf(format, args...))
 }
 
-// WhyStore is what telling why needs of the store.
+// WhyStore is the part of the store that [ExplainEntry] needs.
 type WhyStore interface {
 	Notifications(context.Context, store.NotificationFilter) ([]store.NotificationInfo, error)
 	EntryBySeq(context.Context, fika.ConversationID, int64) (fika.Entry, error)
@@ -59,9 +58,9 @@ type WhyStore interface {
 	Chain(context.Context, fika.RequestID) (fika.Chain, error)
 }
 
-// ExplainEntry says why an entry, given by seq or id, did or did not start a turn
-// of an agent. queue tells what goes on in the chat now. NotFound if there is
-// no such entry.
+// ExplainEntry explains why an entry, given by seq or id, did or did not start a turn
+// of an agent. queue returns the chat's present queue. ExplainEntry fails with
+// NotFound if there is no such entry.
 func ExplainEntry(ctx context.Context, s WhyStore, conv fika.Conversation, word string, a fika.Agent, queue func(context.Context) ([]Item, error)) (Why, error) {
 	x := explainer{WhyStore: s, conv: conv, agent: a, queue: queue, why: Why{Chat: conv.Name, Agent: a.Name}}
 	err := x.findEntry(ctx, word)
@@ -92,12 +91,12 @@ type explainer struct {
 	conv  fika.Conversation
 	agent fika.Agent
 	queue func(context.Context) ([]Item, error)
-	pool  fika.AgentName // that was mentioned, where agent is the member that was told
-	entry *fika.Entry    // nil: gone
+	pool  fika.AgentName // the pool that was mentioned, if agent is the member that was notified
+	entry *fika.Entry    // nil: it has been removed
 	why   Why
 }
 
-// findMember finds the member of a pool that was told of the entry.
+// findMember finds the member of a pool that was notified of the entry.
 func (x *explainer) findMember(ctx context.Context) error {
 	agents, err := x.ListAgents(ctx)
 	if err != nil {
@@ -117,8 +116,8 @@ func (x *explainer) findMember(ctx context.Context) error {
 	return nil
 }
 
-// findEntry reads the entry. One that has been cleaned away may still be known by
-// what it set going.
+// findEntry reads the entry. An entry that has been cleaned up may still be known by
+// what it caused.
 func (x *explainer) findEntry(ctx context.Context, word string) error {
 	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
 	var e fika.Entry
@@ -171,7 +170,7 @@ func writerOf(e fika.Entry) string {
 	return e.From
 }
 
-// explainNotified tells what came of a notification.
+// explainNotified says what came of a notification.
 func (x *explainer) explainNotified(ctx context.Context, n store.NotificationInfo) error {
 	x.why.Request = n.Request
 	switch {
@@ -203,7 +202,7 @@ func (x *explainer) explainNotified(ctx context.Context, n store.NotificationInf
 	return x.explainDropped(ctx, n, r)
 }
 
-// inQueue finds what the queue says of the message.
+// inQueue returns the item of the queue that concerns the message.
 func (x *explainer) inQueue(ctx context.Context) (Item, bool, error) {
 	items, err := x.queue(ctx)
 	for _, i := range items {
@@ -316,7 +315,7 @@ func (x *explainer) explainDropped(ctx context.Context, n store.NotificationInfo
 	return err
 }
 
-// passedBy tells why there is no notification.
+// passedBy says why there is no notification.
 func (x *explainer) passedBy(ctx context.Context) error {
 	e, w := x.entry, &x.why
 	if e.Type != fika.Message {
@@ -352,7 +351,7 @@ func (x *explainer) passedBy(ctx context.Context) error {
 	return nil
 }
 
-// explainNoNotification tells why a mention made no notification.
+// explainNoNotification says why a mention caused no notification.
 func (x *explainer) explainNoNotification(byAgent bool) {
 	e, w := x.entry, &x.why
 	switch {
@@ -402,7 +401,8 @@ func (x *explainer) explainHidden(places []mention.Place) bool {
 	return false
 }
 
-// explainMisspelt finds a name that nobody has and that is spelled nearly so.
+// explainMisspelt looks for a name that nobody has but that is spelled almost like
+// the agent's.
 func (x *explainer) explainMisspelt(places []mention.Place, byAgent bool) bool {
 	for _, p := range places {
 		if p.Hidden != "" || !slices.Contains(p.Near, x.agent.Name) {
@@ -418,7 +418,7 @@ func (x *explainer) explainMisspelt(places []mention.Place, byAgent bool) bool {
 	return false
 }
 
-// mentionedInstead says whom a text mentions instead.
+// mentionedInstead says who a text mentions instead.
 func mentionedInstead(places []mention.Place) string {
 	var agents []string
 	person := ""
@@ -440,7 +440,7 @@ func mentionedInstead(places []mention.Place) string {
 	return ""
 }
 
-// PeopleAmong are the participants that are no agents.
+// PeopleAmong returns the participants that are not agents.
 func PeopleAmong(in []string, agents []fika.Agent) []string {
 	return slices.DeleteFunc(slices.Clone(in), func(n string) bool {
 		return slices.ContainsFunc(agents, func(a fika.Agent) bool { return string(a.Name) == n })

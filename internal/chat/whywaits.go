@@ -7,21 +7,21 @@ import (
 	"fika"
 )
 
-// Hindrance says why an agent has not begun a piece of work that it could take.
+// Hindrance says why an agent has not begun work that it could take.
 type Hindrance struct {
 	Place Place
-	Why   string // one word, for programs
-	Text  string // the same for people, with the command that helps
+	Why   string // a single word, for programs
+	Text  string // the same, for people, with the command that helps
 	Until time.Time
 	Stuck bool // it does not go away by itself
 }
 
-// whyNoHub is Hindrance.Why where no hub runs that would start the agent.
+// whyNoHub is [Hindrance.Why] if no hub runs that would start the agent.
 const whyNoHub = "no_hub"
 
-// WhyWaits returns what keeps an agent from beginning its work, in the order in
-// which it is best changed. It is the one place that words this: the queue, ask,
-// task, send and the master say the same.
+// WhyWaits returns what keeps an agent from beginning its work; the first hindrance
+// is the one best removed first. This is the one place that words it, so that the
+// queue, ask, task, send and the master say the same.
 func WhyWaits(a fika.Agent, p Presence) Hindrance {
 	stuck := func(why, format string, args ...any) Hindrance {
 		return Hindrance{Place: PlaceHeld, Why: why, Text: fmt.Sprintf(format, args...), Stuck: true}
