@@ -9,36 +9,36 @@ import (
 	"fika"
 )
 
-// The kinds of scopes of budgets.
+// The kinds of scopes that a budget may have.
 const (
 	ScopeHome  = "home"  // everything in a home
-	ScopeUser  = "user"  // what each person sets off, each on their own
-	ScopeChain = "chain" // each chain on its own
+	ScopeUser  = "user"  // everything that one person starts, for each person
+	ScopeChain = "chain" // each single chain
 	ScopeAgent = "agent" // agent:NAME
-	ScopeChat  = "chat"  // chat:NAME: what is said there, and what began there
+	ScopeChat  = "chat"  // chat:NAME: what is said there, and chains that began there
 )
 
-// Amount is what a call costs, or may cost.
+// Amount is the cost, or possible cost, of a call.
 type Amount struct {
 	Money  int64 // micro-dollars
 	Tokens int64
 }
 
-// Add is the sum.
+// Add returns the sum of two amounts.
 func (a Amount) Add(b Amount) Amount { return Amount{a.Money + b.Money, a.Tokens + b.Tokens} }
 
-// Sub is the difference.
+// Sub returns the difference of two amounts.
 func (a Amount) Sub(b Amount) Amount { return Amount{a.Money - b.Money, a.Tokens - b.Tokens} }
 
-// Max is the larger of each.
+// Max returns the larger of each measure.
 func (a Amount) Max(b Amount) Amount {
 	return Amount{max(a.Money, b.Money), max(a.Tokens, b.Tokens)}
 }
 
-// AmountOf is what a call has cost.
+// AmountOf returns the cost of a call with the given usage.
 func AmountOf(u fika.Usage) Amount { return Amount{Money: u.Cost, Tokens: u.Input + u.Output} }
 
-// Budget is what may be spent on something in a window. Zero in [Amount] does not
+// Budget is the amount that may be spent in a window. A zero in [Amount] sets no
 // limit.
 type Budget struct {
 	Scope string // "home", "user", "chain", "agent:NAME", "chat:NAME"
@@ -46,7 +46,7 @@ type Budget struct {
 	Amount
 }
 
-// String names it, as in "home a day".
+// String names the budget, as in "home a day".
 func (b Budget) String() string {
 	if b.Per == PerTotal {
 		return b.Scope + " in total"
@@ -58,22 +58,23 @@ func (b Budget) String() string {
 	return b.Scope + " " + article + string(b.Per)
 }
 
-// Waits says that what the budget has no room for waits for the next window
-// instead of failing: a day can be waited for.
+// Waits reports whether work for which the budget has no room waits for the next
+// window instead of failing; it does so for an hour or a day.
 func (b Budget) Waits() bool { return b.Per == PerHour || b.Per == PerDay }
 
-// Budgets are those of a home, with what is needed to apply them.
+// Budgets are the budgets of a home, with what is needed to apply them.
 type Budgets struct {
 	List []Budget
-	Zone *time.Location // of the windows; nil: the machine's
-	// Call is what is set aside for a call of a model, which has an id or a
-	// nickname; empty: the agent's own. It fails, with kind Invalid, for a model whose
-	// price is not known, if money is limited. nil: nothing is.
+	Zone *time.Location // for the windows; nil: the machine's
+	// Call returns the amount to reserve for a call of a model, given by id or
+	// nickname; an empty model is the agent's own. If money is limited, it fails with
+	// Invalid for a model whose price is unknown. If Call is nil, nothing is
+	// reserved.
 	Call func(model string, money bool) (Amount, error)
 }
 
-// ParseScope splits a scope into its kind and the name after it, and says what
-// is wrong with it.
+// ParseScope splits a scope into its kind and the name after it. wrong says what is
+// wrong with the scope; it is empty if nothing is.
 func ParseScope(scope string) (kind, name, wrong string) {
 	kind, name, named := strings.Cut(scope, ":")
 	switch kind {
@@ -91,37 +92,38 @@ func ParseScope(scope string) (kind, name, wrong string) {
 	return kind, name, ""
 }
 
-// Spender is who is about to make a call, and where.
+// Spender is the agent that is about to make a call, with the circumstances that
+// budgets look at.
 type Spender struct {
 	Home      string
 	Agent     fika.AgentID
 	AgentName fika.AgentName
-	Pool      fika.AgentID // that it is a member of; empty: none
+	Pool      fika.AgentID // the pool that it is a member of; empty: none
 	PoolName  fika.AgentName
-	Chat      fika.ConversationID // where
+	Chat      fika.ConversationID // where the call is made
 	ChatName  fika.ConversationName
-	Began     fika.ConversationID // where its chain began
+	Began     fika.ConversationID // where the chain began
 	BeganName fika.ConversationName
 	Chain     fika.RequestID
-	Person    string // who set the chain off
+	Person    string // who started the chain
 }
 
-// Account is one budget and window, as the store keeps it.
+// Account identifies a budget and window as the store keeps them.
 type Account struct {
-	Owner string // scope with the id of what it is about
+	Owner string // the scope, with the id of its subject
 	Per   Per
-	Begin int64 // of the window, in Unix milliseconds; 0: none
+	Begin int64 // beginning of the window in Unix milliseconds; 0: none
 }
 
-// Applied is a budget that holds for a spender now.
+// Applied is a budget as it holds for a spender now.
 type Applied struct {
 	Budget
 	Account
 	Window Window
 }
 
-// HoldingFor are the budgets that hold for a spender at a moment, in the order in which
-// their accounts are locked.
+// HoldingFor returns the budgets that hold for a spender at a time, in the order in
+// which their accounts are locked.
 func (b Budgets) HoldingFor(s Spender, now time.Time) []Applied {
 	var out []Applied
 	for _, budget := range b.List {
@@ -135,8 +137,8 @@ func (b Budgets) HoldingFor(s Spender, now time.Time) []Applied {
 	return out
 }
 
-// AppliedTo is a budget as it holds for a spender at a moment, also for one that has
-// nothing to do with it: then it has no owner.
+// AppliedTo returns a budget as it holds for a spender at a time. If the budget has
+// nothing to do with the spender, the result has no owner.
 func (b Budgets) AppliedTo(budget Budget, s Spender, now time.Time) Applied {
 	return b.apply(budget, budget.owner(s), now)
 }
@@ -153,8 +155,8 @@ func (b Budgets) apply(budget Budget, owner string, now time.Time) Applied {
 	return a
 }
 
-// owner is the account holder that a spender has in a budget; empty: the budget is about
-// others.
+// owner returns the owner of the account that a spender uses in a budget; "" if the
+// budget does not apply to the spender.
 func (b Budget) owner(s Spender) string {
 	kind, name, _ := ParseScope(b.Scope)
 	switch {
@@ -176,15 +178,15 @@ func (b Budget) owner(s Spender) string {
 	return ""
 }
 
-// LimitsMoney reports whether one of them limits money.
+// LimitsMoney reports whether any of the budgets limits money.
 func LimitsMoney(list []Applied) bool {
 	return slices.ContainsFunc(list, func(a Applied) bool { return a.Money > 0 })
 }
 
-// Balance is how an account stands.
+// Balance is the state of an account.
 type Balance struct {
 	Spent    Amount
-	Reserved Amount // for calls of others that are under way
+	Reserved Amount // for other requests' calls under way
 }
 
 // Refusal says that a budget has no room for a call.
@@ -192,12 +194,13 @@ type Refusal struct {
 	Applied
 	Need Amount
 	Balance
-	// Full says that the budget itself has no room. Otherwise it has as soon as calls
-	// that are under way have cost less than was set aside for them.
+	// Full means that the budget itself has no room. Otherwise there is room as soon
+	// as calls under way have cost less than was reserved for them.
 	Full bool
 }
 
-// Verdict decides whether one more call fits into a budget; nil: it does.
+// Verdict returns the refusal if one more call does not fit into a budget, and nil if
+// it does.
 func (a Applied) Verdict(b Balance, need Amount) *Refusal {
 	over := func(sum Amount) bool {
 		return a.Money > 0 && sum.Money > a.Money || a.Tokens > 0 && sum.Tokens > a.Tokens
@@ -211,7 +214,7 @@ func (a Applied) Verdict(b Balance, need Amount) *Refusal {
 	return nil
 }
 
-// WorseRefusal is the refusal of the two that holds for longer; either may be nil.
+// WorseRefusal returns whichever of two refusals holds longer; either may be nil.
 func WorseRefusal(a, b *Refusal) *Refusal {
 	rank := func(r *Refusal) (int, int64) {
 		switch {
@@ -232,10 +235,11 @@ func WorseRefusal(a, b *Refusal) *Refusal {
 	return a
 }
 
-// Later reports whether the call that was refused may be made later.
+// Later reports whether the refused call may be possible later.
 func (r Refusal) Later() bool { return !r.Full || r.Waits() }
 
-// AmountLeft is what may still be set aside. What is not limited is 0.
+// AmountLeft returns the amount that may still be reserved; 0 in a measure that is
+// not limited.
 func (a Applied) AmountLeft(b Balance) Amount {
 	left := Amount{}
 	if a.Money > 0 {
@@ -247,11 +251,11 @@ func (a Applied) AmountLeft(b Balance) Amount {
 	return left
 }
 
-// warnAt is the part of a budget, in percent, at which a person is warned.
+// warnAt is the percentage of a budget at which a person is warned.
 const warnAt = 80
 
-// CrossesWarning reports whether an account comes to four fifths of its budget when it goes from one
-// amount spent to another. In a window this happens once.
+// CrossesWarning reports whether an account reaches four fifths of its budget by
+// going from one amount spent to another. In any window this happens once.
 func (b Budget) CrossesWarning(before, after Amount) bool {
 	crosses := func(before, after, most int64) bool {
 		line := most/100*warnAt + most%100*warnAt/100
@@ -260,15 +264,15 @@ func (b Budget) CrossesWarning(before, after Amount) bool {
 	return crosses(before.Money, after.Money, b.Money) || crosses(before.Tokens, after.Tokens, b.Tokens)
 }
 
-// Booked is what an account has after a call was added to it.
+// Booked is the state of an account after a call was added to it.
 type Booked struct {
 	Scope string // of the budget
 	Per   Per
-	Used  Amount // by the call
-	Spent Amount // with it
+	Used  Amount // the cost of the call
+	Spent Amount // the total, including the call
 }
 
-// Warnings are what a person is told of what was booked.
+// Warnings returns the warnings for a person about the amounts booked.
 func (b Budgets) Warnings(booked []Booked) []string {
 	var out []string
 	for _, k := range booked {

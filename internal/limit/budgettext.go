@@ -8,7 +8,8 @@ import (
 	"fika"
 )
 
-// DollarText is money as people read it, with as many digits as it takes.
+// DollarText returns an amount of money as people read it, with as many digits as
+// needed.
 func DollarText(micro int64) string {
 	s := strings.TrimRight(fmt.Sprintf("%d.%06d", micro/1e6, micro%1e6), "0")
 	for point := strings.IndexByte(s, '.'); len(s)-point <= 2; {
@@ -17,7 +18,7 @@ func DollarText(micro int64) string {
 	return "$" + s
 }
 
-// limits names what a budget allows, as in "$5.00 and 100 tokens".
+// limits returns what a budget allows, as in "$5.00 and 100 tokens".
 func (b Budget) limits() string {
 	var parts []string
 	if b.Money > 0 {
@@ -29,10 +30,10 @@ func (b Budget) limits() string {
 	return strings.Join(parts, " and ")
 }
 
-// named is the budget in a sentence.
+// named returns the budget's name for use in a sentence.
 func (b Budget) named() string { return fmt.Sprintf("the budget of %s (%s)", b, b.limits()) }
 
-// AmountText is an amount in the measures that a budget limits.
+// AmountText returns an amount in the measures that the budget limits.
 func (b Budget) AmountText(a Amount) string {
 	var parts []string
 	if b.Money > 0 {
@@ -44,7 +45,7 @@ func (b Budget) AmountText(a Amount) string {
 	return strings.Join(parts, " and ")
 }
 
-// Text says why a call is not made, and what helps.
+// Text says why the call is not made, and what helps.
 func (r Refusal) Text() string {
 	if !r.Full {
 		return fmt.Sprintf("%s has no room beside the calls under way: %s spent, %s set aside for them, and a call is taken to cost %s; try again when they are done",
@@ -57,33 +58,37 @@ func (r Refusal) Text() string {
 	return why + fmt.Sprintf("; fika budget set %s --per %s changes it", r.Scope, r.Budget.Per)
 }
 
-// Waiting is what is said where something waits for the next window.
+// Waiting returns the notice that is posted where work waits for the next window.
 func (r Refusal) Waiting() string {
 	return fmt.Sprintf("%s is used up; what waits for it here goes on at %s", r.named(), ClockText(r.Window.Ends))
 }
 
-// NoticeID is the same for a budget, a window and what it allows.
+// NoticeID returns an id that is the same for the same budget, window and amount
+// allowed.
 func (r Refusal) NoticeID() fika.EntryID {
 	return noticeID("budget", r.Owner, string(r.Budget.Per), fmt.Sprint(r.Begin), fmt.Sprint(r.Amount))
 }
 
-// Warning is said once in a window, when four fifths of a budget are spent.
+// Warning returns the warning that is given once per window, when four fifths of a
+// budget are spent.
 func (b Budget) Warning(spent Amount) string {
 	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.AmountText(spent))
 }
 
-// ClockText is a moment as people read it, in the zone it is in.
+// ClockText returns a time as people read it, in its own zone.
 func ClockText(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
-// UnpricedNoticeID is the same for what is said of a model without a price.
+// UnpricedNoticeID returns an id that is the same for the same error about a model
+// without a price.
 func UnpricedNoticeID(err error) fika.EntryID { return noticeID("unpriced", err.Error()) }
 
-// ShortText is how an account stands, in a few words: what is left of which budget.
+// ShortText describes the state of an account in a few words: what is left of which
+// budget.
 func (a Applied) ShortText(b Balance) string {
 	return fmt.Sprintf("%s of %s left of the budget of %s", a.AmountText(a.AmountLeft(b)), a.limits(), a.Budget)
 }
 
-// StandingLine is how an account stands, in one line.
+// StandingLine describes the state of an account in one line.
 func (a Applied) StandingLine(b Balance) string {
 	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.AmountText(b.Spent), a.limits())
 	if b.Reserved != (Amount{}) {

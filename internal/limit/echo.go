@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// same is how alike two texts are that say the same.
+	// same is the similarity from which two texts count as saying the same.
 	same = 0.9
-	run  = 3 // words of a run
+	run  = 3 // number of words in a run
 )
 
 // Said is one message.
@@ -17,9 +17,9 @@ type Said struct {
 	Text string
 }
 
-// OnlyRepeats reports whether messages, oldest first, alternate between two
-// speakers of whom each says the same again and again. Fewer than four are
-// never enough to tell.
+// OnlyRepeats reports whether messages, given oldest first, alternate between two
+// speakers each of whom says the same thing again and again. Fewer than four messages
+// are never enough to tell.
 func OnlyRepeats(said []Said) bool {
 	if len(said) < 4 || said[0].By == said[1].By {
 		return false
@@ -29,7 +29,7 @@ func OnlyRepeats(said []Said) bool {
 			return false
 		}
 	}
-	before := make([]map[string]struct{}, 2) // what each said last
+	before := make([]map[string]struct{}, 2) // what each speaker said last
 	for i, s := range said {
 		now := runs(s.Text)
 		if i >= 2 && jaccard(before[i%2], now) < same {
@@ -40,10 +40,10 @@ func OnlyRepeats(said []Said) bool {
 	return true
 }
 
-// Similarity says how alike two texts are, from 0 to 1: the runs of three
-// words that both have, as a part of those that either has. Case, punctuation
-// and spacing do not count. A text of fewer words is one run as a whole; one
-// without words is compared as it stands.
+// Similarity returns how similar two texts are, from 0 to 1: the number of runs of
+// three words that both have, divided by the number that either has. Case,
+// punctuation and spacing do not count. A text with fewer words is a single run; a
+// text without words is compared as it stands.
 func Similarity(a, b string) float64 { return jaccard(runs(a), runs(b)) }
 
 func jaccard(a, b map[string]struct{}) float64 {
@@ -59,7 +59,7 @@ func jaccard(a, b map[string]struct{}) float64 {
 	return float64(both) / float64(len(a)+len(b)-both)
 }
 
-// runs gives the runs of words of a text; never none.
+// runs returns the runs of words in a text; there is always at least one.
 func runs(text string) map[string]struct{} {
 	w := words(text)
 	if len(w) < run {
@@ -76,8 +76,8 @@ func runs(text string) map[string]struct{} {
 	return out
 }
 
-// words splits a text at whatever is neither letter, mark nor digit. In
-// scripts that put no space between words each letter stands for one.
+// words splits a text at whatever is neither letter, mark nor digit. In scripts
+// without spaces between words, each letter counts as a word.
 func words(text string) []string {
 	var out []string
 	var b strings.Builder

@@ -6,7 +6,7 @@ import (
 	"fika"
 )
 
-// The limits of a chain, as they are stored.
+// The limits of a chain, by the names under which they are stored.
 const (
 	Depth  = "depth"
 	Turns  = "turns"
@@ -16,7 +16,7 @@ const (
 	Echo   = "echo"
 )
 
-// Limits bounds chains, and an agent. Zero fields do not limit.
+// Limits bounds chains and an agent. A zero field sets no limit.
 type Limits struct {
 	MaxDepth  int
 	MaxTurns  int
@@ -25,19 +25,19 @@ type Limits struct {
 	MaxAge    time.Duration // since the chain's first turn began
 	MaxEcho   int           // messages that two agents exchange without anything new
 
-	// Of one agent, in an hour of the clock (from 14:00 to 15:00, in UTC).
+	// These bound one agent in an hour of the clock (from 14:00 to 15:00, in UTC).
 	HourTurns  int
 	HourTokens int64
 
 	Budgets Budgets
 
-	// Backed says that others take over what the agent has no budget for: work that
-	// would fail for it waits for them for a moment first.
+	// Backed means that the agent has a backup for work that it has no budget for:
+	// such work waits for the backup for a moment before it fails.
 	Backed bool
 }
 
-// HoldingIn gives the limits that hold in a conversation: what a person has set for
-// it goes before what those who take part bring along.
+// HoldingIn returns the limits that hold in a conversation: what a person has set for
+// it takes precedence over the limits of its participants.
 func (l Limits) HoldingIn(c fika.ChainLimits) Limits {
 	set := func(n *int64, at *int64) {
 		if n != nil {
@@ -55,8 +55,8 @@ func (l Limits) HoldingIn(c fika.ChainLimits) Limits {
 	return l
 }
 
-// Begin names the limit at which a chain begins no further turn, whose
-// messages so far are depth deep; "" for none.
+// Begin returns the name of the limit that forbids a chain a further turn; depth is
+// that of the chain's messages so far. It returns "" if no limit does.
 func (l Limits) Begin(c fika.Chain, depth int, now time.Time) string {
 	switch {
 	case l.MaxDepth > 0 && depth >= l.MaxDepth: // the answer would be deeper still
@@ -67,8 +67,8 @@ func (l Limits) Begin(c fika.Chain, depth int, now time.Time) string {
 	return l.Spent(c, now)
 }
 
-// Spent names the limit that ends a chain even between two steps of a turn; ""
-// for none.
+// Spent returns the name of the limit that ends a chain even between two steps of a
+// turn, or "".
 func (l Limits) Spent(c fika.Chain, now time.Time) string {
 	switch {
 	case l.MaxTokens > 0 && c.Tokens >= l.MaxTokens:
@@ -81,8 +81,8 @@ func (l Limits) Spent(c fika.Chain, now time.Time) string {
 	return ""
 }
 
-// Forward names the limit at which a final text is stored and forwards
-// nothing; "" for none. echo: it only repeats what was said.
+// Forward returns the name of the limit for which a final text is stored but notifies
+// nobody, or "". echo means that the text only repeats what was said.
 func (l Limits) Forward(depth int, echo bool) string {
 	switch {
 	case l.MaxDepth > 0 && depth >= l.MaxDepth:

@@ -9,18 +9,18 @@ import (
 	"fika"
 )
 
-// Reached is a chain that has come to a limit.
+// Reached describes a chain that has reached a limit.
 type Reached struct {
 	Chain   fika.RequestID
 	Limit   string
 	Limits  Limits                // those that hold where it stops
-	Where   fika.ConversationName // it stops
-	Command string                // that goes on; empty: goes on with the conversation
-	// Between are the two agents of an echo.
+	Where   fika.ConversationName // where it stops
+	Command string                // the command that continues; empty: that of the conversation
+	// Between names the two agents of an echo.
 	Between [2]fika.AgentName
 }
 
-// Notice is what is said where the chain stops.
+// Notice returns the notice that is posted where the chain stops.
 func (r Reached) Notice() string {
 	command := r.Command
 	if command == "" {
@@ -29,20 +29,20 @@ func (r Reached) Notice() string {
 	return "this chain of messages " + r.why() + " and stops here; " + command + " goes on"
 }
 
-// NoticeElsewhere is what is said where the chain began, if that is in another
-// conversation.
+// NoticeElsewhere returns the notice that is posted where the chain began, if that is
+// another conversation.
 func (r Reached) NoticeElsewhere(began fika.ConversationName) string {
 	return fmt.Sprintf("a chain of messages that began here %s and has stopped in %s; fika chat continue %s goes on", r.why(), r.Where, began)
 }
 
-// NoticeID is the same for a chain, a limit and its measure, so that each
-// notice is posted once in a conversation. Who raises a limit is told when the
-// chain comes to the new one.
+// NoticeID returns an id that is the same for the same chain, limit and measure, so
+// that each notice is posted once per conversation. After a limit is raised, the
+// chain reaching the new one is a new notice.
 func (r Reached) NoticeID() fika.EntryID {
 	return noticeID("limit", string(r.Chain), r.Limit, fmt.Sprint(r.measure()), string(r.Between[0]), string(r.Between[1]))
 }
 
-// measure is how much the limit allows.
+// measure returns how much the limit allows.
 func (r Reached) measure() int64 {
 	switch r.Limit {
 	case Depth:
@@ -61,7 +61,7 @@ func (r Reached) measure() int64 {
 	return 0
 }
 
-// why is the part of a notice that names the limit.
+// why returns the part of a notice that names the limit.
 func (r Reached) why() string {
 	var what string
 	n := r.measure()
@@ -82,8 +82,8 @@ func (r Reached) why() string {
 	return "has come to its limit of " + what
 }
 
-// ContinueCommand is how a person goes on with a request after a limit; empty: with
-// its conversation.
+// ContinueCommand returns the command with which a person continues a request after a
+// limit; "" if that is the one for its conversation.
 func ContinueCommand(kind fika.RequestKind, id fika.RequestID) string {
 	switch kind {
 	case fika.NotifyRequest:
@@ -110,7 +110,7 @@ func counted(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// duration leaves out what is nought at the end: 6h, not 6h0m0s.
+// duration formats d without trailing zero units: 6h, not 6h0m0s.
 func duration(d time.Duration) string {
 	switch {
 	case d > 0 && d%time.Hour == 0:

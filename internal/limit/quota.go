@@ -7,24 +7,24 @@ import (
 	"fika"
 )
 
-// Quota is what an agent has used of an hour: turns as they begin, tokens as
+// Quota is what an agent has used of an hour: turns counted as they begin, tokens as
 // they are paid for.
 type Quota struct {
-	Begins time.Time // the hour
+	Begins time.Time // beginning of the hour
 	Turns  int64
 	Tokens int64
 }
 
-// HourOf is the beginning of the hour of the clock, in UTC, that a moment is in.
+// HourOf returns the beginning of the hour of the clock, in UTC, that contains now.
 func HourOf(now time.Time) time.Time { return now.Truncate(time.Hour) }
 
 // Exceeded says that an hour is used up.
 type Exceeded struct {
-	Until time.Time // when the next begins
+	Until time.Time // when the next hour begins
 	Limit string    // as in "20 turns an hour"
 }
 
-// Exceeded tells whether the hour is used up; nil if not.
+// Exceeded returns how the hour is used up, or nil if it is not.
 func (q Quota) Exceeded(l Limits) *Exceeded {
 	until := q.Begins.Add(time.Hour)
 	switch {
@@ -36,12 +36,12 @@ func (q Quota) Exceeded(l Limits) *Exceeded {
 	return nil
 }
 
-// Notice is what is said where something waits for the agent.
+// Notice returns the notice that is posted where something waits for the agent.
 func (e Exceeded) Notice(agent fika.AgentName) string {
 	return fmt.Sprintf("@%s has used up its %s; what waits for it here goes on at %s UTC", agent, e.Limit, e.clock())
 }
 
-// NoticeID is the same for an agent and an hour.
+// NoticeID returns an id that is the same for the same agent and hour.
 func (e Exceeded) NoticeID(id fika.AgentID) fika.EntryID {
 	return noticeID("hour", string(id), fmt.Sprint(e.Until.UnixMilli()))
 }
@@ -51,7 +51,7 @@ func (e Exceeded) Refusal(agent fika.AgentName) string {
 	return fmt.Sprintf("%s has used up its %s; the next begins at %s UTC", agent, e.Limit, e.clock())
 }
 
-// LaterHint tells a person who waits how to go on when the hour is over.
+// LaterHint tells a waiting person how to continue when the hour is over.
 func (e Exceeded) LaterHint(agent fika.AgentName, command string) string {
 	return fmt.Sprintf("%s has used up its %s; %s goes on after %s UTC", agent, e.Limit, command, e.clock())
 }

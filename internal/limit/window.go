@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Per is how long a budget's money has to last.
+// Per is the period that a budget covers.
 type Per string
 
-// The windows of budgets.
+// The periods of budgets.
 const (
 	PerHour  Per = "hour"
 	PerDay   Per = "day"
@@ -16,19 +16,19 @@ const (
 	PerTotal Per = "total"
 )
 
-// AllPeriods are all of them, the shortest first.
+// AllPeriods returns all periods, shortest first.
 func AllPeriods() []Per { return []Per{PerHour, PerDay, PerMonth, PerTotal} }
 
-// Window is the time that a budget is for. The zero window has neither a
-// beginning nor an end: it is all time.
+// Window is the time covered by a budget. The zero Window has neither a beginning nor
+// an end: it is all time.
 type Window struct {
 	Begins time.Time
-	Ends   time.Time // not part of it
+	Ends   time.Time // exclusive
 }
 
-// Window is the one that a moment is in, by the clocks and calendars of zone.
-// Every moment is in exactly one: an hour that a clock goes through twice is two
-// hours, a day is as long as it is.
+// Window returns the window that contains now, by the clocks and calendars of zone.
+// Every moment is in exactly one window: an hour that a clock goes through twice is
+// two windows, and a day is as long as it really is.
 func (p Per) Window(now time.Time, zone *time.Location) Window {
 	local := now.In(zone)
 	y, m, d := local.Date()
@@ -36,7 +36,7 @@ func (p Per) Window(now time.Time, zone *time.Location) Window {
 	case PerHour:
 		begins := local.Add(-time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond()))
 		ends := begins.Add(time.Hour)
-		from, to := local.ZoneBounds() // the clock jumps there
+		from, to := local.ZoneBounds() // where the clock jumps
 		if !from.IsZero() && begins.Before(from) {
 			begins = from
 		}
@@ -52,10 +52,10 @@ func (p Per) Window(now time.Time, zone *time.Location) Window {
 	return Window{}
 }
 
-// startOfDay is the first second of a date. That is not always 00:00: where
-// clocks jump at midnight a day begins at 01:00.
+// startOfDay returns the first second of a date. That is not always 00:00: where
+// clocks jump at midnight, a day begins at 01:00.
 func startOfDay(y int, m time.Month, d int, zone *time.Location) time.Time {
-	noon := time.Date(y, m, d, 12, 0, 0, 0, zone) // there is one on every day
+	noon := time.Date(y, m, d, 12, 0, 0, 0, zone) // every day has one
 	y, m, d = noon.Date()
 	first := noon.Add(-18 * time.Hour)
 	n := sort.Search(18*3600, func(n int) bool {
