@@ -11,15 +11,16 @@ import (
 	"fika"
 )
 
-// Known is who can be mentioned.
+// Known lists those who can be mentioned.
 type Known struct {
 	Agents []fika.AgentName
 	Human  string // the person's username, in any case; "user" always means the person
-	// People are others who take part, in any case.
+	// People are the other participants, in any case.
 	People []string
 }
 
-// namesMeant is who is meant by which name. An agent's name is nobody else's.
+// namesMeant returns what each name stands for. An agent's name stands for nobody
+// else.
 func (k Known) namesMeant() map[string]who {
 	names := make(map[string]who, len(k.Agents)+len(k.People)+3)
 	for _, p := range k.People {
@@ -35,14 +36,14 @@ func (k Known) namesMeant() map[string]who {
 	return names
 }
 
-// Unknown is a name that was mentioned and that nobody has, in lower case,
-// with the names of agents that are spelled nearly so, nearest first.
+// Unknown is a mentioned name that nobody has, in lower case, with the names of
+// agents that are spelled similarly, nearest first.
 type Unknown struct {
 	Name string
 	Near []fika.AgentName
 }
 
-// Result is who is mentioned, each once, in order of first appearance.
+// Result lists those who are mentioned, each once, in order of first appearance.
 type Result struct {
 	Agents  []fika.AgentName
 	Human   bool
@@ -50,21 +51,22 @@ type Result struct {
 	Unknown []Unknown // at most maxUnknown
 }
 
-// NoneAddressed reports whether nobody was addressed, known or not.
+// NoneAddressed reports whether nobody was addressed, known or unknown.
 func (r Result) NoneAddressed() bool {
 	return len(r.Agents) == 0 && !r.Human && !r.All && len(r.Unknown) == 0
 }
 
-// maxUnknown bounds how many unknown names are told: more is noise, not a typo.
+// maxUnknown bounds the number of unknown names reported: more than that is noise
+// rather than a typo.
 const maxUnknown = 8
 
 // Parser finds mentions. Make one with [New] and keep it.
 type Parser struct {
 	blocks parser.Parser // Markdown
-	inner  parser.Parser // Markdown inside an HTML block: tags are inline there
+	inner  parser.Parser // Markdown inside an HTML block, where tags are inline
 }
 
-// New makes a Parser.
+// New returns a new Parser.
 func New() *Parser {
 	return &Parser{blocks: newMarkdown(true), inner: newMarkdown(false)}
 }
@@ -82,8 +84,8 @@ func newMarkdown(htmlBlocks bool) parser.Parser {
 	)
 }
 
-// Parse finds the mentions in one text with a Parser of its own; whoever reads
-// many texts keeps a [Parser].
+// Parse finds the mentions in one text with a Parser of its own; a caller with many
+// texts should keep a [Parser].
 func Parse(text string, known Known) Result { return New().Parse(text, known) }
 
 // Parse finds the mentions in text.
@@ -98,7 +100,7 @@ func (p *Parser) Parse(text string, known Known) Result {
 	return resolveNames(runs, known)
 }
 
-// resolveNames turns what stands behind each @ into names.
+// resolveNames turns the text after each @ into names.
 func resolveNames(runs []string, known Known) Result {
 	names := known.namesMeant()
 	var r Result
@@ -125,7 +127,7 @@ func resolveNames(runs []string, known Known) Result {
 	return r
 }
 
-// who says what a name stands for.
+// who is what a name stands for.
 type who int
 
 const (
@@ -135,10 +137,11 @@ const (
 	everybody
 )
 
-// longestName gives the longest part of run that is a name and that ends at the
-// run's end or before '-' or '_'; without one, the run as an unknown name. What
-// is no person's name with all its letters is looked up to its first letter that
-// no agent's name has, as in "@aryaさん"; "" when that is the first one.
+// longestName returns the longest part of run that is a name and that ends at the end
+// of run or before '-' or '_', and what it stands for; if there is none, it returns
+// run as an unknown name. A run with letters that agents' names cannot have is first
+// looked up as a person's name, and otherwise cut at the first such letter, as in
+// "@aryaさん"; the result is "" if run begins with one.
 func longestName(run string, names map[string]who) (string, who) {
 	if i := strings.IndexFunc(run, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 		for end := len(run); end > i; end = strings.LastIndexAny(run[:end], "-_") {

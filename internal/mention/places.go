@@ -8,30 +8,30 @@ import (
 	"fika"
 )
 
-// Hiding is why an @name in a text is no mention.
+// Hiding is the reason why an @name in a text is not a mention.
 type Hiding string
 
-// The ways to hide.
+// The reasons.
 const (
 	InCode  Hiding = "code"
 	InLink  Hiding = "link"
 	InQuote Hiding = "quote"
 	InHTML  Hiding = "html"
-	Bound   Hiding = "bound" // a word, a path or an address goes on with the @
+	Bound   Hiding = "bound" // the @ continues a word, a path or an address
 )
 
-// Place is one @name of a text, with what is made of it.
+// Place is one @name in a text and what it stands for.
 type Place struct {
-	Name   string         // in lower case: a name that is known, or else all that stands behind the @
-	Agent  fika.AgentName // whose name it is; empty: no agent's
-	Person bool           // it is a person's name
-	All    bool           // it is everybody
+	Name   string         // in lower case: a known name, or else everything after the @
+	Agent  fika.AgentName // the agent of that name; empty: none
+	Person bool           // it names a person
+	All    bool           // it names everybody
 	Near   []fika.AgentName
 	Hidden Hiding // why it does not count; empty: it does
 }
 
-// FindPlaces finds every @name of a text, those that are no mentions too: the
-// long form of [Parser.Parse], for whoever wants to know why.
+// FindPlaces finds every @name in a text, including those that are not mentions: it
+// is the detailed form of [Parser.Parse], for callers that need the reasons.
 func (p *Parser) FindPlaces(text string, known Known) []Place {
 	if !strings.Contains(text, "@") {
 		return nil
@@ -73,7 +73,7 @@ func (p *Parser) FindPlaces(text string, known Known) []Place {
 	return out
 }
 
-// leftOut tells what a node hides whose content is not prose.
+// leftOut reports the @names hidden by a node whose content is not prose.
 func (c *collector) leftOut(n ast.Node, src []byte) {
 	switch n := n.(type) {
 	case *ast.CodeBlock:
@@ -89,7 +89,7 @@ func (c *collector) leftOut(n ast.Node, src []byte) {
 	}
 }
 
-// innerText gives the text of all text nodes below n.
+// innerText returns the text of all text nodes below n.
 func innerText(n ast.Node, src []byte) []byte {
 	var out []byte
 	_ = ast.Walk(n, func(x ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor never fails
@@ -101,7 +101,7 @@ func innerText(n ast.Node, src []byte) []byte {
 	return out
 }
 
-// tagHides says as what the content of a tag is hidden.
+// tagHides returns the reason for which the content of a tag is hidden.
 func tagHides(tag string) Hiding {
 	switch tag {
 	case "a":

@@ -9,13 +9,13 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// gap stands in the prose where something was left out. It is no word
-// character and no space, so it ends a name and a URL and begins neither.
+// gap stands in the prose where something was left out. It is neither a word
+// character nor a space, so it ends a name or a URL and begins neither.
 const gap = 0
 
-// proseOf gives the part of a Markdown text in which mentions count: the source
-// of its text nodes in order, neighbours joined (a parser splits text at '_'),
-// with a gap where markup, code, links, quotes and line ends were.
+// proseOf returns the part of a Markdown text in which mentions count: the source of
+// its text nodes in order, neighbours joined (a parser splits text at '_'), with a
+// gap in place of markup, code, links, quotes and line ends.
 func (p *Parser) proseOf(src []byte) []byte {
 	c := collector{inner: p.inner}
 	c.collectFrom(p.blocks, src)
@@ -23,12 +23,12 @@ func (p *Parser) proseOf(src []byte) []byte {
 	return c.out
 }
 
-// collector walks a parsed text and gathers its prose.
+// collector walks a parsed text and collects its prose.
 type collector struct {
 	inner parser.Parser
 	out   []byte
 	tags  []tag
-	// hidden, if not nil, is told what is left out, and as what.
+	// hidden, if not nil, is called with everything that is left out, and the reason.
 	hidden func(Hiding, []byte)
 }
 
@@ -38,7 +38,7 @@ func (c *collector) noteHidden(why Hiding, text []byte) {
 	}
 }
 
-// tag is an HTML tag met at a place of the prose.
+// tag is an HTML tag found at a position in the prose.
 type tag struct {
 	at    int
 	name  string
@@ -47,7 +47,7 @@ type tag struct {
 
 func (c *collector) collectFrom(p parser.Parser, src []byte) {
 	stop := -1  // where the last taken segment ended in src
-	quotes := 0 // how many block quotes are around
+	quotes := 0 // number of enclosing block quotes
 	c.out = append(c.out, gap)
 	visit := func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if _, ok := n.(*ast.Blockquote); ok {
@@ -68,7 +68,7 @@ func (c *collector) collectFrom(p parser.Parser, src []byte) {
 			}
 			return ast.WalkSkipChildren, nil
 		case *ast.HTMLBlock:
-			// Text between tags is prose still: models wrap answers in tags.
+			// Text between tags is still prose, because models wrap answers in tags.
 			if quotes == 0 && (n.HTMLBlockType == ast.HTMLBlockType6 || n.HTMLBlockType == ast.HTMLBlockType7) && p != c.inner {
 				c.collectFrom(c.inner, n.Lines().Value(src))
 				stop = -1
@@ -99,14 +99,14 @@ func (c *collector) collectFrom(p parser.Parser, src []byte) {
 }
 
 // isQuoted reports whether the line around pos begins with a quote mark, perhaps
-// inside list items. A paragraph of a quote may go on without marks; such a
+// inside list items. A paragraph of a quote may continue without marks, but such a
 // line was most likely meant as the answer to the quote, so it counts.
 func isQuoted(src []byte, pos int) bool {
 	line := src[bytes.LastIndexByte(src[:pos], '\n')+1 : pos]
 	return bytes.IndexByte(line, '>') >= 0 && bytes.HasPrefix(bytes.TrimLeft(line, " \t-+*0123456789.)"), []byte(">"))
 }
 
-// noteTag remembers a tag whose content is code, a link or a quote.
+// noteTag records a tag whose content is code, a link or a quote.
 func (c *collector) noteTag(raw []byte) {
 	s := strings.TrimPrefix(string(raw[:min(len(raw), 16)]), "<")
 	s, closing := strings.CutPrefix(s, "/")
@@ -119,8 +119,8 @@ func (c *collector) noteTag(raw []byte) {
 	}
 }
 
-// hideTagged blanks what stands between an opening tag and its closing one. A
-// tag that is never closed hides nothing.
+// hideTagged blanks the text between an opening tag and its closing one. A tag that
+// is never closed hides nothing.
 func (c *collector) hideTagged() {
 	type open struct{ start, depth, lastClose int }
 	opened := map[string]*open{}

@@ -12,12 +12,12 @@ import (
 	"fika/internal/spelling"
 )
 
-// maxRun bounds, in characters, what is read behind an @: no name is longer, and what is cut
-// off cannot make it one.
+// maxRun bounds, in characters, how much is read after an @: no name is longer, and a
+// run that was cut off does not become one.
 const maxRun = 64
 
-// findCandidates gives, in order and in lower case, what stands behind each @ that
-// may begin a mention.
+// findCandidates returns, in order and in lower case, the run after each @ that may
+// begin a mention.
 func findCandidates(prose []byte) []string {
 	var runs []string
 	scanProse(prose, func(run string, bound bool) {
@@ -28,8 +28,8 @@ func findCandidates(prose []byte) []string {
 	return runs
 }
 
-// scanProse passes on what stands behind each @, in order and in lower case, and
-// whether something before binds the @, so that it begins no mention.
+// scanProse calls found with the run after each @, in order and in lower case. bound
+// means that the text before the @ keeps it from beginning a mention.
 func scanProse(prose []byte, found func(run string, bound bool)) {
 	inURL := false
 	for i, b := range prose {
@@ -46,8 +46,8 @@ func scanProse(prose []byte, found func(run string, bound bool)) {
 	}
 }
 
-// isAttached reports whether what ends in before binds the @ that follows: then
-// it belongs to an address, a path, or is escaped.
+// isAttached reports whether the end of before binds the following @: the @ then
+// belongs to an address or a path, or is escaped.
 func isAttached(before []byte) bool {
 	r, _ := utf8.DecodeLastRune(before)
 	switch r {
@@ -62,15 +62,15 @@ func isAttached(before []byte) bool {
 	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !isSpaceless(r)
 }
 
-// isSpaceless reports whether r is of a script that puts no spaces between
-// words, where a letter in front says nothing.
+// isSpaceless reports whether r is in a script that puts no spaces between words,
+// where a letter in front of an @ means nothing.
 func isSpaceless(r rune) bool {
 	return r >= 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// nameRun gives the name characters at the start of s, lower-cased, with the
-// backslash of an escaped '_' or '-' left out; "" when no name can begin there.
-// Letters of any script are in it: people have such names ([longest]).
+// nameRun returns the name characters at the start of s in lower case, without the
+// backslash of an escaped '_' or '-'; "" if no name can begin there. It accepts
+// letters of any script, because people have such names ([longestName]).
 func nameRun(s []byte) string {
 	var run []byte
 	for i, n := 0, 0; i < len(s) && n < maxRun; i, n = i+1, n+1 {
@@ -101,8 +101,8 @@ func nameRun(s []byte) string {
 	return string(run)
 }
 
-// nearNames gives up to three agents whose names are one or two slips away from
-// name, or begin with it, nearest first.
+// nearNames returns up to three agents whose names are one or two typing errors away
+// from name, or begin with it, nearest first.
 func nearNames(name string, agents []fika.AgentName) []fika.AgentName {
 	type scored struct {
 		name fika.AgentName

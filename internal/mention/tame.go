@@ -2,18 +2,18 @@ package mention
 
 import "bytes"
 
-// Parsing Markdown takes time in the square of how deep one line nests quotes
-// and lists, and of how many links one paragraph has. Nobody writes so by
+// Parsing Markdown takes time quadratic in the depth to which one line nests quotes
+// and lists, and in the number of links in one paragraph. Nobody writes like that by
 // hand; these bounds keep a hostile message from costing minutes.
 const (
-	maxNesting  = 32   // quotes and list items one line may open
-	maxLinks    = 256  // links and link definitions of one paragraph
-	maxBrackets = 4096 // closing brackets of one paragraph
+	maxNesting  = 32   // quotes and list items that one line may open
+	maxLinks    = 256  // links and link definitions in one paragraph
+	maxBrackets = 4096 // closing brackets in one paragraph
 )
 
-// limitNesting gives src with what is beyond the bounds blanked: the whole line of a
-// too deep nesting, a bracket too many. It copies only when it
-// must; places stay the same.
+// limitNesting returns src with everything beyond the bounds blanked: the whole line
+// if it nests too deeply, or a bracket too many. It copies src only if it must;
+// offsets stay the same.
 func limitNesting(src []byte) []byte {
 	out, links, brackets := src, 0, 0
 	blank := func(from, to int) {
@@ -53,7 +53,7 @@ func limitNesting(src []byte) []byte {
 	return out
 }
 
-// nestingDepth counts the quote and list marks a line begins with.
+// nestingDepth counts the quote and list marks at the beginning of a line.
 func nestingDepth(line []byte) int {
 	n := 0
 	for i, b := range line {
