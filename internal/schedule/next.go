@@ -2,16 +2,16 @@ package schedule
 
 import "time"
 
-// horizon is how many days are looked at: no day of the calendar is further away
-// than the 29th of February across a turn of a century.
+// horizon is how many days are searched: no calendar day is further away than
+// February 29 across the turn of a century.
 const horizon = 9 * 366
 
-// Next is the first time after a moment, in a zone.
+// Next returns the first time after a moment, in a zone; zero if there is none.
 func (t Times) Next(after time.Time, zone *time.Location) time.Time {
 	year, month, day := after.In(zone).Date()
 	for i := range horizon {
-		// A day before: where a zone has moved across the date line, a day may be
-		// missing.
+		// Begin a day early: where a zone has moved across the date line, a day may
+		// be missing.
 		if at := t.firstOn(time.Date(year, month, day+i-1, 12, 0, 0, 0, time.UTC), after, zone); !at.IsZero() {
 			return at
 		}
@@ -22,8 +22,8 @@ func (t Times) Next(after time.Time, zone *time.Location) time.Time {
 // mostMissed bounds how many times are counted one by one.
 const mostMissed = 1000
 
-// Missed is the last time that has come when it is now, if due was the first that
-// nothing was done about, and how many there were before it: at most 999.
+// Missed returns the latest time that has come by now, and how many there were before
+// it, at most 999, if due was the first one that was missed.
 func (t Times) Missed(due, now time.Time, zone *time.Location) (last time.Time, before int) {
 	last = due
 	for before < mostMissed-1 {
@@ -33,8 +33,8 @@ func (t Times) Missed(due, now time.Time, zone *time.Location) (last time.Time, 
 		}
 		last, before = next, before+1
 	}
-	// What is so far behind is not counted to the end: the newest is looked for
-	// from the present backwards.
+	// Too many were missed to count them all: search for the latest backwards from
+	// now.
 	for back := time.Minute; back < 400*24*time.Hour; back *= 2 {
 		if at := t.Next(now.Add(-back), zone); !at.After(now) && !at.IsZero() {
 			for next := at; !next.After(now) && !next.IsZero(); next = t.Next(next, zone) {
@@ -46,8 +46,8 @@ func (t Times) Missed(due, now time.Time, zone *time.Location) (last time.Time, 
 	return last, before
 }
 
-// firstOn is the first time on one day of the calendar that is after a moment;
-// zero: there is none. date is at noon, so that its weekday is the day's.
+// firstOn returns the first time after a moment on one calendar day; zero if there is
+// none. date is at noon, so that its weekday is the day's.
 func (t Times) firstOn(date, after time.Time, zone *time.Location) (first time.Time) {
 	if !t.onDay(date) {
 		return first
@@ -69,8 +69,8 @@ func (t Times) firstOn(date, after time.Time, zone *time.Location) (first time.T
 	return first
 }
 
-// onDay reports whether a day fits: as everywhere, one of the two day fields is
-// enough where both say something.
+// onDay reports whether a calendar day matches: as in other crons, either day field
+// is enough if both are restricted.
 func (t Times) onDay(date time.Time) bool {
 	day, weekday := t.day.has(date.Day()), t.weekday.has(int(date.Weekday()))
 	switch {
@@ -82,9 +82,9 @@ func (t Times) onDay(date time.Time) bool {
 	return day || weekday
 }
 
-// firstPassing is firstOn for whoever wants every hour: that goes by what passes,
-// not by what the clock shows. An hour that comes twice has its times twice, one
-// that is skipped has none.
+// firstPassing is firstOn for expressions with every hour, which follow the passing
+// of time and not the clock's display: an hour that comes twice has its times twice,
+// one that is skipped has none.
 func (t Times) firstPassing(date, after time.Time, zone *time.Location) time.Time {
 	year, month, day := date.Date()
 	at := moment(year, month, day, 0, 0, zone)
@@ -101,11 +101,12 @@ func (t Times) firstPassing(date, after time.Time, zone *time.Location) time.Tim
 	}
 }
 
-// moment is when the clocks of a zone show a time: the first of two, and where
-// they skip it the moment of the jump.
+// moment returns when the clocks of a zone show a time: the first occasion of two, or
+// the moment of the jump if they skip it.
 func moment(year int, month time.Month, day, hour, minute int, zone *time.Location) time.Time {
 	shown := time.Date(year, month, day, hour, minute, 0, 0, time.UTC)
-	// No zone is further from Greenwich than this, and none changes twice a day.
+	// No zone is further from Greenwich than this, and none changes twice within a
+	// day.
 	_, before := shown.Add(-26 * time.Hour).In(zone).Zone()
 	_, after := shown.Add(26 * time.Hour).In(zone).Zone()
 	early, late := shown.Add(-time.Duration(before)*time.Second), shown.Add(-time.Duration(after)*time.Second)
@@ -118,14 +119,14 @@ func moment(year int, month time.Month, day, hour, minute int, zone *time.Locati
 	return jump(shown, zone)
 }
 
-// shows reports whether the clocks of a zone show that time at a moment.
+// shows reports whether the clocks of a zone show the given time at a moment.
 func shows(at, shown time.Time, zone *time.Location) bool {
 	_, offset := at.In(zone).Zone()
 	return at.Add(time.Duration(offset) * time.Second).Equal(shown)
 }
 
-// jump finds the moment at which clocks pass over a time that they never show:
-// the first of which they show something later.
+// jump returns the moment at which clocks skip a time: the first at which they show a
+// later one.
 func jump(shown time.Time, zone *time.Location) time.Time {
 	low, high := shown.Add(-26*time.Hour), shown.Add(26*time.Hour)
 	for high.Sub(low) > time.Second {

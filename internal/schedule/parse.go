@@ -9,14 +9,14 @@ import (
 	"fika/internal/spelling"
 )
 
-// Times are the minutes that an expression names, by the clock on the wall.
+// Times are the minutes that an expression names, by local time.
 type Times struct {
 	text                              string
 	minute, hour, day, month, weekday set
 	anyDay, anyWeekday                bool // their field is a star
 }
 
-// String is the expression as it was written.
+// String returns the expression as written.
 func (t Times) String() string { return t.text }
 
 // set has a bit for each number that a field names.
@@ -24,18 +24,19 @@ type set uint64
 
 func (s set) has(n int) bool { return s&(1<<n) != 0 }
 
-// Mistake is one thing wrong in an expression. At is the byte at which it begins.
+// Mistake is one thing that is wrong in an expression. At is the byte offset at which
+// it begins.
 type Mistake struct {
 	At      int
 	Message string
 }
 
-// field is one of the five.
+// field describes one of the five fields.
 type field struct {
 	name     string
-	article  string // empty: a
+	article  string // empty: "a"
 	min, max int
-	words    []string // for numbers from min on
+	words    []string // for the numbers from min on
 }
 
 const (
@@ -56,7 +57,7 @@ func fields() []field {
 	}
 }
 
-// short are names for expressions.
+// short returns the expressions that have a short name.
 func short() map[string]string {
 	return map[string]string{
 		"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
@@ -65,8 +66,8 @@ func short() map[string]string {
 }
 
 // Parse reads an expression: five fields with numbers, names, lists, ranges and
-// steps, or a short name such as @daily. It returns everything that is wrong
-// with it; nothing when it is good.
+// steps, or a short name such as @daily. It returns everything that is wrong with the
+// expression, or no mistakes if it is valid.
 func Parse(text string) (Times, []Mistake) {
 	t := Times{text: text}
 	words, at := split(text)
@@ -103,7 +104,7 @@ func count(n int) string {
 	return strconv.Itoa(n) + " fields"
 }
 
-// split gives the words of a text, and where they begin.
+// split returns the words of a text and their byte offsets.
 func split(text string) (words []string, at []int) {
 	from := 0
 	for _, w := range strings.Fields(text) {
@@ -122,7 +123,7 @@ func unknownShort(word string) string {
 	return fmt.Sprintf("there is no %s; there are %s", word, strings.Join(known, ", "))
 }
 
-// read reads one field, which begins at a byte of the expression.
+// read reads one field, which begins at byte offset at of the expression.
 func (f field) read(text string, at int, into *set) (wrong []Mistake) {
 	for _, part := range strings.Split(text, ",") {
 		if message, off := f.readPart(part, into); message != "" {
@@ -133,7 +134,8 @@ func (f field) read(text string, at int, into *set) (wrong []Mistake) {
 	return wrong
 }
 
-// no says that a word is none of the field.
+// no returns the beginning of a message that says that word is not valid in the
+// field.
 func (f field) no(word string) string {
 	article := f.article
 	if article == "" {
@@ -142,8 +144,8 @@ func (f field) no(word string) string {
 	return fmt.Sprintf("%q is not %s %s", word, article, f.name)
 }
 
-// readPart reads one of a list: a number, a range or a star, with a step or
-// without. It says what is wrong with it, and where in it.
+// readPart reads one element of a list: a number, a range or a star, with or without
+// a step. It returns what is wrong with it, and where.
 func (f field) readPart(part string, into *set) (wrong string, at int) {
 	span, stepText, stepped := strings.Cut(part, "/")
 	step := 1
@@ -216,10 +218,10 @@ func (f field) number(word string) (n int, wrong string) {
 	return 0, fmt.Sprintf("%s: it goes from %d to %d", text, f.min, f.max)
 }
 
-// comes reports whether a day of the calendar fits.
+// comes reports whether any calendar day matches.
 func (t Times) comes() bool {
 	if t.anyDay || !t.anyWeekday {
-		return true // some day of the week is in every month
+		return true // every month has each day of the week
 	}
 	longest := [...]int{1: 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 	first := bits.TrailingZeros64(uint64(t.day))

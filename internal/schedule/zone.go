@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones also where the system has none
+	_ "time/tzdata" // zones even if the system has none
 
 	"fika/internal/spelling"
 )
 
-// FindZone finds a time zone by its name, such as Europe/Stockholm; empty is that of
-// this machine, and so is the zone of a wrong name. wrong says what is wrong with it;
-// empty: nothing.
+// FindZone returns the time zone with a name such as Europe/Stockholm. An empty name
+// means this machine's zone, which is also returned for an invalid name. wrong says
+// what is wrong with the name; it is empty if nothing is.
 func FindZone(name string) (zone *time.Location, wrong string) {
 	if name == "" || strings.EqualFold(name, "local") {
 		return time.Local, ""
@@ -26,7 +26,7 @@ func FindZone(name string) (zone *time.Location, wrong string) {
 	return time.Local, text + ": write one as Europe/Stockholm or UTC, or leave it out for that of this machine"
 }
 
-// commonZones are proposed for what is not quite the name of one.
+// commonZones returns the zones that are suggested for a misspelt name.
 func commonZones() []string {
 	var all []string
 	for area, cities := range map[string]string{
