@@ -13,8 +13,8 @@ import (
 // maxTeam is how many agents one address may name.
 const maxTeam = 50
 
-// Address is a team in the order in which it works: the agents of one stage
-// work at the same time, and each stage gets what the one before gave.
+// Address is a team in its working order: the agents of one stage work at the same
+// time, and each stage gets the outputs of the one before.
 type Address struct {
 	Stages [][]fika.AgentName
 }
@@ -22,7 +22,7 @@ type Address struct {
 // IsSingle reports whether the address is a single agent, which needs no workflow.
 func (a Address) IsSingle() bool { return len(a.Stages) == 1 && len(a.Stages[0]) == 1 }
 
-// String writes the address as it should be typed: @a, @b -> @c.
+// String returns the address as it should be typed: @a, @b -> @c.
 func (a Address) String() string {
 	stages := make([]string, len(a.Stages))
 	for i, stage := range a.Stages {
@@ -35,8 +35,8 @@ func (a Address) String() string {
 	return strings.Join(stages, " -> ")
 }
 
-// Agents are all who work in it, and who makes one answer of theirs; empty:
-// nobody does.
+// Agents returns all agents that work in the address, and the one that combines their
+// answers; combine may be empty.
 func (a Address) Agents(combine fika.AgentName) []fika.AgentName {
 	all := slices.Concat(a.Stages...)
 	if combine != "" {
@@ -45,21 +45,22 @@ func (a Address) Agents(combine fika.AgentName) []fika.AgentName {
 	return all
 }
 
-// ParseAddress reads a team as it stands in an argument: "a,b", "a -> b" or
-// "a → b", with or without an @ before each name. Of known agents it tells the
-// nearest when there is no such; nil knows all. Error kinds: Invalid, NotFound.
+// ParseAddress reads a team as written in an argument: "a,b", "a -> b" or "a → b",
+// with or without an @ before each name. For a name that is not in known, the error
+// suggests the nearest; a nil known accepts any name. It fails with Invalid or
+// NotFound.
 func ParseAddress(text string, known []string) (Address, error) {
 	return parseTeam(text, known, false, func(a Address) string { return fmt.Sprintf("%q", strings.ReplaceAll(a.String(), "@", "")) })
 }
 
-// teamToken is a name, or whatever stands between two names.
+// teamToken is a name, or the text between two names.
 type teamToken struct {
 	text string
 	name bool
-	at   bool // the name has an @
+	at   bool // the name is preceded by an @
 }
 
-// teamTokens cuts the text before a colon into names and what separates them.
+// teamTokens splits the text before a colon into names and separators.
 func teamTokens(text string) []teamToken {
 	var out []teamToken
 	runes := []rune(text)
@@ -96,8 +97,8 @@ func teamTokens(text string) []teamToken {
 	return out
 }
 
-// separators are what stands between names: as it should be, and as it is often
-// written.
+// separator reads the text between two names. It reports whether that is an arrow,
+// and whether it is written as it should be.
 func separator(text string) (arrow, right bool) {
 	switch text {
 	case ",":
@@ -108,12 +109,12 @@ func separator(text string) (arrow, right bool) {
 	return strings.ContainsAny(text, ">→⇒➜⟶➔»"), false
 }
 
-// parseTeam reads names and separators. In a line each name has an @. right
-// writes an address as it should have been typed.
+// parseTeam reads names and separators. In a line, each name needs an @. right
+// returns an address as it should have been typed.
 func parseTeam(text string, known []string, line bool, right func(Address) string) (Address, error) {
 	var (
 		a       Address
-		wrong   []string // of the spelling
+		wrong   []string // mistakes of spelling
 		between = true   // a separator came last
 		names   []string
 	)
@@ -153,8 +154,8 @@ func parseTeam(text string, known []string, line bool, right func(Address) strin
 	return a, a.check(wrong, names, known, right)
 }
 
-// check gives the first thing that is wrong with an address: its spelling, a
-// name that is none, somebody who is not there, somebody named twice.
+// check returns the first thing that is wrong with an address: its length, its spelling,
+// an invalid name, an agent that does not exist, or one named twice in a stage.
 func (a Address) check(wrong, names, known []string, right func(Address) string) error {
 	switch {
 	case len(names) == 0:
@@ -185,9 +186,9 @@ func (a Address) check(wrong, names, known []string, right func(Address) string)
 	return nil
 }
 
-// Definition makes the workflow of an address: its only input is the prompt,
-// which is text and no template. With combine (empty: nobody) that agent makes
-// one answer of what the last stage gave.
+// Definition returns the workflow of an address. Its only input is the prompt, which
+// is text and not a template. If combine is not empty, that agent makes one answer of
+// the outputs of the last stage.
 func (a Address) Definition(combine fika.AgentName) *Definition {
 	d := &Definition{
 		Description: a.String(),
@@ -216,11 +217,11 @@ func (a Address) Definition(combine fika.AgentName) *Definition {
 		}
 		d.Steps = append(d.Steps, s)
 	}
-	d.compile() // of texts that were just made
+	d.compile() // texts made just now are valid
 	return d
 }
 
-// freeID makes an id of an agent's name, which no other step has.
+// freeID makes a step id from an agent's name that no other step has.
 func (d *Definition) freeID(agent string) string {
 	id := strings.ReplaceAll(agent, "-", "_")
 	if id[0] < 'a' || id[0] > 'z' {
@@ -232,7 +233,8 @@ func (d *Definition) freeID(agent string) string {
 	return id
 }
 
-// handedOn is what a stage gets to know of the one before.
+// handedOn returns the text with which a stage is told about the outputs of the one
+// before.
 func handedOn(d *Definition, before []string) string {
 	var b strings.Builder
 	b.WriteString("\n\nThis is what came before you; build on it.")
@@ -242,7 +244,7 @@ func handedOn(d *Definition, before []string) string {
 	return b.String()
 }
 
-// combination asks for one answer made of several.
+// combination returns the prompt that asks for one answer made from several.
 func combination(d *Definition, before []string) string {
 	var b strings.Builder
 	b.WriteString("Several agents were asked the following. Make one answer of theirs: say what they agree on, decide where they differ and say why, and name whom each part is from.\n\nThe question:\n{{quote .inputs.prompt}}")

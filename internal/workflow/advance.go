@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// advanceScopes begins the steps whose turn has come, in the run and in the
-// workflows inside it, and ends those in which all is over.
+// advanceScopes begins the steps that are ready, in the run and in its nested
+// workflows, and finishes the workflows in which all steps have ended.
 func (e *engine) advanceScopes() {
 	e.advanceScope(nil, e.Definition)
 	for _, r := range e.live() {
@@ -31,7 +31,7 @@ func (e *engine) advanceScope(scope *Row, d *Definition) {
 	}
 	e.dropLosers(scope, d)
 	if e.full() || e.moved {
-		return // whatever moved may move more: the end is for a quiet pass
+		return // what has moved may move more; workflows end in a quiet pass
 	}
 	for _, r := range e.stepRows(scope) {
 		if !r.State.Ended() || !r.Taken {
@@ -43,7 +43,7 @@ func (e *engine) advanceScope(scope *Row, d *Definition) {
 	}
 }
 
-// idOf is the id of the row of a workflow; of the run itself it is empty.
+// idOf returns the id of a workflow's row; that of the run itself is empty.
 func idOf(scope *Row) string {
 	if scope == nil {
 		return ""
@@ -51,8 +51,8 @@ func idOf(scope *Row) string {
 	return scope.ID
 }
 
-// newStepRow begins the row of a step, in the place of one that is to be done
-// again.
+// newStepRow returns a new row for a step, as the next attempt if the step is to be
+// done again.
 func (e *engine) newStepRow(scope *Row, s *Step, state State) *Row {
 	r := &Row{Path: insidePath(scope, s.ID), Parent: idOf(scope), Step: s.ID, Kind: s.Kind(), Attempt: 1, State: state}
 	for _, old := range slices.Clone(e.below[idOf(scope)]) {
@@ -64,7 +64,7 @@ func (e *engine) newStepRow(scope *Row, s *Step, state State) *Row {
 	return r
 }
 
-// consider begins a step if those that it needs allow it.
+// consider begins a step if the steps that it needs allow it.
 func (e *engine) consider(scope *Row, s *Step, steps map[string]*Row) {
 	verdict, first, why := ready(s, steps)
 	if verdict == "" {
@@ -90,8 +90,8 @@ func (e *engine) consider(scope *Row, s *Step, steps map[string]*Row) {
 	e.end(r, verdict, reason, why)
 }
 
-// ready says what is to become of a step: nothing yet (empty), running, or one
-// of the ends. first is the step that decided join = "any".
+// ready decides what becomes of a step: nothing yet (empty), running, or one of the
+// ends. first is the step that decided join = "any".
 func ready(s *Step, steps map[string]*Row) (verdict State, first, why string) {
 	var done, skipped, ended int
 	var bad *Row
@@ -148,8 +148,8 @@ func (e *engine) when(scope *Row, s *Step, first string) (State, string) {
 	return Running, ""
 }
 
-// dropLosers ends the steps that nobody waits for any more, because another
-// was first.
+// dropLosers cancels the steps that nobody waits for any more because another was
+// first.
 func (e *engine) dropLosers(scope *Row, d *Definition) {
 	steps := e.stepRows(scope)
 	for i := len(d.Steps) - 1; i >= 0; i-- {
@@ -165,12 +165,12 @@ func (e *engine) dropLosers(scope *Row, d *Definition) {
 		e.cancel(r, Cancelled, ReasonNotNeeded, "")
 		r.Taken = true
 		steps[s.ID] = r
-		i = len(d.Steps) // what it needed may be unneeded now
+		i = len(d.Steps) // the steps that it needed may be unneeded now
 	}
 }
 
-// unneeded reports whether all that need a step have begun without it or were
-// ended for the same reason.
+// unneeded reports whether all steps that need a step have begun without it or were
+// cancelled for the same reason.
 func (e *engine) unneeded(s *Step, d *Definition, steps map[string]*Row) bool {
 	if slices.Contains(d.Result, s.ID) {
 		return false

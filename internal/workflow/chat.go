@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Discussion is what is known of a chat that is a step.
+// Discussion is the state of a chat that is a step.
 type Discussion struct {
 	Messages int    // since the topic
-	From     string // who wrote the last one
+	From     string // author of the last message
 	Last     string
 	Quiet    bool // nobody has anything left to answer
 }
 
-// IsOver reports whether a discussion has come to its end.
+// IsOver reports whether a discussion is over.
 func (c ChatCall) IsOver(d Discussion) (bool, error) {
 	if d.Quiet || d.Messages >= c.Max {
 		return true, nil

@@ -10,13 +10,14 @@ import (
 	"fika/internal/toml"
 )
 
-// checker finds everything that is wrong with a definition that could be read.
+// checker finds everything that is wrong with a definition that could be parsed.
 type checker struct {
 	def    *Definition
 	loader *loader
 }
 
-// problem says what is wrong at a key of a step; without that key, at the step.
+// problem reports a problem at a key of a step or, if the step has no such key, at
+// the step.
 func (c *checker) problem(s *Step, key, format string, args ...any) {
 	at := s.at
 	if v, ok := s.values[key]; ok {
@@ -49,7 +50,7 @@ func (c *checker) check() {
 
 func leaf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
-// wrongID says what is wrong with a name that templates and conditions use; the
+// wrongID returns what is wrong with a name that templates and conditions use, as the
 // end of a sentence.
 func wrongID(id string) string {
 	const rule = "must be 1 to 40 of a-z 0-9 _ and begin with a letter"
@@ -73,7 +74,7 @@ func (c *checker) checkIDs() {
 	for i := range c.def.Steps {
 		s := &c.def.Steps[i]
 		switch wrong := wrongID(s.ID); {
-		case s.ID == "" && s.values["id"].Kind != toml.KindText: // told already
+		case s.ID == "" && s.values["id"].Kind != toml.KindText: // already reported
 		case s.ID == "":
 			c.problem(s, "id", "this step has no id: give it a name, as in id = \"plan\"")
 		case wrong != "":
@@ -86,7 +87,7 @@ func (c *checker) checkIDs() {
 	}
 }
 
-// checkKind sees that a step does one thing.
+// checkKind checks that a step does exactly one thing.
 func (c *checker) checkKind(s *Step) {
 	var kinds []string
 	for _, k := range []string{"agent", "capability", "workflow", "chat"} {
@@ -115,7 +116,7 @@ func (c *checker) checkKind(s *Step) {
 	}
 }
 
-// checkKeys sees that keys which belong together are together.
+// checkKeys checks that keys that belong together are used together.
 func (c *checker) checkKeys(s *Step) {
 	for _, k := range []struct {
 		key   string
@@ -156,7 +157,7 @@ func (c *checker) checkNeeds(s *Step) {
 	}
 }
 
-// itemAt is where an element of a list is written.
+// itemAt returns where an element of a list is written.
 func (c *checker) itemAt(s *Step, key string, i int) int {
 	v, ok := s.values[key]
 	if ok && i < len(v.Items) {
@@ -194,8 +195,8 @@ func (c *checker) checkAgents(s *Step) {
 	}
 }
 
-// checkAgent holds a name against the agents there are. One that is made from
-// the inputs is looked at when a run starts.
+// checkAgent checks a name against the existing agents. A name made from the inputs
+// is checked when a run starts.
 func (c *checker) checkAgent(at int, name string) {
 	if strings.Contains(name, "{{") {
 		return
@@ -211,8 +212,8 @@ func (c *checker) checkAgent(at int, name string) {
 	}
 }
 
-// checkCycles reports every circle of needs once, where its first step in the
-// file says what it needs.
+// checkCycles reports every cycle of needs once, at the needs of the cycle's first
+// step in the file.
 func (c *checker) checkCycles() {
 	const (
 		open = 1
@@ -253,8 +254,8 @@ func (c *checker) checkResult() {
 	}
 }
 
-// checkNested reads the workflow that a step runs, and holds the inputs it is
-// given against those it takes.
+// checkNested loads the workflow that a step runs and checks the inputs given to it
+// against those it takes.
 func (c *checker) checkNested(s *Step) {
 	d, wrong := c.loader.open(s.Workflow)
 	if wrong != "" {
@@ -273,11 +274,11 @@ func (c *checker) checkNested(s *Step) {
 	}
 }
 
-// needed reports whether an input has to be given.
+// needed reports whether an input must be given.
 func (i *Input) needed() bool { return i.Default == nil }
 
-// Bind gives the inputs of a run: what was given, held against the types, and
-// the defaults for the rest. The error (kind Invalid) names everything that is
+// Bind returns the inputs of a run: the given ones, checked against their types, and
+// the defaults for the rest. It fails with Invalid and names everything that is
 // wrong.
 func (d *Definition) Bind(given map[string]string, agents []Agent) (map[string]any, error) {
 	var wrong []string

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// wrongText is something wrong in one of a step's texts.
+// wrongText is a mistake in one of a step's texts.
 type wrongText struct {
 	mistake
 	step *Step
 	key  string
 }
 
-// compile compiles the texts of all steps, and gives everything that is wrong
-// with them.
+// compile compiles the texts of all steps and returns everything that is wrong with
+// them.
 func (d *Definition) compile() []wrongText {
 	var wrong []wrongText
 	for i := range d.Steps {
@@ -41,7 +41,7 @@ func (c *stepCompiler) compile() {
 	}
 	if s.Chat != nil {
 		for i, a := range s.Chat.Agents {
-			if strings.Contains(a, "{{") { // short, and compiled again when it is used
+			if strings.Contains(a, "{{") { // it is short, and compiled again when it is used
 				_, wrong := compileTemplate(a, inputsOnly)
 				c.add(fmt.Sprintf("chat.agents.%d", i), wrong)
 			}

@@ -17,17 +17,17 @@ import (
 	"fika/internal/toml"
 )
 
-// What one expression may cost.
+// The bounds on what one expression may cost.
 const (
 	maxExpression = 4 << 10 // bytes
 	maxNodes      = 200
-	maxMemory     = 10 * MaxItems // elements of lists and tables it makes
+	maxMemory     = 10 * MaxItems // elements of the lists and tables that it makes
 )
 
-// calls are the functions an expression may use: each looks at what is there
-// at most once, and none of them asks the clock or the system. The usual first
-// and last are not among them: those are names of what is there (of a list,
-// write files[0] and files[-1]).
+// calls are the functions that an expression may use: each looks at its data at most
+// once, and none of them asks the clock or the system. The usual first and last are
+// not among them, because those are names of data here (for the ends of a list, write
+// files[0] and files[-1]).
 var calls = []string{
 	"all", "any", "none", "one", "count", "filter",
 	"len", "min", "max", "sum",
@@ -41,8 +41,8 @@ type condition struct {
 	refs    []ref
 }
 
-// compileCondition compiles an expression that has to give want (a boolean or
-// a list), or tells everything that is wrong with it.
+// compileCondition compiles an expression whose value must be of kind want (a boolean
+// or a list), or returns everything that is wrong with it.
 func compileCondition(text, want string, sc scope) (*condition, []mistake) {
 	if len(text) > maxExpression {
 		return nil, []mistake{{0, fmt.Sprintf("the condition has %d bytes, more than %d: let a step decide", len(text), maxExpression)}}
@@ -96,7 +96,7 @@ func aKind(kind string) string {
 	return "a " + kind
 }
 
-// expressionMistake takes the place out of what the library says.
+// expressionMistake turns the library's error into a message and a position.
 func expressionMistake(text string, err error) mistake {
 	var at *file.Error
 	if !errors.As(err, &at) {
@@ -105,7 +105,7 @@ func expressionMistake(text string, err error) mistake {
 	return mistake{byteOffset(text, at.From), at.Message}
 }
 
-// byteOffset turns a count of characters into one of bytes.
+// byteOffset converts an offset in characters to one in bytes.
 func byteOffset(text string, runes int) int {
 	for i := range text {
 		if runes == 0 {
@@ -116,20 +116,20 @@ func byteOffset(text string, runes int) int {
 	return len(text)
 }
 
-// conditionWalk looks at every node of an expression.
+// conditionWalk visits every node of an expression.
 type conditionWalk struct {
 	scope    scope
 	text     string
 	refs     []ref
 	mistakes []mistake
-	inside   int // predicates
+	inside   int // nesting depth of predicates
 }
 
 func (w *conditionWalk) add(n ast.Node, format string, args ...any) {
 	w.mistakes = append(w.mistakes, mistake{byteOffset(w.text, n.Location().From), fmt.Sprintf(format, args...)})
 }
 
-// walk looks at a node and gives what is known of its value.
+// walk visits a node and returns what is known about its value.
 func (w *conditionWalk) walk(n ast.Node) shape {
 	if path, first := pathOf(n); path != nil {
 		at := byteOffset(w.text, first.Location().From)
@@ -198,7 +198,7 @@ func (w *conditionWalk) walk(n ast.Node) shape {
 	return shape{}
 }
 
-// walkAll walks several nodes; nil ones are left out.
+// walkAll walks several nodes, ignoring nil ones.
 func (w *conditionWalk) walkAll(nodes ...ast.Node) shape {
 	for _, n := range nodes {
 		if n != nil {
@@ -208,7 +208,7 @@ func (w *conditionWalk) walkAll(nodes ...ast.Node) shape {
 	return shape{}
 }
 
-// truth says that something has to be true or false.
+// truth reports a mistake if a value is not a boolean.
 func (w *conditionWalk) truth(n ast.Node, got shape, operator string) shape {
 	if got.kind != "" && got.kind != TypeBoolean {
 		w.add(n, "%s needs true or false; this is %s", operator, aKind(got.kind))
@@ -256,7 +256,7 @@ func (w *conditionWalk) call(n *ast.BuiltinNode) shape {
 	return shape{}
 }
 
-// pathOf gives the names of a.b.c, and its first node; nil for anything else.
+// pathOf returns the names in a.b.c and the first node; nil for anything else.
 func pathOf(n ast.Node) ([]string, ast.Node) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -277,7 +277,7 @@ func pathOf(n ast.Node) ([]string, ast.Node) {
 	return nil, nil
 }
 
-// truth evaluates a condition; nothing but true and false is an answer.
+// truth evaluates a condition; any value other than true or false is an error.
 func (c *condition) truth(data map[string]any) (bool, error) {
 	v, err := c.eval(data)
 	if err != nil {
@@ -290,7 +290,7 @@ func (c *condition) truth(data map[string]any) (bool, error) {
 	return b, nil
 }
 
-// list evaluates an expression of for_each.
+// list evaluates the expression of a for_each.
 func (c *condition) list(data map[string]any) ([]any, error) {
 	v, err := c.eval(data)
 	if err != nil {
@@ -300,11 +300,11 @@ func (c *condition) list(data map[string]any) ([]any, error) {
 	switch v := v.(type) {
 	case []any:
 		list = v
-	case []int: // a range, 1..5
+	case []int: // a range: 1..5
 		for _, n := range v {
 			list = append(list, n)
 		}
-	case []string: // of split
+	case []string: // the result of split
 		for _, text := range v {
 			list = append(list, text)
 		}
@@ -330,7 +330,7 @@ func (c *condition) eval(data map[string]any) (any, error) {
 	return v, nil
 }
 
-// shown is a value in a message.
+// shown formats a value for a message.
 func shown(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -339,7 +339,7 @@ func shown(v any) string {
 	return toml.Quote(string(text))
 }
 
-// native gives data with its numbers as Go has them.
+// native converts the numbers in data to Go's types.
 func native(v any) any {
 	switch v := v.(type) {
 	case json.Number:

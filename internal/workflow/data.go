@@ -15,7 +15,7 @@ import (
 
 func zeroTime() time.Time { return time.Time{} }
 
-// inputs are those of a workflow inside, or of the run.
+// inputs returns the inputs of a nested workflow, or of the run.
 func (e *engine) inputs(scope *Row) map[string]any {
 	if scope == nil {
 		return e.Inputs
@@ -35,9 +35,9 @@ func (e *engine) fail(err error) {
 	}
 }
 
-// data is what a text of a row reads, and the rows whose outputs are in it.
-// Nothing is loaded that no ref asks for. An error is one of the row; those of
-// the store end the plan.
+// data returns the data that a text of a row reads, and the rows whose outputs are in
+// it. It loads nothing that no ref asks for. An error fails the row; errors of the
+// store end the plan.
 func (e *engine) data(r *Row, refs []ref) (map[string]any, []string, error) {
 	d := &dataBuilder{engine: e, row: r, steps: map[string]any{}}
 	d.scope, d.def = e.scopeOf(r)
@@ -65,7 +65,7 @@ type dataBuilder struct {
 	def     *Definition
 	steps   map[string]any
 	sources []string
-	wrong   error // what cannot be read, for a reason that stays
+	wrong   error // why something cannot be read now or later
 }
 
 func (d *dataBuilder) addStep(path []string) {
@@ -89,7 +89,7 @@ func (d *dataBuilder) addStep(path []string) {
 	}
 }
 
-// first is the step that was first of those of join = "any".
+// first returns the step that was first among those of join = "any".
 func (d *dataBuilder) first() map[string]any {
 	r := d.stepRow(d.scope, d.row.First)
 	if r == nil {
@@ -118,7 +118,7 @@ func (d *dataBuilder) outputOf(r *Row) any {
 	return d.value(d.stored(r.From))
 }
 
-// stored gives an output that is stored, or will be with this plan.
+// stored returns an output that is stored, or will be with this plan.
 func (e *engine) stored(id string) Output {
 	for _, o := range e.out.Outputs {
 		if o.Row == id {
@@ -130,8 +130,8 @@ func (e *engine) stored(id string) Output {
 	return out
 }
 
-// items gives the outputs of all items of a group that is done. Those that end
-// in this plan are not in the store yet.
+// items returns the outputs of all items of a group that is done. Those that end in
+// this plan are not in the store yet.
 func (d *dataBuilder) items(g *Row) []Output {
 	if g.Count == 0 || g.State != Done {
 		return nil
@@ -157,7 +157,7 @@ func (d *dataBuilder) value(o Output) any {
 	return v
 }
 
-// position adds which item or round a row is.
+// position adds the item or round that a row belongs to.
 func (d *dataBuilder) position(out map[string]any, name string) {
 	for r := d.row; r != nil; r = d.rows[r.Parent] {
 		parent := d.rows[r.Parent]
@@ -180,8 +180,8 @@ func (d *dataBuilder) position(out map[string]any, name string) {
 	}
 }
 
-// list is what a step goes through one by one. What it reads never changes, so
-// it is worked out when it is needed, once in a plan.
+// list returns the list that a for_each goes through. Because the list depends on
+// nothing that changes, it is worked out when needed, once per plan.
 func (e *engine) list(r *Row, s *Step) ([]any, error) {
 	if got, ok := e.Lists[r.ID]; ok {
 		return got, nil

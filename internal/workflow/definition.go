@@ -10,8 +10,8 @@ import (
 	"fika/internal/toml"
 )
 
-// What a definition may ask for at most. The numbers keep a run's cost and a
-// mistake's damage in bounds.
+// The most that a definition may ask for. The numbers bound a run's cost and the
+// damage of a mistake.
 const (
 	MaxSteps    = 200       // of one definition
 	MaxItems    = 10_000    // of one for_each
@@ -19,28 +19,28 @@ const (
 	MaxRounds   = 100       // of one repeat
 	MaxAttempts = 10        // of one step, retries included
 	MaxNesting  = 8         // workflows inside workflows
-	MaxPrompt   = 256 << 10 // bytes of one prompt as it is sent
-	MaxText     = 32 << 10  // bytes of a text output that a prompt gets whole
+	MaxPrompt   = 256 << 10 // bytes of one prompt as sent
+	MaxText     = 32 << 10  // bytes of a text output that go into a prompt whole
 	MaxJSON     = 256 << 10 // bytes of a JSON output
 	MaxList     = 8 << 20   // bytes of all outputs of one for_each that are read at once
 )
 
-// Definition is a workflow as it is written in a file, or built from an
-// address. Obtain one with [Load], [ParseAddress] or [Thaw]; it is checked then,
-// and does not change afterwards. Its JSON is what a run keeps of it.
+// Definition is a workflow as written in a file, or built from an address. Obtain one
+// with [Load], [Address.Definition] or [Thaw]; it has been checked then and does not
+// change afterwards. A run keeps its JSON.
 type Definition struct {
 	Name        string                 `json:"name,omitempty"` // empty: built from an address
 	File        string                 `json:"file,omitempty"`
-	Source      string                 `json:"source,omitempty"` // the text of the file, to compare with
+	Source      string                 `json:"source,omitempty"` // the text of the file, for comparisons
 	Description string                 `json:"description,omitempty"`
-	Contexts    []fika.AgentName       `json:"contexts,omitempty"` // in which agents meet: a run makes those that are missing
+	Contexts    []fika.AgentName       `json:"contexts,omitempty"` // where agents meet: a run creates those that are missing
 	Inputs      []Input                `json:"inputs,omitempty"`
 	Limits      Limits                 `json:"limits,omitzero"`
 	Steps       []Step                 `json:"steps"`
 	Result      []string               `json:"result,omitempty"` // ids of the steps whose outputs are the run's
 	Nested      map[string]*Definition `json:"nested,omitempty"` // by name, on the outermost only
 
-	src *toml.Source // nil when it comes from elsewhere
+	src *toml.Source // nil if it does not come from a file
 	at  map[string]int
 }
 
@@ -53,7 +53,7 @@ const (
 	TypeAgent   = "agent" // the name of an agent, checked when a run starts
 )
 
-// Input is something a run is given when it starts.
+// Input is a value that a run is given when it starts.
 type Input struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -63,7 +63,7 @@ type Input struct {
 	at int
 }
 
-// Limits are what a whole run may use; zero is no limit.
+// Limits bounds what a whole run may use; a zero field sets no limit.
 type Limits struct {
 	Cost   float64       `json:"max_cost,omitempty"` // US dollars
 	Tokens int64         `json:"max_tokens,omitempty"`
@@ -79,7 +79,7 @@ type Spent struct {
 	Time   time.Duration // since it began
 }
 
-// Reached names the first limit that a run has come to; empty: none.
+// Reached returns the name of the first limit that a run has reached, or "".
 func (l Limits) Reached(s Spent) string {
 	switch {
 	case l.Cost > 0 && s.Cost >= l.Cost:
@@ -94,7 +94,7 @@ func (l Limits) Reached(s Spent) string {
 	return ""
 }
 
-// The ways in which a step waits for those it needs.
+// The ways in which a step waits for the steps that it needs.
 const (
 	JoinAll   = "all"   // all are done; one that failed blocks it
 	JoinAny   = "any"   // the first is done; the others are cancelled
@@ -107,8 +107,8 @@ const (
 	OutputJSON = "json"
 )
 
-// Step is one step of a definition: an agent that is asked, a question to a
-// person, a discussion, or another workflow.
+// Step is one step of a definition: an agent that is asked, a question to a person, a
+// discussion, or another workflow.
 type Step struct {
 	ID          string            `json:"id"`
 	Agent       string            `json:"agent,omitempty"` // a name, or a template over the inputs
@@ -135,7 +135,7 @@ type Step struct {
 	code   stepCode
 }
 
-// stepCode is what a step's texts were compiled to.
+// stepCode holds a step's compiled texts.
 type stepCode struct {
 	agent   *template
 	prompt  *template
@@ -147,15 +147,15 @@ type stepCode struct {
 	over    *condition // of a chat
 }
 
-// Repeat does a step again until a condition holds. A step that has been done
-// Max times without it fails.
+// Repeat repeats a step until a condition holds. The step fails if it has been done
+// Max times and the condition still does not hold.
 type Repeat struct {
 	Until string `json:"until"`
 	Max   int    `json:"max"`
 }
 
-// Retry does a failed step again, Max times at most. Backoff is the first
-// pause; each further one is twice as long, up to an hour.
+// Retry repeats a failed step up to Max times. Backoff is the first pause; each
+// further one is twice as long, up to an hour.
 type Retry struct {
 	Max     int           `json:"max,omitempty"`
 	Backoff time.Duration `json:"backoff,omitempty"`
@@ -170,7 +170,7 @@ type Chat struct {
 	Max    int      `json:"max"`
 }
 
-// The kinds of steps, as [Step.Kind] tells them.
+// The kinds of steps that [Step.Kind] returns.
 const (
 	KindAgent    = "agent"
 	KindApproval = "approval"
@@ -178,7 +178,7 @@ const (
 	KindWorkflow = "workflow"
 )
 
-// Kind says what a step does when its turn has come.
+// Kind returns what a step does when its turn has come.
 func (s *Step) Kind() string {
 	switch {
 	case s.Workflow != "":
@@ -191,7 +191,7 @@ func (s *Step) Kind() string {
 	return KindApproval
 }
 
-// Step finds a step by its id; nil means there is none.
+// Step returns the step with an id, or nil if there is none.
 func (d *Definition) Step(id string) *Step {
 	for i := range d.Steps {
 		if d.Steps[i].ID == id {
@@ -201,8 +201,8 @@ func (d *Definition) Step(id string) *Step {
 	return nil
 }
 
-// results are the steps whose outputs are those of the workflow: those that it
-// names, or all that no other step needs.
+// results returns the ids of the steps whose outputs are those of the workflow: those
+// that it names, or all that no other step needs.
 func (d *Definition) results() []string {
 	if len(d.Result) > 0 {
 		return d.Result
@@ -222,7 +222,7 @@ func (d *Definition) results() []string {
 	return out
 }
 
-// input finds an input by name; nil means there is none.
+// input returns the input with a name, or nil if there is none.
 func (d *Definition) input(name string) *Input {
 	for i := range d.Inputs {
 		if d.Inputs[i].Name == name {
@@ -248,7 +248,8 @@ func (d *Definition) stepIDs() []string {
 	return ids
 }
 
-// ancestors are the steps that have ended whenever the step with the id runs.
+// ancestors returns the ids of the steps that have ended whenever the step with the
+// given id runs.
 func (d *Definition) ancestors(id string) map[string]bool {
 	seen := map[string]bool{}
 	var walk func(string)
@@ -268,7 +269,7 @@ func (d *Definition) ancestors(id string) map[string]bool {
 	return seen
 }
 
-// MeetingContexts are the contexts of a workflow and of those inside it.
+// MeetingContexts returns the contexts of a workflow and of those nested in it.
 func (d *Definition) MeetingContexts() []fika.AgentName {
 	all := slices.Clone(d.Contexts)
 	for _, n := range d.Nested {

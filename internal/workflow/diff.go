@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Diff says, line by line, how the texts of two definitions differ, with those of
-// the workflows inside them: what is gone begins with "- ", what is new with
-// "+ ", each file that differs with its name. None: they are the same.
+// Diff returns, line by line, how the texts of two definitions differ, including
+// those of nested workflows: removed lines begin with "- ", new ones with "+ ", and
+// each file that differs with its name. It returns nothing if they are the same.
 func Diff(before, now *Definition) []string {
 	var out []string
 	texts := func(d *Definition) map[string]string {
@@ -37,8 +37,8 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// maxDiff bounds the lines that are compared with each other; longer texts are
-// shown whole. A definition has a few hundred.
+// maxDiff bounds how many lines are compared; longer texts are shown whole. A
+// definition has a few hundred lines.
 const maxDiff = 2000
 
 // marked puts a mark before each line.
@@ -50,7 +50,8 @@ func marked(mark string, list []string) []string {
 	return out
 }
 
-// diffLines finds the longest common lines, and gives what is not among them.
+// diffLines finds the longest common subsequence of lines and returns the lines that
+// are not in it.
 func diffLines(old, new []string) []string {
 	for len(old) > 0 && len(new) > 0 && old[0] == new[0] {
 		old, new = old[1:], new[1:]
@@ -61,7 +62,7 @@ func diffLines(old, new []string) []string {
 	if len(old) > maxDiff || len(new) > maxDiff {
 		return append(marked("- ", old), marked("+ ", new)...)
 	}
-	common := make([][]int, len(old)+1) // of what is left from a line of each
+	common := make([][]int, len(old)+1) // for what remains from a line of each text
 	for i := range common {
 		common[i] = make([]int, len(new)+1)
 	}

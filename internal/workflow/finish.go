@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// takeEnds shows each end that nobody has seen yet to whatever holds the row.
+// takeEnds passes each new end to the row that holds the ended one.
 func (e *engine) takeEnds() {
 	ends := slices.DeleteFunc(e.live(), func(r *Row) bool { return !r.State.Ended() || r.Taken })
 	slices.SortStableFunc(ends, func(a, b *Row) int { return a.Ended.Compare(b.Ended) })
@@ -36,8 +36,8 @@ func (e *engine) takeEnds() {
 	}
 }
 
-// retryable reports whether a row is to be tried once more: not what a person
-// ended or refused, nor what would fail the same way again.
+// retryable reports whether a failed row is to be tried again. It is not if a person
+// ended or refused it, or if it would fail the same way again.
 func (r *Row) retryable(s *Step) bool {
 	if r.Kind == KindEach || r.Kind == KindRepeat || r.State != Failed || r.Attempt-r.Before > s.Retry.Max {
 		return false
@@ -49,7 +49,7 @@ func (r *Row) retryable(s *Step) bool {
 	return true
 }
 
-// count adds the end of an item to its group, and ends the group with the last.
+// count adds the end of an item to its group, and ends the group with its last item.
 func (e *engine) count(g, r *Row) {
 	if r.State == Done {
 		g.Done++
@@ -70,7 +70,7 @@ func (e *engine) count(g, r *Row) {
 	}
 }
 
-// describe is why a row is not done, in a few words.
+// describe returns in a few words why a row is not done.
 func describe(r *Row) string {
 	if r.Error != "" {
 		return r.Error
@@ -117,7 +117,7 @@ func (e *engine) finish(scope *Row, d *Definition) {
 		}
 		for _, r := range e.live() {
 			if r.Parent != "" {
-				return // orphans first
+				return // the orphans end first
 			}
 		}
 		e.out.Result = result
@@ -134,9 +134,9 @@ func (e *engine) finish(scope *Row, d *Definition) {
 	}
 }
 
-// firstFailure is the first step, in the order of the file, that failed and
-// that nobody made up for: whoever goes on with the first of several, or with
-// whatever came of them, does so.
+// firstFailure returns the first failed step, in the order of the file, that no other
+// step made up for, as a step does that waits for the first of several or goes on
+// whatever became of them.
 func firstFailure(d *Definition, steps map[string]*Row) *Row {
 	for i := range d.Steps {
 		s := &d.Steps[i]
@@ -165,7 +165,7 @@ func madeUpFor(s *Step, d *Definition, steps map[string]*Row) bool {
 	return needed > 0
 }
 
-// parts are what became of the steps whose outputs are the run's.
+// parts returns what became of the steps whose outputs are the run's.
 func (e *engine) parts() []Part {
 	steps := e.stepRows(nil)
 	var out []Part
@@ -183,8 +183,8 @@ func (e *engine) parts() []Part {
 	return out
 }
 
-// giveOutput gives a workflow inside the output of its result: that of the one
-// step, or one that is put together. The error is that of the row.
+// giveOutput gives a nested workflow the output of its result: that of a single step,
+// or one assembled from several. An error fails the row.
 func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) error {
 	ids := slices.DeleteFunc(slices.Clone(d.results()), func(id string) bool { return steps[id].State != Done })
 	if len(ids) == 0 {
@@ -216,8 +216,8 @@ func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) er
 	return nil
 }
 
-// wholeOutput is all that a row gave, as a text: of a group the list of what its
-// items gave.
+// wholeOutput returns the entire output of a row as text; that of a group is the list
+// of its items' outputs.
 func (e *engine) wholeOutput(r *Row) (string, error) {
 	if r.Kind != KindEach {
 		if r.From == "" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// TreeText draws a definition as text: each step below the last of those it needs,
-// with what it does and what else it waits for.
+// TreeText draws a definition as text: each step below the last of the steps that it
+// needs, with what it does and what else it waits for.
 func (d *Definition) TreeText() string {
 	var b strings.Builder
 	title := d.Name
@@ -31,7 +31,7 @@ type graph struct {
 	depth  map[string]int
 }
 
-// depthOf is how many steps come before one, at the longest.
+// depthOf returns the length of the longest chain of steps that come before a step.
 func (g *graph) depthOf(s *Step) int {
 	if n, ok := g.depth[s.ID]; ok {
 		return n
@@ -46,7 +46,8 @@ func (g *graph) depthOf(s *Step) int {
 	return deepest
 }
 
-// above is the step that one is drawn below: the last of those it needs.
+// above returns the step below which a step is drawn: the last of those that it
+// needs.
 func (g *graph) above(s *Step) string {
 	best := ""
 	for _, need := range s.Needs {
@@ -77,7 +78,7 @@ func (g *graph) draw(b *strings.Builder, parent, indent string) {
 	}
 }
 
-// about says in one line what a step does.
+// about describes in one line what a step does.
 func (g *graph) about(s *Step, parent string) string {
 	parts := []string{g.def.who(s)}
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -121,7 +122,7 @@ func times(n int) string {
 	return fmt.Sprintf("up to %d times", n)
 }
 
-// who names whoever a step waits for.
+// who names the agents or the person that a step waits for.
 func (d *Definition) who(s *Step) string {
 	switch s.Kind() {
 	case KindWorkflow:
@@ -141,7 +142,7 @@ func (d *Definition) who(s *Step) string {
 	return "a person approves"
 }
 
-// shownAgent writes an agent's name; of one that is an input, the default.
+// shownAgent returns an agent's name; for one that is an input, the default.
 func (d *Definition) shownAgent(agent string) string {
 	name, isInput := strings.CutPrefix(agent, "{{.inputs.")
 	name, whole := strings.CutSuffix(name, "}}")
@@ -154,7 +155,7 @@ func (d *Definition) shownAgent(agent string) string {
 	return "@" + agent
 }
 
-// DotGraph writes a definition in the language of Graphviz; workflows inside it are
+// DotGraph returns a definition in the language of Graphviz, with nested workflows
 // drawn as boxes.
 func (d *Definition) DotGraph() string {
 	var b strings.Builder

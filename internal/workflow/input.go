@@ -13,8 +13,8 @@ import (
 // maxInput is how many bytes one input may have.
 const maxInput = 1 << 20
 
-// bind gives the value of an input in the form that JSON decodes to; the
-// second result says what is wrong.
+// bind returns the value of an input in the form that JSON decodes to; the second
+// result says what is wrong.
 func (i *Input) bind(given map[string]string, agents []Agent) (any, string) {
 	text, ok := given[i.Name]
 	if !ok {
@@ -60,7 +60,7 @@ func (i *Input) wrongAgent(name string, agents []Agent) string {
 	return fmt.Sprintf("%s: there is no agent %s%s; say which one with -i %s=NAME", i.Name, toml.Quote(name), orKnown(name, names), i.Name)
 }
 
-// bindJSON reads what is written as JSON, and sees that it is of the type.
+// bindJSON reads a value written as JSON and checks its type.
 func (i *Input) bindJSON(text, want string) (any, string) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -81,13 +81,13 @@ func (i *Input) bindJSON(text, want string) (any, string) {
 	return v, ""
 }
 
-// What lists show of a run is a line, however much it was given.
+// The bounds of a run's title: a line, however much the run was given.
 const (
 	maxTitle      = 400 // characters of the whole
-	maxTitleValue = 80  // of an input
+	maxTitleValue = 80  // characters of one input
 )
 
-// Title is what lists show of a run with these inputs.
+// Title returns the title of a run with the given inputs, as shown in lists.
 func (d *Definition) Title(given map[string]string) string {
 	title := cmp.Or(d.Name, d.Description)
 	for i := range d.Inputs {
@@ -98,7 +98,7 @@ func (d *Definition) Title(given map[string]string) string {
 	return brief(title, maxTitle)
 }
 
-// brief is a text in one line, cut to so many characters.
+// brief returns a text as one line, cut to most characters.
 func brief(text string, most int) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) <= most {

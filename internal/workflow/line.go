@@ -11,18 +11,19 @@ import (
 	"fika/internal/toml"
 )
 
-// Line is what a person typed for one or more agents, taken apart.
+// Line is a parsed line that a person typed for one or more agents.
 type Line struct {
 	Address
-	Combine fika.AgentName // who makes one answer of all; empty: nobody
-	Verb    string         // what stood between two colons: task, ask, reset; mostly empty
+	Combine fika.AgentName // combines all answers into one; empty: nobody does
+	Verb    string         // the word between two colons: task, ask, reset; mostly empty
 	Prompt  string
 }
 
 // IsSingle reports whether the line is for a single agent, which needs no workflow.
 func (l Line) IsSingle() bool { return l.Address.IsSingle() && l.Combine == "" }
 
-// AddressText writes whom the line is for as it should be typed: @a, @b --combine @c.
+// AddressText returns the address of the line as it should be typed: @a, @b --combine
+// @c.
 func (l Line) AddressText() string {
 	if l.Combine == "" {
 		return l.Address.String()
@@ -30,22 +31,22 @@ func (l Line) AddressText() string {
 	return l.Address.String() + combineOption + "@" + string(l.Combine)
 }
 
-// Title is what lists show of a run of the line.
+// Title returns the title of a run of the line, as shown in lists.
 func (l Line) Title() string { return l.AddressText() + ": " + brief(l.Prompt, maxTitle) }
 
-// Agents are all who work on it.
+// Agents returns all agents that work on the line.
 func (l Line) Agents() []fika.AgentName { return l.Address.Agents(l.Combine) }
 
-// Definition makes the workflow of the line.
+// Definition returns the workflow of the line.
 func (l Line) Definition() *Definition { return l.Address.Definition(l.Combine) }
 
-// combineOption is how a line says who makes one answer of all.
+// combineOption introduces the agent that makes one answer of all.
 const combineOption = " --combine "
 
-// ParseLine reads a line that begins with an @: the team before the first
-// colon, perhaps a verb and a second colon, and the prompt. Whatever is wrong
-// before the prompt is an error that gives the right spelling, never text.
-// Error kinds: Invalid, NotFound.
+// ParseLine reads a line that begins with an @: the team before the first colon,
+// perhaps a verb and a second colon, and the prompt. Any mistake before the prompt is
+// an error that shows the right spelling; it is never taken as text. ParseLine fails
+// with Invalid or NotFound.
 func ParseLine(line string, known []string) (Line, error) {
 	line = strings.TrimSpace(line)
 	head, rest, ok := strings.Cut(line, ":")
@@ -85,14 +86,14 @@ func ParseLine(line string, known []string) (Line, error) {
 	return l, nil
 }
 
-// firstLine cuts a text without a colon where a prompt may begin.
+// firstLine splits a text without a colon where a prompt may begin.
 func firstLine(text string) (string, string) {
 	head, rest, _ := strings.Cut(text, "\n")
 	return head, rest
 }
 
-// takeVerb takes a verb off the text behind the first colon: a word that
-// follows it at once, mostly with a colon of its own. Text goes behind a space.
+// takeVerb takes a verb off the text after the first colon: a word that follows the
+// colon at once, mostly with a colon of its own. Text follows a space.
 func (l *Line) takeVerb(rest string) error {
 	end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
 	if end < 0 {
@@ -134,9 +135,9 @@ func shorten(s string) string {
 	return s
 }
 
-// NamesTeam reports whether a text in front of a colon names several agents,
-// well written or not: names with commas or arrows between them, and no other
-// words; or one, and another that makes an answer of its.
+// NamesTeam reports whether the text before a colon names several agents, well
+// written or not: names with commas or arrows between them and no other words; or one
+// name, and another that combines its answer.
 func NamesTeam(head string) bool {
 	head, option := cutOption(head)
 	names, between := 0, true
@@ -157,9 +158,8 @@ func NamesTeam(head string) bool {
 	return names > 1 || names == 1 && option.isCombine()
 }
 
-// BeginsForTeam reports whether a text begins with a team as it should be
-// written, @a, @b: or @a -> @b:, in its first line. A text that only looks like
-// one is a text.
+// BeginsForTeam reports whether the first line of a text begins with a correctly
+// written team, @a, @b: or @a -> @b:. A text that only looks similar is plain text.
 func BeginsForTeam(text string) bool {
 	first, _ := firstLine(strings.TrimSpace(text))
 	head, _, ok := strings.Cut(first, ":")
@@ -186,9 +186,9 @@ func BeginsForTeam(text string) bool {
 	return !between && names > 0
 }
 
-// lineOption is what stands behind a team with two dashes.
+// lineOption is what follows a team after two dashes.
 type lineOption struct {
-	word string // without the dashes; empty: there is none
+	word string // without the dashes; empty: there is no option
 	rest string
 }
 
@@ -216,7 +216,7 @@ func (o lineOption) isCombine() bool {
 	return o.word == "combine" || o.word != "" && spelling.Nearest(o.word, []string{"combine"}) != ""
 }
 
-// guess is the agent that is meant, as far as can be told; for an error only.
+// guess returns the agent that is probably meant; for error messages only.
 func (o lineOption) guess() fika.AgentName {
 	if !o.isCombine() {
 		return ""
@@ -228,7 +228,7 @@ func (o lineOption) guess() fika.AgentName {
 	return name
 }
 
-// combine is the agent that makes one answer of a team's; empty: nobody does.
+// combine returns the agent that makes one answer of a team's; "" if nobody does.
 func (o lineOption) combine(a Address, known []string) (fika.AgentName, error) {
 	if o.word == "" {
 		return "", nil

@@ -10,17 +10,17 @@ import (
 	"fika/internal/toml"
 )
 
-// Known is what a definition may refer to. Everything in it is read only.
+// Known lists what a definition may refer to. It is read only.
 type Known struct {
-	// Agents are those there are; nil: whether an agent exists is not checked.
+	// Agents are the existing agents; nil: agents are not checked.
 	Agents []Agent
-	// Names are the workflows there are, and Read gives one: the file to name in
-	// messages, and its text. A Read that is nil knows no workflow.
+	// Names are the existing workflows. Read returns one of them: the name of its
+	// file for messages, and its text. If Read is nil, there are no workflows.
 	Names []string
 	Read  func(name string) (file string, text []byte, err error)
 }
 
-// Agent is what a definition needs to know of an agent.
+// Agent is what a definition needs to know about an agent.
 type Agent struct {
 	Name         string
 	Capabilities []string
@@ -34,10 +34,10 @@ func (k Known) agentNames() []string {
 	return names
 }
 
-// Load reads and checks a definition with all workflows inside it; name is its
-// own, and file the name in messages. The error is a [*toml.Problems] with
-// everything that is wrong, in all the files; what the files do not need (an
-// agent, say) is asked of known.
+// Load reads and checks a definition with all workflows nested in it; name is its
+// own, and file its file's name in messages. The error is a [*toml.Problems] with
+// everything that is wrong in all the files. Whatever the files refer to but do not
+// contain, such as an agent, is looked up in known.
 func Load(name, file string, text []byte, known Known) (*Definition, error) {
 	l := &loader{known: known, nested: map[string]*Definition{}, problems: &toml.Problems{}}
 	d := l.load(name, file, text)
@@ -51,7 +51,7 @@ func Load(name, file string, text []byte, known Known) (*Definition, error) {
 	return d, nil
 }
 
-// loader reads a definition and those inside it, each once.
+// loader reads a definition and those nested in it, each once.
 type loader struct {
 	known    Known
 	problems *toml.Problems
@@ -78,8 +78,8 @@ func (l *loader) load(name, file string, text []byte) *Definition {
 	return d
 }
 
-// open gives the definition of a nested workflow; the second result says what
-// is wrong with naming it.
+// open returns the definition of a nested workflow; the second result says what is
+// wrong with naming it.
 func (l *loader) open(name string) (*Definition, string) {
 	if i := slices.Index(l.stack, name); i >= 0 {
 		return nil, "the workflow would be inside itself: " + strings.Join(append(slices.Clone(l.stack[i:]), name), " → ")
@@ -100,14 +100,14 @@ func (l *loader) open(name string) (*Definition, string) {
 	return l.load(name, file, text), ""
 }
 
-// Freeze gives the definition in the form that a run keeps; [Thaw] reads it.
+// Freeze returns the definition in the form that a run keeps; [Thaw] reads it.
 func (d *Definition) Freeze() ([]byte, error) {
 	data, err := json.Marshal(d)
 	return data, fika.Wrap(fika.Failed, "freeze workflow", err)
 }
 
-// Thaw reads what [Definition.Freeze] gave. Error kind: Storage, since nobody
-// edits it.
+// Thaw reads the result of [Definition.Freeze]. It fails with Storage, since nobody
+// edits that.
 func Thaw(data []byte) (*Definition, error) {
 	const op = "read the workflow of a run"
 	d := new(Definition)
@@ -124,7 +124,7 @@ func Thaw(data []byte) (*Definition, error) {
 	return d, nil
 }
 
-// whole is a definition and all those inside it.
+// whole returns a definition and all those nested in it.
 func (d *Definition) whole() []*Definition {
 	all := []*Definition{d}
 	for _, n := range d.Nested {

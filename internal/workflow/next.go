@@ -8,19 +8,19 @@ import (
 // maxBackoff bounds the pause before a retry.
 const maxBackoff = time.Hour
 
-// maxTouched is how many rows a plan touches when the view says nothing.
+// maxTouched is how many rows a plan touches if the view sets no bound.
 const maxTouched = 300
 
-// NextPlan says what has to happen now in a run. It is a function of its argument
-// alone: asked again with the same view, it gives the same plan.
+// NextPlan returns what has to happen now in a run. It is a function of its argument
+// alone: called again with the same view, it returns the same plan.
 //
-// A plan changes rows in whole pieces: an end is counted and marked as seen in
-// one plan, a row is made and its call is given in one plan. So it does not
-// matter after which plan everything stops, whether a plan was worked out and
-// never stored, or in which order ends arrive: what is in the rows is always
-// enough to go on, and a row that has ended is never begun again.
+// A plan changes rows in whole pieces: an end is counted and marked as seen in one
+// plan, and a row is made in the same plan as its call. So it does not matter after
+// which plan everything stops, whether a plan was worked out and never stored, or in
+// which order ends arrive: the rows always contain enough to go on, and a row that
+// has ended is never begun again.
 //
-// The error is one of the outputs given with the view; then there is no plan.
+// The error is one of the outputs given with the view; in that case there is no plan.
 func NextPlan(v View) (Plan, error) {
 	e := newEngine(v)
 	if v.Paused {
@@ -62,13 +62,13 @@ func newEngine(v View) *engine {
 	return &engine{rowTable: newRowTable(v)}
 }
 
-// holds reports whether a row is one that holds others.
+// holds reports whether a row holds others.
 func (r *Row) holds() bool {
 	return r.Kind == KindEach || r.Kind == KindRepeat || r.Kind == KindWorkflow
 }
 
-// cancel ends a row that is open, and what was begun for it. The rows that it
-// holds are orphans from then on.
+// cancel ends an open row and whatever was begun for it. The rows that it holds
+// become orphans.
 func (e *engine) cancel(r *Row, s State, reason, text string) {
 	if r.State == Asking || r.State == Running && !r.holds() {
 		e.out.Cancel = append(e.out.Cancel, r.ID)
@@ -76,8 +76,7 @@ func (e *engine) cancel(r *Row, s State, reason, text string) {
 	e.end(r, s, reason, text)
 }
 
-// plan gives what was worked out, the rows in the order in which they were
-// first seen.
+// plan returns the plan, with its rows in the order in which they were first seen.
 func (e *engine) plan() Plan {
 	p := e.out
 	ended := func(id string) bool { return e.rows[id].State.Ended() }
@@ -85,7 +84,7 @@ func (e *engine) plan() Plan {
 	for _, c := range p.Calls {
 		begun[c.Row] = true
 	}
-	// What begins and ends in one plan has never been.
+	// What begins and ends in the same plan never happens.
 	p.Cancel = slices.DeleteFunc(p.Cancel, func(id string) bool { return begun[id] })
 	p.Calls = slices.DeleteFunc(p.Calls, func(c Call) bool { return ended(c.Row) })
 	for _, r := range e.order {
@@ -100,11 +99,11 @@ func (e *engine) plan() Plan {
 	return p
 }
 
-// MaxWake is how far ahead a plan says when to look again: a clock that is put
-// back is noticed then, and a wake-up further ahead tells of one.
+// MaxWake is the longest time after which a plan asks to be worked out again: so a
+// clock that is put back is noticed, and a wake-up further ahead is a sign of one.
 const MaxWake = 2 * time.Minute
 
-// endOrphans ends what belongs to a row that has ended.
+// endOrphans ends the rows that belong to an ended row.
 func (e *engine) endOrphans() {
 	for _, r := range e.live() {
 		if e.full() {
@@ -120,8 +119,8 @@ func (e *engine) endOrphans() {
 	}
 }
 
-// watchTimers begins what has waited long enough, and ends what has taken too
-// long.
+// watchTimers begins rows that have waited long enough and ends those that have taken
+// too long.
 func (e *engine) watchTimers() {
 	busy := e.busy()
 	for _, r := range e.live() {
@@ -142,14 +141,14 @@ func (e *engine) watchTimers() {
 	}
 }
 
-// room reports whether a row may begin: items wait for each other, also those
-// of a run that was resumed.
+// room reports whether a row may begin: items wait for each other, those of a resumed
+// run included.
 func (e *engine) room(r *Row, busy map[string]int) bool {
 	g := e.rows[r.Parent]
 	return g == nil || g.Kind != KindEach || busy[g.ID] < e.stepOf(g).MaxParallel
 }
 
-// fillGroups makes the next items and rounds of rows that hold some.
+// fillGroups makes the next items and rounds of the rows that hold some.
 func (e *engine) fillGroups() {
 	for _, g := range e.live() {
 		if e.full() {

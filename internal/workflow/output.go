@@ -11,28 +11,27 @@ import (
 	"strings"
 )
 
-// Output is what a row gave, all of it.
+// Output is the complete output of a row.
 type Output struct {
 	Text string
 	JSON bool
 }
 
-// Outputs gives what was stored with the ends of rows. An error of it ends
+// Outputs reads the outputs that were stored when rows ended. An error from it ends
 // [NextPlan] without a plan.
 type Outputs interface {
-	// Output gives what a row that is done has given.
+	// Output returns the output of a row that is done.
 	Output(row string) (Output, error)
-	// Items gives the outputs of the items of a row of kind each, in order,
-	// with an empty one for an item that has none. The error is [ErrTooMuch]
-	// when they have more than [MaxList] bytes together.
+	// Items returns the outputs of the items of a row of kind each, in order, with an
+	// empty one for an item that has none. It fails with [ErrTooMuch] if they exceed
+	// [MaxList] together.
 	Items(row string) ([]Output, error)
 }
 
-// ErrTooMuch is the error of [Outputs] that fails the step which reads, and not
-// the plan.
+// ErrTooMuch is the error of [Outputs] that fails the step that reads, not the plan.
 var ErrTooMuch = errors.New("it is more than " + strconv.Itoa(MaxList>>20) + " MiB together: let each item write a file and give its name")
 
-// Hash names an output by what it is.
+// Hash returns a name for an output that is derived from its contents.
 func (o Output) Hash() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%t\x00%s", o.JSON, o.Text))
 	return hex.EncodeToString(sum[:hashLength/2])
@@ -44,14 +43,14 @@ const (
 	hashLength   = 32
 )
 
-// FileName names the file that holds all of an output, until it is known who gets
-// it: see [FilesIn].
+// FileName returns the name of the file that holds the complete output, as long as it
+// is not known who gets the file: see [FilesIn].
 func (o Output) FileName() string { return outputFile + o.Hash() + outputEnding }
 
 // OutputFile is a file of an output that a prompt names.
 type OutputFile struct{ Name, Hash string }
 
-// FilesIn are the files of outputs that a prompt names, each once.
+// FilesIn returns the files of outputs that a prompt names, each once.
 func FilesIn(prompt string) []OutputFile {
 	var out []OutputFile
 	for _, rest := range strings.Split(prompt, outputFile)[1:] {
@@ -66,8 +65,8 @@ func FilesIn(prompt string) []OutputFile {
 	return out
 }
 
-// value is an output as prompts and conditions see it: a text longer than
-// [MaxText] is its beginning, and the name of the file that holds all of it.
+// value returns an output as prompts and conditions see it: of a text longer than
+// [MaxText], the beginning and the name of the file that holds all of it.
 func (o Output) value() (any, error) {
 	if !o.JSON {
 		if len(o.Text) > MaxText {

@@ -15,13 +15,13 @@ import (
 // reader turns the tree of one file into a definition.
 type reader struct{ *toml.Source }
 
-// key is one key of a table, and how its value is read.
+// key is one key of a table, with the way to read its value.
 type key[T any] struct {
 	name string
 	read func(r *reader, t *T, v toml.Value)
 }
 
-// scalar is a key whose value goes into a field as it is.
+// scalar returns a key whose value goes into a field as it is.
 func scalar[T any](name string, field func(*T) any, l toml.Limits) key[T] {
 	return key[T]{name, func(r *reader, t *T, v toml.Value) {
 		if wrong := toml.Assign(field(t), v, l); wrong != "" {
@@ -30,8 +30,7 @@ func scalar[T any](name string, field func(*T) any, l toml.Limits) key[T] {
 	}}
 }
 
-// decode reads a table by its keys; where says which table it is, as in "in
-// step plan".
+// decode reads a table by its keys; where names the table, as in "in step plan".
 func decode[T any](r *reader, t *toml.Table, where string, target *T, keys []key[T]) {
 	for _, e := range t.Entries {
 		found := false
@@ -65,7 +64,7 @@ func (r *reader) unknown(e toml.Entry, where string, known []string) {
 	r.Problem(e.At, "unknown key %s %s%s", toml.Quote(e.Name), where, hint)
 }
 
-// isTable reports whether v is a table, and says so if not.
+// isTable reports whether v is a table, and records a problem if it is not.
 func (r *reader) isTable(name string, v toml.Value) bool {
 	if v.Kind != toml.KindTable {
 		r.Problem(v.At, "%s must be a table; this is %s", name, v.Kind)
@@ -159,7 +158,7 @@ func inputKeys() []key[Input] {
 	}
 }
 
-// checkDefault holds the default of an input against its type.
+// checkDefault checks the default of an input against its type.
 func (i *Input) checkDefault(r *reader, t *toml.Table) {
 	e := t.Get("default")
 	if e == nil {
@@ -174,7 +173,7 @@ func (i *Input) checkDefault(r *reader, t *toml.Table) {
 	}
 }
 
-// typeOf is the type of input a value can be; empty: none.
+// typeOf returns the type of input that a value fits; "" if none.
 func typeOf(v toml.Value) string {
 	switch v.Kind {
 	case toml.KindText:
@@ -189,8 +188,7 @@ func typeOf(v toml.Value) string {
 	return ""
 }
 
-// plain gives a value in the form that JSON decodes to, with numbers as they
-// are written.
+// plain returns a value in the form that JSON decodes to, with numbers as written.
 func plain(v toml.Value) any {
 	switch v.Kind {
 	case toml.KindBool:
@@ -204,7 +202,7 @@ func plain(v toml.Value) any {
 	case toml.KindFloat:
 		f, err := strconv.ParseFloat(strings.ReplaceAll(v.Text, "_", ""), 64)
 		text, bad := json.Marshal(f)
-		if err != nil || bad != nil { // infinite, or no number
+		if err != nil || bad != nil { // infinite, or not a number
 			return v.Text
 		}
 		return json.Number(text)
@@ -290,7 +288,7 @@ func (r *reader) repeat(s *Step, v toml.Value) {
 	}
 }
 
-// retry reads a number of retries, or a table that says more.
+// retry reads a number of retries, or a table with more settings.
 func (r *reader) retry(s *Step, v toml.Value) {
 	most := toml.Limits{Max: MaxAttempts - 1}
 	s.Retry.Backoff = 5 * time.Second
@@ -307,12 +305,12 @@ func (r *reader) retry(s *Step, v toml.Value) {
 	})
 }
 
-// schema reads a JSON Schema, written as a table or as the text of one.
+// schema reads a JSON Schema, written as a table or as a text.
 func (r *reader) schema(s *Step, v toml.Value) {
 	var text []byte
 	switch v.Kind {
 	case toml.KindTable:
-		text, _ = json.Marshal(plain(v)) // of what plain gives
+		text, _ = json.Marshal(plain(v)) // values from plain always encode
 	case toml.KindText:
 		text = []byte(v.Text)
 	default:

@@ -9,14 +9,14 @@ import (
 	"fika/internal/toml"
 )
 
-// ResumeRows gives the rows to write so that a run that has ended goes on: what is
-// done stays, what is not is done again as a new attempt, and so is the step
-// from (empty: none) with all that need it. Of a for_each only the items that
-// are not done are. The definition may be another one than the run had before.
+// ResumeRows returns the rows to write so that a run that has ended goes on: finished
+// work stays, the rest is done again as new attempts, and so are the step from (if
+// not empty) and all steps that need it. Of a for_each, only the items that are not
+// done are repeated. The definition may differ from the one that the run had before.
 //
-// The rows given are the live ones of the run's own steps and, of those of kind
-// each, the last attempt at every item. Error kinds: NotFound (from), Invalid
-// when all is done.
+// rows are the live rows of the run's own steps and, for those of kind each, the last
+// attempt at every item. ResumeRows fails with NotFound if there is no step from, and
+// with Invalid if everything is done.
 func ResumeRows(run string, before, now *Definition, rows []Row, from string) ([]Row, error) {
 	r := &resumption{run: run, before: before, now: now, steps: map[string]*Row{}, items: map[string][]Row{}}
 	for i := range rows {
@@ -60,7 +60,7 @@ type resumption struct {
 	out         []Row
 }
 
-// again says which steps are not to stay as they are.
+// again returns the steps that are not to stay as they are.
 func (r *resumption) again(from string) map[string]bool {
 	again := map[string]bool{}
 	states := map[string]*Row{}
@@ -91,8 +91,8 @@ func (r *resumption) again(from string) map[string]bool {
 	return again
 }
 
-// reopens reports whether the items of a row that are done can stay: the step
-// is still written as it was, and its list could be made.
+// reopens reports whether the finished items of a row can stay: the step is written
+// as before, and its list could be made.
 func (r *resumption) reopens(old *Row) bool {
 	if old.Kind != KindEach || old.Count == 0 || old.State == Done || old.State == Blocked {
 		return false
@@ -120,7 +120,7 @@ func (r *resumption) reopen(g *Row) {
 		next.ID = RowID(r.run, next.Path, next.Attempt)
 		r.out = append(r.out, next)
 	}
-	if r.out[at].Done == g.Count { // it was stopped before that was seen
+	if r.out[at].Done == g.Count { // the run was stopped before anybody saw that
 		r.out[at].State = Done
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// rowTable holds copies of the rows of a run, and knows which of them one plan
-// has changed.
+// rowTable holds copies of the rows of a run and records which of them a plan has
+// changed.
 type rowTable struct {
 	View
 	rows    map[string]*Row
-	order   []*Row            // by path and attempt, and then as they were made
-	below   map[string][]*Row // the live rows that each row holds; of the run: ""
+	order   []*Row            // by path and attempt, then in the order of creation
+	below   map[string][]*Row // the live rows that each row holds; the run is ""
 	changed map[string]bool
 	moved   bool
 }
@@ -37,13 +37,13 @@ func newRowTable(v View) *rowTable {
 // full reports whether the plan touches as many rows as it may.
 func (t *rowTable) full() bool { return len(t.changed) >= t.Max }
 
-// touch notes that a row is another one now.
+// touch records that a row has changed.
 func (t *rowTable) touch(r *Row) {
 	t.changed[r.ID] = true
 	t.moved = true
 }
 
-// add makes a row known that is not stored yet.
+// add adds a row that is not stored yet.
 func (t *rowTable) add(r *Row) {
 	r.ID = RowID(t.Run, r.Path, r.Attempt)
 	r.Live = true
@@ -53,7 +53,7 @@ func (t *rowTable) add(r *Row) {
 	t.touch(r)
 }
 
-// retire takes a row out of what has to be looked at.
+// retire removes a row from those that have to be looked at.
 func (t *rowTable) retire(r *Row) {
 	r.Live, r.Taken = false, true
 	t.below[r.Parent] = slices.DeleteFunc(t.below[r.Parent], func(o *Row) bool { return o == r })
@@ -66,12 +66,13 @@ func (t *rowTable) end(r *Row, s State, reason, text string) {
 	t.touch(r)
 }
 
-// live are the rows as they are now; what is done with them may add others.
+// live returns a copy of the present rows, so that the caller may add others
+// meanwhile.
 func (t *rowTable) live() []*Row {
 	return slices.DeleteFunc(slices.Clone(t.order), func(r *Row) bool { return !r.Live })
 }
 
-// orphan reports whether something that holds a row, near or far, has ended.
+// orphan reports whether any row above r has ended or is gone.
 func (t *rowTable) orphan(r *Row) bool {
 	for r.Parent != "" {
 		if r = t.rows[r.Parent]; r == nil || r.State.Ended() {
@@ -81,7 +82,7 @@ func (t *rowTable) orphan(r *Row) bool {
 	return false
 }
 
-// busy counts what is being worked on, by the row that holds it.
+// busy counts the rows being worked on, by the row that holds them.
 func (t *rowTable) busy() map[string]int {
 	n := map[string]int{}
 	for _, r := range t.order {
@@ -92,8 +93,9 @@ func (t *rowTable) busy() map[string]int {
 	return n
 }
 
-// nextTimer is when the earliest row has to be looked at again. What is far off
-// is looked at on full minutes, so that the same plan comes out until then.
+// nextTimer returns when the earliest row has to be looked at again. A time that is
+// far off is replaced by a nearer full minute, so that the same plan results until
+// then.
 func (t *rowTable) nextTimer() time.Time {
 	var at time.Time
 	for _, r := range t.order {
@@ -112,8 +114,8 @@ func (t *rowTable) nextTimer() time.Time {
 	return at
 }
 
-// stepRows are the rows of the steps of a workflow, by step. Those that are to
-// be done again count as not there.
+// stepRows returns the rows of the steps of a workflow, by step. Those that are to be
+// done again are left out.
 func (t *rowTable) stepRows(scope *Row) map[string]*Row {
 	rows := make(map[string]*Row, len(t.below[idOf(scope)]))
 	for _, r := range t.below[idOf(scope)] {
@@ -124,7 +126,7 @@ func (t *rowTable) stepRows(scope *Row) map[string]*Row {
 	return rows
 }
 
-// stepRow is the row of a step of the same workflow; nil: it has none yet.
+// stepRow returns the row of a step of the same workflow, or nil if it has none yet.
 func (t *rowTable) stepRow(scope *Row, id string) *Row {
 	var last *Row
 	for _, r := range t.below[idOf(scope)] {
@@ -135,8 +137,8 @@ func (t *rowTable) stepRow(scope *Row, id string) *Row {
 	return last
 }
 
-// scopeOf is the row of the workflow that a row belongs to, nil for the run
-// itself, and the definition that holds there.
+// scopeOf returns the row of the workflow that a row belongs to, nil for the run
+// itself, and the workflow's definition.
 func (t *rowTable) scopeOf(r *Row) (*Row, *Definition) {
 	for parent := t.rows[r.Parent]; parent != nil; parent = t.rows[parent.Parent] {
 		if parent.Kind == KindWorkflow {
@@ -146,7 +148,7 @@ func (t *rowTable) scopeOf(r *Row) (*Row, *Definition) {
 	return nil, t.Definition
 }
 
-// inside is the definition of the workflow that a row runs.
+// inside returns the definition of the workflow that a row runs.
 func (t *rowTable) inside(r *Row) *Definition {
 	return t.Definition.Nested[t.stepOf(r).Workflow]
 }

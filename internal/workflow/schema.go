@@ -15,14 +15,14 @@ import (
 	"fika/internal/toml"
 )
 
-// What a schema may be at most; reading one takes the square of its depth.
+// The bounds of a schema; reading one takes time quadratic in its depth.
 const (
 	maxSchema      = 64 << 10 // bytes
 	maxSchemaDepth = 32
 )
 
-// compileSchema reads a JSON Schema. Keywords it does not know are an error,
-// because a misspelt one would check nothing.
+// compileSchema reads a JSON Schema. Unknown keywords are an error, because a
+// misspelt one would check nothing.
 func compileSchema(text []byte) (*jsonschema.Resolved, error) {
 	if len(text) > maxSchema || nesting(text) > maxSchemaDepth {
 		return nil, fmt.Errorf("it has more than %d bytes, or is nested more than %d deep", maxSchema, maxSchemaDepth)
@@ -37,8 +37,8 @@ func compileSchema(text []byte) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
-// nesting is how deep the brackets of a JSON text go; brackets in texts count,
-// too, which a schema has no use for.
+// nesting returns how deep the brackets of a JSON text nest. It counts brackets in
+// strings, too, for which a schema has no use.
 func nesting(text []byte) int {
 	depth, deepest := 0, 0
 	for _, c := range text {
@@ -75,9 +75,10 @@ func checkKeywords(s *jsonschema.Schema) error {
 	return checkKeywords(s.Items)
 }
 
-// CheckOutput holds what a step gave against what it is to give, and returns
-// it as it is to be stored: of a JSON step the JSON alone, without the fence of
-// a code block around it. The error (kind Invalid) is written for the model.
+// CheckOutput checks the output of a step against what the step is to give, and
+// returns it as it is to be stored: for a JSON step the JSON alone, without the fence
+// of a code block around it. It fails with Invalid and a message written for the
+// model.
 func (s *Step) CheckOutput(text string) (string, error) {
 	if s.Output != OutputJSON {
 		return text, nil
@@ -110,7 +111,7 @@ func (s *Step) CheckOutput(text string) (string, error) {
 	return compact.String(), nil
 }
 
-// unfence takes the JSON out of ```json … ```, as models like to write it.
+// unfence takes JSON out of ```json … ```, which models like to write.
 func unfence(text string) string {
 	text = strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(text, "```")
@@ -125,13 +126,13 @@ func unfence(text string) string {
 	return strings.TrimSpace(inner)
 }
 
-// shape is what is known of a value before there is one.
+// shape is what is known about a value before it exists.
 type shape struct {
-	kind   string // text, number, boolean, list, table; empty: not known
+	kind   string // text, number, boolean, list, table; empty: unknown
 	schema *jsonschema.Schema
 }
 
-// shapeOf says what a schema tells of its values.
+// shapeOf returns what a schema says about its values.
 func shapeOf(s *jsonschema.Schema) shape {
 	if s == nil || s.Type == "" {
 		return shape{schema: s}
@@ -142,8 +143,8 @@ func shapeOf(s *jsonschema.Schema) shape {
 
 const kindTable = "table"
 
-// field is the shape of a field, or what is wrong with asking for it; of names
-// the whole value as it is written.
+// field returns the shape of a field, or what is wrong with asking for it; whole is
+// the value as written.
 func (s shape) field(whole, name string) (shape, string) {
 	switch s.kind {
 	case TypeText, TypeNumber, TypeBoolean, TypeList:
@@ -162,8 +163,8 @@ func (s shape) field(whole, name string) (shape, string) {
 	return shape{}, fmt.Sprintf("the schema of %s has no field %s%s", whole, toml.Quote(name), orKnown(name, known))
 }
 
-// orKnown ends a message about an unknown name: with the nearest, else with all
-// there are.
+// orKnown returns the end of a message about an unknown name: the nearest known name,
+// else all of them.
 func orKnown(name string, known []string) string {
 	switch near := toml.NearestHint(name, known); {
 	case near != "":

@@ -12,14 +12,14 @@ import (
 	"fika/internal/toml"
 )
 
-// ref is something that a template or condition reads: steps.plan.output.files
-// is four names.
+// ref is something that a template or condition reads: steps.plan.output.files is
+// four names.
 type ref struct {
 	path []string
 	at   int // byte offset in the text
 }
 
-// scope is what a text of a step may read, and what is known of it.
+// scope is what a text of a step may read, and what is known about it.
 type scope struct {
 	def   *Definition
 	step  *Step
@@ -27,15 +27,15 @@ type scope struct {
 	item  bool            // item and index
 	round bool            // round and last
 	own   bool            // output, of the step itself
-	chat  bool            // what is known of a discussion, and nothing else
+	chat  bool            // what is known about a discussion, and nothing else
 }
 
-// chatShapes are what the end of a discussion may depend on.
+// chatShapes returns the values on which the end of a discussion may depend.
 func chatShapes() map[string]shape {
 	return map[string]shape{"messages": {kind: TypeNumber}, "last": {kind: TypeText}, "from": {kind: TypeText}}
 }
 
-// roots are the names a text of this scope may begin with.
+// roots returns the names with which a path in this scope may begin.
 func (s scope) roots() []string {
 	names := []string{"inputs"}
 	if s.chat {
@@ -60,7 +60,7 @@ func (s scope) roots() []string {
 	return names
 }
 
-// resolve says what is known of the value at a path, or what is wrong with
+// resolve returns what is known about the value at a path, or what is wrong with
 // asking for it.
 func (s scope) resolve(path []string) (shape, string) {
 	if roots := s.roots(); !slices.Contains(roots, path[0]) {
@@ -105,7 +105,7 @@ func (s scope) resolve(path []string) (shape, string) {
 	return walkFields(whole, got, rest)
 }
 
-// walkFields follows names into a value of which whole is the name.
+// walkFields follows names into a value; whole is the value's name.
 func walkFields(whole string, got shape, rest []string) (shape, string) {
 	for _, name := range rest {
 		next, wrong := got.field(whole, name)
@@ -169,7 +169,8 @@ func (s scope) resolveStep(path []string) (shape, string) {
 	return shape{}, fmt.Sprintf("a step has no %s%s", toml.Quote(path[2]), orKnown(path[2], []string{"output", "state", "error"}))
 }
 
-// outputShape is what is known of a step's output, of one item or of all.
+// outputShape returns what is known about a step's output, that of one item or of
+// all.
 func (s *Step) outputShape(all bool) shape {
 	switch {
 	case all:

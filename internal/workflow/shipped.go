@@ -10,11 +10,11 @@ import (
 //go:embed shipped/*.toml
 var shippedFiles embed.FS
 
-// ShippedNames lists the workflows that fika brings along, by name.
+// ShippedNames returns the names of the workflows that come with fika, sorted.
 func ShippedNames() []string {
 	entries, err := shippedFiles.ReadDir("shipped")
 	if err != nil {
-		return nil // they are part of the program
+		return nil // the files are part of the program
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -23,8 +23,8 @@ func ShippedNames() []string {
 	return names
 }
 
-// ShippedText gives the text of a workflow that fika brings along; false: there
-// is none of that name.
+// ShippedText returns the text of a workflow that comes with fika; false means that
+// there is none of that name.
 func ShippedText(name string) ([]byte, bool) {
 	text, err := shippedFiles.ReadFile("shipped/" + name + ".toml")
 	return text, err == nil

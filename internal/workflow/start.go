@@ -36,7 +36,7 @@ func (e *engine) inner(parent *Row, index int, path string, s *Step) {
 	e.place(&Row{Path: path, Parent: parent.ID, Step: s.ID, Index: index, Attempt: 1, State: Running, First: parent.First}, s)
 }
 
-// place adds a row that repeats a step, or one that does it once.
+// place adds either a row that repeats a step, or one that does it once.
 func (e *engine) place(r *Row, s *Step) {
 	if s.Repeat == nil {
 		e.placeUnit(r, s)
@@ -57,8 +57,8 @@ func (e *engine) placeUnit(r *Row, s *Step) {
 	e.begin(r)
 }
 
-// ask puts the question of a row to a person. Of a step without anything to do,
-// the answer is all.
+// ask puts a row's question to a person. For a step without other work, the answer is
+// everything.
 func (e *engine) ask(r *Row, s *Step) {
 	text, sources, ok := e.render(r, s.code.prompt)
 	if !ok {
@@ -68,8 +68,8 @@ func (e *engine) ask(r *Row, s *Step) {
 	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindApproval, Prompt: text, Deadline: r.Deadline, Sources: sources})
 }
 
-// retry makes the next attempt of a row that failed. What a person has
-// approved is not asked again.
+// retry makes the next attempt at a failed row. It does not ask again about work that
+// a person has approved.
 func (e *engine) retry(r *Row, s *Step) {
 	next := *r
 	next.Attempt, next.State, next.Reason, next.Error = r.Attempt+1, Waiting, "", ""
@@ -78,7 +78,7 @@ func (e *engine) retry(r *Row, s *Step) {
 	e.add(&next)
 }
 
-// pauseBefore is how long an attempt waits, which is at least the first.
+// pauseBefore returns how long an attempt waits; the first attempt does not.
 func pauseBefore(s *Step, attempt int) time.Duration {
 	if attempt < 2 {
 		return 0
@@ -90,8 +90,8 @@ func pauseBefore(s *Step, attempt int) time.Duration {
 	return pause
 }
 
-// holdToClock lets a row wait no longer than its step says, also when the clock
-// was put back since.
+// holdToClock keeps a row from waiting longer than its step says, even if the clock
+// was put back in the meantime.
 func (e *engine) holdToClock(r *Row) {
 	s := e.stepOf(r)
 	if latest := e.Now.Add(pauseBefore(s, r.Attempt-r.Before)); r.State == Waiting && r.NotBefore.After(latest) {
@@ -145,7 +145,7 @@ func (e *engine) beginAgent(r *Row, s *Step) {
 	e.out.Calls = append(e.out.Calls, c)
 }
 
-// agentName fills in a name that is made from inputs; a row whose agent has none
+// agentName returns a name with the inputs filled in; a row whose agent has no name
 // fails.
 func (e *engine) agentName(r *Row, text string) (string, bool) {
 	scope, d := e.scopeOf(r)
@@ -162,7 +162,7 @@ func (e *engine) agentName(r *Row, text string) (string, bool) {
 	return string(n), true
 }
 
-// filledIn is the name of an agent with the inputs of a scope in it.
+// filledIn returns the name of an agent with the inputs of a scope filled in.
 func (e *engine) filledIn(scope *Row, d *Definition, text string) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
@@ -196,7 +196,7 @@ func (e *engine) beginChat(r *Row, s *Step) {
 	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindChat, Prompt: topic, Chat: c, Deadline: r.Deadline, Sources: sources})
 }
 
-// beginWorkflow binds the inputs of the workflow inside; its steps follow.
+// beginWorkflow binds the inputs of the nested workflow; its steps follow.
 func (e *engine) beginWorkflow(r *Row, s *Step) {
 	given := map[string]string{}
 	for name, t := range s.code.inputs {
@@ -215,8 +215,8 @@ func (e *engine) beginWorkflow(r *Row, s *Step) {
 	}
 }
 
-// render fills in a text of a row; false: the row has failed, or nothing can
-// be said for want of an output.
+// render fills in a text of a row. ok is false if the row has failed, or if the text
+// cannot be made for want of an output.
 func (e *engine) render(r *Row, t *template) (text string, sources []string, ok bool) {
 	if t == nil {
 		return "", nil, true

@@ -18,10 +18,10 @@ import (
 	"fika/internal/toml"
 )
 
-// template is a compiled prompt: text/template without anything that could run
-// for long or reach further than its data. There is no define and no template,
-// so no recursion; a range stands in no other range; whole numbers cannot be
-// ranged over; and what it writes is bounded.
+// template is a compiled prompt: text/template without anything that could run for
+// long or reach beyond its data. There is no define and no template, so no recursion;
+// a range cannot contain another range; integers cannot be ranged over; and the size
+// of the result is bounded.
 type template struct {
 	text string
 	tree *gotemplate.Template // nil: there is nothing to fill in
@@ -31,13 +31,13 @@ type template struct {
 // maxTemplate is how many bytes a prompt may have before it is filled in.
 const maxTemplate = 64 << 10
 
-// mistake is something wrong in a text, at a byte of it.
+// mistake is something wrong in a text, at a byte offset.
 type mistake struct {
 	at      int
 	message string
 }
 
-// compileTemplate gives the template, or everything that is wrong with it.
+// compileTemplate returns the template, or everything that is wrong with it.
 func compileTemplate(text string, sc scope) (*template, []mistake) {
 	if len(text) > maxTemplate {
 		return nil, []mistake{{0, fmt.Sprintf("the text has %d bytes, more than %d: put it into a file and name that", len(text), maxTemplate)}}
@@ -71,7 +71,7 @@ func compileTemplate(text string, sc scope) (*template, []mistake) {
 	return t, nil
 }
 
-// syntaxMistake finds the place in what the parser says, which is a line.
+// syntaxMistake finds the position in a parser's error, which gives only a line.
 func syntaxMistake(text string, err error) mistake {
 	m := regexp.MustCompile(`(?s)^template: prompt:(\d+)(?::\d+)?: (.*)$`).FindStringSubmatch(err.Error())
 	if m == nil {
@@ -92,7 +92,7 @@ func syntaxMistake(text string, err error) mistake {
 	return mistake{at, m[2]}
 }
 
-// templateWalk looks at every node of a template.
+// templateWalk visits every node of a template.
 type templateWalk struct {
 	scope    scope
 	refs     []ref
@@ -104,8 +104,7 @@ func (w *templateWalk) add(at int, format string, args ...any) {
 	w.mistakes = append(w.mistakes, mistake{at, fmt.Sprintf(format, args...)})
 }
 
-// walk looks at a node; root says whether the dot is still the whole of the
-// data there.
+// walk visits a node; root reports whether the dot is still the whole data there.
 func (w *templateWalk) walk(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -151,7 +150,8 @@ func (w *templateWalk) walk(n parse.Node, root bool) {
 			w.refer(n.Ident[1:], int(n.Pos))
 		}
 	case *parse.IdentifierNode:
-		// Two belong to the language itself: they stop where the answer is known.
+		// and and or belong to the language itself: they stop once the result is
+		// known.
 		if known := slices.Sorted(maps.Keys(functions())); n.Ident != "and" && n.Ident != "or" && !slices.Contains(known, n.Ident) {
 			w.add(int(n.Pos), "there is no function %s%s", toml.Quote(n.Ident), orKnown(n.Ident, known))
 		}
@@ -162,7 +162,8 @@ func (w *templateWalk) walk(n parse.Node, root bool) {
 	}
 }
 
-// fieldAt is where .a.b.c begins. The parser tells where its second name does.
+// fieldAt returns where .a.b.c begins; the parser gives the position of its second
+// name.
 func fieldAt(n *parse.FieldNode) int {
 	if len(n.Ident) == 1 {
 		return int(n.Pos)
@@ -183,8 +184,8 @@ func (w *templateWalk) refer(path []string, at int) {
 	}
 }
 
-// render fills the template in. It fails when something is missing and when
-// the text would be larger than [MaxPrompt].
+// render fills in the template. It fails if something is missing or if the text would
+// be larger than [MaxPrompt].
 func (t *template) render(data map[string]any) (string, error) {
 	if t == nil {
 		return "", nil
@@ -215,8 +216,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// functions are all that a template may call. The usual ones that print are
-// bounded; those that compare take numbers however they are held.
+// functions returns everything that a template may call. The usual printing functions
+// are bounded; the comparing ones take numbers in any representation.
 func functions() gotemplate.FuncMap {
 	return gotemplate.FuncMap{
 		"not": truthless, "len": length, "index": index,
@@ -258,7 +259,7 @@ func length(v any) (json.Number, error) {
 	return json.Number(strconv.Itoa(n)), nil
 }
 
-// index is the element of a list or table.
+// index returns an element of a list or table.
 func index(of, at any) (any, error) {
 	switch of := of.(type) {
 	case map[string]any:
@@ -308,7 +309,8 @@ func short(s string) (string, error) {
 	return s, nil
 }
 
-// compare gives -1, 0 or 1 for numbers and texts, and 0 or 2 for all else.
+// compare returns -1, 0 or 1 for two numbers or two texts. For all other values it
+// returns 0 if they are equal and 2 if not.
 func compare(a, b any) int {
 	x, okX := number(a)
 	y, okY := number(b)
