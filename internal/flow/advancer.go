@@ -13,49 +13,51 @@ import (
 	"fika/internal/workflow"
 )
 
-// Runs keeps runs and stores what happens next in them.
+// Runs keeps runs and stores the plans for them.
 type Runs interface {
 	View(ctx context.Context, run fika.RequestID) (store.RunView, error)
 	Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error)
 	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer store.Answer) (store.Applied, error)
 	LimitRun(ctx context.Context, v store.RunView, reason string) error
-	// Due names the runs that somebody has to advance; with an id that one only.
+	// Due returns the runs that somebody has to advance; with an id, that one only,
+	// if it is due.
 	Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.RequestID, error)
 }
 
-// Outputs keeps what steps gave.
+// Outputs keeps the outputs of steps.
 type Outputs interface {
 	Output(ctx context.Context, row string) (workflow.Output, error)
 	Items(ctx context.Context, row string, most int) ([]workflow.Output, error)
-	// Named gives what some step of a run gave, by its hash. NotFound.
+	// Named returns an output of some step of a run by its hash. It fails with
+	// NotFound.
 	Named(ctx context.Context, run fika.RequestID, hash string) (workflow.Output, error)
-	// Workers gives who works the steps of a run that somebody else was asked for, a
-	// member of a pool or a backup, by row.
+	// Workers returns the agents that work steps for which another agent was asked,
+	// by row: members of a pool or backups.
 	Workers(ctx context.Context, run fika.RequestID) (map[string]fika.AgentName, error)
 }
 
-// Discussions keeps chats that are steps.
+// Discussions keeps the chats that are steps.
 type Discussions interface {
 	Discussions(ctx context.Context, run fika.RequestID) ([]store.Discussion, error)
 	EndDiscussion(ctx context.Context, d store.Discussion, text string) ([]fika.AgentName, error)
 	Entries(ctx context.Context, q store.EntryQuery) ([]fika.Entry, error)
 }
 
-// Options is all that an [Advancer] depends on.
+// Options holds everything that an [Advancer] depends on.
 type Options struct {
 	Runs    Runs
 	Outputs Outputs
 	Chats   Discussions
-	// Capable names the agent with a capability that a prompt is for; empty: no
-	// agent has it.
+	// Capable returns the agent with a capability that a prompt is meant for; "" if
+	// no agent has it.
 	Capable func(ctx context.Context, capability, prompt string) string
 	// Keep writes a text where an agent may read it, and returns the path.
 	Keep func(agent fika.AgentName, name, text string) (string, error)
 	// Wake tells agents that there is something for them to look at.
 	Wake func(...fika.AgentName)
-	// Said is told of each message that a run puts into a chat.
+	// Said is called with each message that a run puts into a chat.
 	Said func(store.Posted, fika.Conversation)
-	// Tell is told what has changed in a run. nil: nobody is.
+	// Tell is called with what has changed in a run; it may be nil.
 	Tell func(store.Run, workflow.Plan)
 	Log  *slog.Logger
 }
@@ -65,13 +67,13 @@ type Advancer struct {
 	opts Options
 
 	mu    sync.Mutex
-	known map[fika.RequestID]*frozen // what runs were given; a few of those advanced last
+	known map[fika.RequestID]*frozen // definitions and inputs of the runs advanced last
 }
 
 // maxKnown bounds how many runs are remembered: reading one again costs little.
 const maxKnown = 8
 
-// frozen is what a run was given, as it is worked with.
+// frozen is what a run was given, decoded for use.
 type frozen struct {
 	sync.Mutex
 	edition    int64
@@ -80,7 +82,7 @@ type frozen struct {
 	lists      map[string][]any
 }
 
-// New makes an Advancer. Log nil: nothing is logged.
+// New returns an Advancer. If o.Log is nil, nothing is logged.
 func New(o Options) *Advancer {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -92,15 +94,15 @@ func New(o Options) *Advancer {
 }
 
 const (
-	// dueBatch is how many runs one look advances; the next look goes on.
+	// dueBatch is how many runs one look advances; the next look advances the rest.
 	dueBatch = 100
 	// maxStale bounds how often a plan is worked out again because others were
-	// quicker; they have advanced the run then.
+	// quicker; after that many times, they have advanced the run.
 	maxStale = 100
 )
 
-// AdvanceDue advances every run that somebody has to advance, whoever ended
-// something in it and died before he could.
+// AdvanceDue advances every run that is due, including those in which somebody ended
+// something and died before advancing the run.
 func (a *Advancer) AdvanceDue(ctx context.Context) {
 	if err := a.endDiscussions(ctx, ""); err != nil {
 		a.opts.Log.Warn("discussions", "err", err)
@@ -116,16 +118,16 @@ func (a *Advancer) AdvanceDue(ctx context.Context) {
 	}
 }
 
-// Advance does what there is to do in a run, until nothing is left that could be
-// done now. An error changes nothing: the run stays due.
+// Advance advances a run until there is nothing more to do in it now. An error loses
+// nothing: the run stays due.
 func (a *Advancer) Advance(ctx context.Context, run fika.RequestID) error {
 	return errors.Join(a.endDiscussions(ctx, run), a.advance(ctx, run))
 }
 
 func (a *Advancer) advance(ctx context.Context, run fika.RequestID) error {
 	for stale := 0; stale < maxStale; {
-		// Whoever ends a step advances the run: of several only the first finds
-		// something to do, and reading the whole run costs more than this question.
+		// Every process that ends a step advances the run, and all but the first find
+		// nothing to do. Reading the whole run costs more than this question.
 		due, err := a.opts.Runs.Due(ctx, run, 1)
 		if err != nil || len(due) == 0 {
 			return err
@@ -147,16 +149,16 @@ func (a *Advancer) advance(ctx context.Context, run fika.RequestID) error {
 	return nil
 }
 
-// progress is what became of one plan.
+// progress says what became of one plan.
 type progress int
 
 const (
-	atRest     progress = iota // there is nothing to do
+	atRest     progress = iota // there was nothing to do
 	moved                      // something was stored
 	looksAgain                 // others were quicker
 )
 
-// step works out one plan and has it stored.
+// step works out one plan and stores it.
 func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) {
 	k, err := a.frozenOf(ctx, v)
 	if err != nil {
@@ -207,11 +209,11 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	return moved, nil
 }
 
-// maxRows is how many rows one plan touches: what it writes at once keeps
-// nobody else waiting for long.
+// maxRows is how many rows one plan touches, so that storing it keeps nobody else
+// waiting for long.
 const maxRows = 100
 
-// frozenOf gives what a run was given, which is read once.
+// frozenOf returns what a run was given, reading it only once.
 func (a *Advancer) frozenOf(ctx context.Context, v store.RunView) (*frozen, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

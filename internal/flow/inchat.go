@@ -9,8 +9,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// answers is what a run gave: as one text, and as it is said in the chat where
-// it was begun.
+// answers returns the result of a run, both as one text and as it is posted in the
+// chat where the run was begun.
 func answers(ctx context.Context, given Outputs, r store.Run, result workflow.Result) (out store.Answer, err error) {
 	if out.Text, err = answer(ctx, given, result); err != nil || r.Chat == "" {
 		return out, err
@@ -19,9 +19,9 @@ func answers(ctx context.Context, given Outputs, r store.Run, result workflow.Re
 	return out, err
 }
 
-// chatAnswer is what each of the team has said, who said nothing and why, and how
-// a run goes on that did not end well. Long texts are cut: whoever reads the chat
-// gets all of it in every prompt.
+// chatAnswer returns what each of the team has said, who said nothing and why, and
+// how to resume a run that did not end well. Long texts are cut, because every agent
+// in the chat gets the whole post in each prompt.
 func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow.Result) (string, error) {
 	workers, err := given.Workers(ctx, r.ID)
 	if err != nil {
@@ -53,7 +53,7 @@ func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow
 	}
 	if result.State != workflow.Done {
 		why := result.Error
-		if result.State == workflow.Cancelled && r.Reason != "" { // as whoever cancelled it said
+		if result.State == workflow.Cancelled && r.Reason != "" { // in the words of whoever cancelled it
 			why = r.Reason
 		}
 		fmt.Fprintf(&b, "The run %s is %s: %s. fika workflow resume %s goes on with what is not done.", r.ID, result.State, why, r.ID)

@@ -13,7 +13,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// outputs gives a plan what the store keeps.
+// outputs gives a plan access to the outputs in the store.
 type outputs struct {
 	ctx   context.Context
 	store Outputs
@@ -27,8 +27,8 @@ func (o outputs) Items(row string) ([]workflow.Output, error) {
 	return o.store.Items(o.ctx, row, workflow.MaxList)
 }
 
-// planned gives outputs as they are once a plan is stored: what ends with the
-// plan, or is put together in it, the store does not have yet.
+// planned gives access to the outputs as they will be once a plan is stored: the
+// store does not have those yet that end with the plan or are assembled in it.
 type planned struct {
 	Outputs
 	plan workflow.Plan
@@ -71,7 +71,7 @@ func (p planned) Named(ctx context.Context, run fika.RequestID, hash string) (wo
 	return p.Outputs.Named(ctx, run, hash)
 }
 
-// prepare finds out who is asked, and makes the files that are named to them.
+// prepare finds the agents for calls and writes the files that the prompts name.
 func (a *Advancer) prepare(ctx context.Context, run fika.RequestID, given Outputs, calls []workflow.Call) error {
 	for i := range calls {
 		c := &calls[i]
@@ -96,13 +96,14 @@ func (a *Advancer) prepare(ctx context.Context, run fika.RequestID, given Output
 	return nil
 }
 
-// withFiles is a prompt with the paths of the files that it names, one for each
-// who reads it: an agent reads in its own folder only. A person has a command.
+// withFiles returns a prompt with the paths of the files that it names, one path for
+// each reader, because an agent reads only in its own folder. A person gets a command
+// instead.
 func (a *Advancer) withFiles(ctx context.Context, run fika.RequestID, given Outputs, prompt string, readers []string) (string, error) {
 	for _, f := range workflow.FilesIn(prompt) {
 		o, err := given.Named(ctx, run, f.Hash)
 		if fika.IsKind(err, fika.NotFound) {
-			continue // a text that looks like one
+			continue // a text that only looks like a file name
 		}
 		if err != nil {
 			return "", err
@@ -124,11 +125,11 @@ func (a *Advancer) withFiles(ctx context.Context, run fika.RequestID, given Outp
 	return prompt, nil
 }
 
-// maxAnswer bounds the answer of a run; each step's output can be read whole.
+// maxAnswer bounds the answer of a run; the output of each step can be read in full.
 const maxAnswer = 1 << 20
 
-// answer is what a run gave, as one text: the output of its one result, or those
-// of several, each under the name of its step.
+// answer returns the result of a run as one text: the output of its one result, or of
+// several, each under the name of its step.
 func answer(ctx context.Context, given Outputs, r workflow.Result) (string, error) {
 	var b strings.Builder
 	done := slices.DeleteFunc(slices.Clone(r.Parts), func(p workflow.Part) bool { return p.State != workflow.Done || p.From == "" })
@@ -149,8 +150,8 @@ func answer(ctx context.Context, given Outputs, r workflow.Result) (string, erro
 	return strings.TrimSpace(b.String()), nil
 }
 
-// partText is what a step gave: of a for_each a JSON list, if the items are
-// JSON, else one item after the other.
+// partText returns the output of a step. That of a for_each is a JSON list if the
+// items are JSON, else one item after the other.
 func partText(ctx context.Context, given Outputs, p workflow.Part) (string, error) {
 	if !p.Items {
 		o, err := given.Output(ctx, p.From)
@@ -158,7 +159,7 @@ func partText(ctx context.Context, given Outputs, p workflow.Part) (string, erro
 	}
 	items, err := given.Items(ctx, p.From, workflow.MaxList)
 	switch {
-	case errors.Is(err, workflow.ErrTooMuch): // that is no reason not to end
+	case errors.Is(err, workflow.ErrTooMuch): // this must not keep the run from ending
 		return fmt.Sprintf("(more than %d MiB: fika workflow output shows it)", workflow.MaxList>>20), nil
 	case err != nil:
 		return "", err
@@ -177,8 +178,8 @@ func partText(ctx context.Context, given Outputs, p workflow.Part) (string, erro
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// endDiscussions ends the discussions of a run, or of all, that have come to
-// their end.
+// endDiscussions ends the discussions of a run, or of all runs if run is empty, that
+// are over.
 func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error {
 	list, err := a.opts.Chats.Discussions(ctx, run)
 	if err != nil {
@@ -205,7 +206,7 @@ func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error
 	return nil
 }
 
-// transcript is what was said since the topic.
+// transcript returns everything said since the topic.
 func (a *Advancer) transcript(ctx context.Context, d store.Discussion) (string, error) {
 	said, err := a.opts.Chats.Entries(ctx, store.EntryQuery{Conversation: d.Conversation.ID, Since: 1, Types: []fika.EntryType{fika.Message}})
 	var b strings.Builder

@@ -9,8 +9,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// PlanStatuses are what the bus is told of a plan that was stored: each step that
-// has begun or ended with it, and the end of the run.
+// PlanStatuses returns what the bus is told about a stored plan: each step that has
+// begun or ended with it, and the end of the run.
 func PlanStatuses(r store.Run, p workflow.Plan, now time.Time) []message.WorkflowStatus {
 	status := func() message.WorkflowStatus {
 		return message.WorkflowStatus{
