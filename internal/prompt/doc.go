@@ -1,12 +1,11 @@
 // Package prompt builds the system prompt, in one fixed and documented order.
 //
-// Read first: [Parts], [Assemble], [Assembler]. It decides wording and order
-// and reads nothing itself: texts come from a [Source], what hooks inject comes
-// from the hook runner.
+// Read first: [Parts], [Assemble], [Assembler]. It decides wording and order and reads
+// nothing itself: texts come from a [Source], injected text comes from the hook runner.
 //
-// The order of the system text: hook injections before, base (or the context's
-// own prompt), who the agent is and who speaks, AGENTS.md of a trusted
-// workspace, summary. Then, as a text of its own because it changes while the
-// agent works: goals, todos, reflection, hook injections after. Empty parts
-// leave no trace.
+// The order of the system text: hook injections before, base (or the context's own
+// prompt), who the agent is and who speaks, colleagues, AGENTS.md of a trusted
+// workspace, summary. Then, as a separate text because it changes while the agent works:
+// goals, todos, which colleagues are not ready, reflection, hook injections after. Empty
+// parts leave no trace.
 package prompt

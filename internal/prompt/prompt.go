@@ -11,7 +11,7 @@ import (
 	"fika/internal/store"
 )
 
-// Parts is everything a system prompt may be made of.
+// Parts is everything that a system prompt may be made of.
 type Parts struct {
 	Before       string // injected by pre_system_prompt hooks
 	Base         string // the context's own prompt, else the default one
@@ -20,9 +20,9 @@ type Parts struct {
 	Participants []string              // of a chat
 	Username     string
 	Colleagues   string // who may be asked; the same from turn to turn
-	Standing     string // who of them is busy or stopped
+	Standing     string // which of them are busy or stopped
 	Instructions string // AGENTS.md files, outermost first
-	Continuation string // what to say when a summary stands in for history
+	Continuation string // introduces a summary that replaces history
 	Summary      string
 	Goals        string
 	Todos        string
@@ -33,18 +33,19 @@ type Parts struct {
 // Prompt is what a model is told besides the conversation.
 type Prompt struct {
 	System string // stays the same from turn to turn, so that providers can cache what follows it
-	State  string // changes while the agent works: goals, todos, colleagues, reflection, what hooks put behind
+	State  string // changes while the agent works: goals, todos, colleagues, reflection, text that hooks inject after
 }
 
-// stateLead tells the model what comes in the middle of a conversation.
+// stateLead explains the state to the model, which finds it in the middle of a
+// conversation.
 const stateLead = "(From the system, not a message: this holds now and replaces what it said before.)"
 
-// WholeText is all of it as one text, as people read it.
+// WholeText returns all of it as one text, as people read it.
 func (p Prompt) WholeText() string {
 	return strings.TrimSpace(p.System + "\n\n" + p.State)
 }
 
-// Assemble writes the parts in their order.
+// Assemble writes the parts in their fixed order.
 func Assemble(p Parts) Prompt {
 	var system, state sections
 	system.addSection("", p.Before)
@@ -66,7 +67,7 @@ func Assemble(p Parts) Prompt {
 	return Prompt{system.String(), stateLead + "\n\n" + state.String()}
 }
 
-// sections is a text of titled parts. What is blank leaves no trace.
+// sections is a text of titled parts. Blank parts leave no trace.
 type sections struct{ strings.Builder }
 
 func (s *sections) addSection(title, text string) {
@@ -83,8 +84,8 @@ func (s *sections) addSection(title, text string) {
 	s.WriteString(text)
 }
 
-// speakerNames says who the agent is, what the person is called, and that others
-// may speak.
+// speakerNames says who the agent is, what the person is called, and that others may
+// speak.
 func speakerNames(p Parts) string {
 	if p.Conversation != "" {
 		return fmt.Sprintf("You are @%s in the chat %q with %s. Each message begins with its speaker in brackets, and its further lines are set in; do not write that yourself. "+
@@ -112,7 +113,7 @@ func otherSpeakers(p Parts) []string {
 	return out
 }
 
-// Source gives the texts of one context. Missing texts are empty.
+// Source provides the texts of one context. Missing texts are empty.
 type Source interface {
 	Base() (string, error)
 	Instructions() (string, error)
@@ -130,16 +131,16 @@ type Assembler struct {
 	Agent    fika.AgentName
 	Context  string
 	Username string
-	// Participants lists who takes part in a chat; nil: nobody known.
+	// Participants lists who takes part in a chat; nil: nobody is known.
 	Participants func(context.Context, fika.Conversation) ([]string, error)
-	// Colleagues is the block about who may be asked. Standing says who of them
-	// is not ready now; nil: nobody asks.
+	// Colleagues is the text about who may be asked. Standing returns which of them are
+	// not ready now; nil: it is left out.
 	Colleagues string
 	Standing   func(context.Context) string
 }
 
-// Prompt reads the parts, fires the hooks and assembles. An error of a source
-// is of the kind the source gave it; a hook that blocks gives Denied.
+// Prompt reads the parts, fires the hooks and assembles the prompt. An error of the
+// source is returned as it is; a hook that blocks gives an error of kind Denied.
 func (a *Assembler) Prompt(ctx context.Context, c store.Claimed) (Prompt, error) {
 	p, err := a.gatherParts(ctx, c)
 	if err != nil {
@@ -155,7 +156,8 @@ func (a *Assembler) Prompt(ctx context.Context, c store.Claimed) (Prompt, error)
 	return Assemble(p), nil
 }
 
-// System gives system text and state as a turn asks for them; see [Prompt].
+// System returns the system text and state in the form that a turn asks for; see
+// [Assembler.Prompt].
 func (a *Assembler) System(ctx context.Context, c store.Claimed) (system, state string, err error) {
 	p, err := a.Prompt(ctx, c)
 	return p.System, p.State, err
@@ -203,7 +205,7 @@ func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, er
 }
 
 func (a *Assembler) injectHooks(ctx context.Context, at hook.Point, payload hook.Payload) (string, error) {
-	out, err := a.Hooks.Fire(ctx, at, maps.Clone(payload)) // what one point injects is not the other's
+	out, err := a.Hooks.Fire(ctx, at, maps.Clone(payload)) // one point must not see what the other injects
 	if err != nil {
 		return "", err
 	}
