@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	excerpt   = 300 // bytes of an entry that the model sees when it chooses
+	excerpt   = 300 // bytes of each entry that the model sees when it chooses
 	maxAnswer = 1 << 20
 )
 
 const chooseSystem = `You look after the memory of an assistant. Its conversation has become too long: a part of it will be replaced by a summary. Name what may go: what is settled, superseded, or of no use for the goals and todos. Keep what the work at hand still needs word for word.
 Answer with one JSON array of the numbers in brackets, for example [3, 4, 7], and nothing else.`
 
-// askChoice asks the model which units may go. Whatever it answers is only a
-// wish: what makes no sense is left out, and none at all is no error.
+// askChoice asks the model which units may go. The answer is only a wish: numbers that
+// make no sense are ignored, and naming none is not an error.
 func (c *Compactor) askChoice(ctx context.Context, units []Unit, notes notes, target int) (map[int]bool, fika.Usage, error) {
 	var b strings.Builder
 	notes.writeNotes(&b, true)
@@ -64,7 +64,7 @@ func (c *Compactor) askChoice(ctx context.Context, units []Unit, notes notes, ta
 
 func ignoreEvent(llm.Event) error { return nil }
 
-// numberedListing shows a unit, each entry under its number.
+// numberedListing lists a unit, each entry under its number.
 func numberedListing(u Unit) string {
 	var b strings.Builder
 	for _, e := range u.Entries {
@@ -75,9 +75,9 @@ func numberedListing(u Unit) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// ParseChoice reads the numbers or ids that a model named, wherever in its
-// answer it put them: the largest JSON array of scalars (or of objects with an
-// id or seq) counts. Nothing understood gives nothing.
+// ParseChoice returns the numbers or ids that a model named, wherever in its answer they
+// are: the largest JSON array of scalars (or of objects with an id or seq) counts. If
+// there is none, it returns none.
 func ParseChoice(answer string) []string {
 	text := []byte(answer[:min(len(answer), maxAnswer)])
 	var best []string
@@ -100,7 +100,7 @@ func ParseChoice(answer string) []string {
 		if len(best) >= len(list) {
 			text = text[dec.InputOffset():]
 		} else {
-			text = text[1:] // an array within this one may do
+			text = text[1:] // an array inside this one may still do
 		}
 	}
 	return best

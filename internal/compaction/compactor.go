@@ -13,13 +13,13 @@ import (
 	"fika/internal/turn"
 )
 
-// Store is what is read of a conversation.
+// Store reads a conversation.
 type Store interface {
 	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
 }
 
-// Source gives the texts of the context.
+// Source provides the texts of the context.
 type Source interface {
 	Instructions() (string, error) // how to summarise
 	Summary() (string, error)
@@ -27,7 +27,7 @@ type Source interface {
 	Todos() (string, error)
 }
 
-// Config is all that a [Compactor] depends on.
+// Config is everything that a [Compactor] depends on.
 type Config struct {
 	Store   Store
 	Model   llm.Model
@@ -35,20 +35,20 @@ type Config struct {
 	Window  int64  // of the model, in tokens
 	Source  Source
 	Hooks   hook.Runner
-	Context string  // as hooks are told
+	Context string  // the name that hooks are given
 	Drop    float64 // percent of the entries that a rolling compaction archives
-	// Save follows the commit: it puts the new summary where prompts read it,
-	// if it still is what it was.
+	// Save is called after the commit. It puts the new summary where prompts read it, if
+	// the old one is still was.
 	Save func(ctx context.Context, was, summary string) error
-	// Warn is told what a person should know; nil: nobody is.
+	// Warn is called with what a person should know; may be nil.
 	Warn func(string)
 }
 
-// Compactor decides compactions of one context. It implements
-// [turn.Compactor]; it may be used by many turns at once.
+// Compactor decides compactions of one context. It implements [turn.Compactor] and is
+// safe for concurrent use.
 type Compactor struct{ cfg Config }
 
-// New makes a compactor.
+// New returns a Compactor.
 func New(cfg Config) *Compactor {
 	if cfg.Window <= 0 {
 		cfg.Window = 128_000
@@ -62,9 +62,9 @@ func New(cfg Config) *Compactor {
 	return &Compactor{cfg: cfg}
 }
 
-// Compact makes room before a model call of a turn, by a rolling compaction of
-// what came before its request. room is how many tokens history may cost. Nil
-// without an error: there is nothing that may be archived.
+// Compact makes room before a model call of a turn, by a rolling compaction of what came
+// before its request. room is how many tokens history may cost. It returns nil without
+// an error if nothing may be archived.
 func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int64) (*turn.Compacting, error) {
 	r := claimed.Request
 	entries, floor, taint, err := readWindow(ctx, c.cfg.Store, claimed.Conversation.ID, r.UptoSeq)
@@ -73,19 +73,19 @@ func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int
 	}
 	entries = slices.DeleteFunc(entries, func(e fika.Entry) bool { return e.Request == r.ID })
 	h := History{Units: DivideUnits(entries, claimed.Covers, r.Payload.Continue), UpTo: floor, Taint: taint}
-	// What is gained should last for a while, and the summary takes its part.
+	// The room gained should last for a while, and the summary takes some of it.
 	return c.DecideRolling(ctx, h, room*4/5-c.cfg.Window/summaryOf)
 }
 
-// History reads what is in the window of a conversation that no turn is
-// working in. The newest waiting messages have not been read by anybody yet.
+// History reads what is in the window of a conversation that no turn is working in. The
+// newest waiting messages have not been read by anybody yet.
 func (c *Compactor) History(ctx context.Context, conv fika.Conversation, waiting int) (History, error) {
 	entries, floor, taint, err := readWindow(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
 	return History{Units: DivideUnits(entries, waiting, false), UpTo: floor, Taint: taint}, err
 }
 
-// DecideRolling decides a rolling compaction that leaves at most room tokens. Nil: there
-// is nothing to archive.
+// DecideRolling decides a rolling compaction that leaves at most room tokens, as far as
+// it may. It returns nil without an error if there is nothing to archive.
 func (c *Compactor) DecideRolling(ctx context.Context, h History, room int64) (*turn.Compacting, error) {
 	units := h.Units
 	if plan := PlanRolling(units, c.cfg.Drop, room, nil); len(plan.Archive) == 0 {
@@ -115,13 +115,13 @@ func (c *Compactor) DecideRolling(ctx context.Context, h History, room int64) (*
 	})
 }
 
-// chooseUnits asks the model what may go, where it has a choice. A model that fails
-// or answers nonsense leaves it at the oldest.
+// chooseUnits asks the model which units may go, if there is a choice. If the model
+// fails or answers nonsense, the oldest go.
 func (c *Compactor) chooseUnits(ctx context.Context, units []Unit, n notes, room int64) (map[int]bool, fika.Usage, error) {
 	oldest := PlanRolling(units, c.cfg.Drop, room, nil)
 	target := TargetCount(units, c.cfg.Drop)
 	if oldest.CountArchived() > 2*target || len(units) < 3 {
-		return nil, fika.Usage{}, nil // what has to go leaves no choice
+		return nil, fika.Usage{}, nil // so much has to go that there is no choice
 	}
 	chosen, usage, err := c.askChoice(ctx, units, n, target)
 	switch {
@@ -133,7 +133,8 @@ func (c *Compactor) chooseUnits(ctx context.Context, units []Unit, n notes, room
 	return chosen, usage, nil
 }
 
-// DecideFull decides a full compaction. Nil: there is nothing to archive.
+// DecideFull decides a full compaction. It returns nil without an error if there is
+// nothing to archive.
 func (c *Compactor) DecideFull(ctx context.Context, h History) (*turn.Compacting, error) {
 	plan := PlanFull(h.Units)
 	if len(plan.Archive) == 0 {
@@ -157,7 +158,7 @@ func (c *Compactor) DecideFull(ctx context.Context, h History) (*turn.Compacting
 	})
 }
 
-// decideCommit summarises what goes and says what to commit.
+// decideCommit summarises the archived units and returns what to commit.
 func (c *Compactor) decideCommit(ctx context.Context, p Plan, h History, n notes, usage fika.Usage, how string, post func(context.Context, string) error) (*turn.Compacting, error) {
 	was := n.summary
 	summary, used, err := c.summariseUnits(ctx, p.Archive, n)
@@ -192,7 +193,7 @@ func (c *Compactor) promptNotes() (n notes, err error) {
 	return n, nil
 }
 
-// countMessages is what hooks are told as message_count.
+// countMessages returns the number that hooks get as message_count.
 func countMessages(units []Unit) int {
 	n := 0
 	for _, u := range units {

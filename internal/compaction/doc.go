@@ -1,18 +1,17 @@
-// Package compaction decides how a conversation that has grown too long is
-// made shorter: which of it leaves the window, and what summary stands in for
-// that.
+// Package compaction decides how to shorten a conversation that has grown too long:
+// which part of it leaves the window, and which summary replaces that part.
 //
-// Nothing is deleted: what leaves the window stays in the store, and a
-// compaction can be taken back. It is decided here and committed elsewhere: in
-// a turn by internal/turn, by hand in internal/worker.
+// Nothing is deleted: entries that leave the window stay in the store, and a compaction
+// can be taken back. It is decided here and committed elsewhere: by internal/turn within
+// a turn, by internal/worker when a person asks for it.
 //
-// A conversation is divided into units, whole turns or single messages; units
-// are never split, so that every tool call keeps its result. What a turn still
-// has to answer is never archived. A full compaction archives all else. A
-// rolling one archives a part: what the model names in the light of goals and
-// todos, then the oldest, until enough has gone and the rest fits.
+// A conversation is divided into units, whole turns or single messages; units are never
+// split, so that every tool call keeps its result. Units that a turn still has to answer
+// are never archived. A full compaction archives all others. A rolling one archives
+// some: those that the model names in the light of goals and todos, then the oldest,
+// until enough has gone and the rest fits.
 //
 // Read first: [Compactor], [Plan], [DivideUnits]. How it fails: an error means that
-// nothing was decided and nothing may be committed; the conversation is as it
-// was. It owns no goroutine.
+// nothing was decided and nothing may be committed; the conversation is unchanged. It
+// owns no goroutine.
 package compaction

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxParts   = 32 // model calls that one compaction should not need more of
+	maxParts   = 32 // a compaction should need no more model calls than this
 	leastEntry = 200
 	summaryOf  = 8 // the summary may take an eighth of the window
 )
@@ -35,8 +35,8 @@ func (n notes) writeNotes(b *strings.Builder, withSummary bool) {
 	add("TODOS", n.todos)
 }
 
-// summariseUnits folds units into the summary, part by part where they are too much
-// for one call. A provider that finds a part too long gets smaller ones.
+// summariseUnits folds units into the summary, in several parts if they are too long for
+// one call. If the provider finds a part too long, it tries again with smaller ones.
 func (c *Compactor) summariseUnits(ctx context.Context, units []Unit, n notes) (string, fika.Usage, error) {
 	var usage fika.Usage
 	budget := c.cfg.Window/2 - turn.EstimateTokens(n.summary+n.goals+n.todos)
@@ -91,7 +91,7 @@ func (c *Compactor) foldPrompt(n notes, part string) string {
 	return b.String()
 }
 
-// capSummary keeps a summary that ignores its bound from eating the window.
+// capSummary cuts a summary that ignores its limit, so that it does not fill the window.
 func (c *Compactor) capSummary(text string) string {
 	most := max(800, int(c.cfg.Window/summaryOf*4))
 	if len(text) <= most {
@@ -100,8 +100,8 @@ func (c *Compactor) capSummary(text string) string {
 	return clipBytes(text, most) + "\n(the summary was longer; its end is left out)"
 }
 
-// partsOf writes units as texts of at most budget tokens each. Entries are
-// shortened, never left out, when there would be too many parts.
+// partsOf writes units as texts of at most budget tokens each. If there would be too
+// many parts, entries are shortened, but never left out.
 func partsOf(units []Unit, budget int64) []string {
 	size := int(budget * 4)
 	most := size
@@ -114,7 +114,8 @@ func partsOf(units []Unit, budget int64) []string {
 	}
 }
 
-// packEntries packs entries of at most most bytes into texts of at most size bytes.
+// packEntries packs entries, each cut to at most most bytes, into texts of at most size
+// bytes.
 func packEntries(units []Unit, size, most int) []string {
 	var list []string
 	var b strings.Builder
@@ -134,7 +135,7 @@ func packEntries(units []Unit, size, most int) []string {
 	return list
 }
 
-// speakerOf says who speaks, and for tools what happens.
+// speakerOf returns who speaks or, for tools, what happens.
 func speakerOf(e fika.Entry) string {
 	switch e.Type {
 	case fika.ToolCall:
@@ -158,7 +159,7 @@ func shortenMiddle(text string, most int) string {
 	return fmt.Sprintf("%s\n(… %d bytes left out …)\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 
-// clipBytes cuts a text to at most most bytes, at the border of a character.
+// clipBytes cuts a text to at most most bytes, at a rune boundary.
 func clipBytes(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -169,9 +170,9 @@ func clipBytes(text string, most int) string {
 	return text[:most]
 }
 
-// Summarise sums up what is in the window, with what was summed up before, and
-// changes nothing. The notes of the context say what the work is about. Error kind
-// Conflict when nothing has been said.
+// Summarise returns a summary of the window, including the earlier summary, and changes
+// nothing. The notes of the context say what the work is about. It fails with kind
+// Conflict if nothing has been said.
 func (c *Compactor) Summarise(ctx context.Context, h History) (string, fika.Usage, error) {
 	n, err := c.promptNotes()
 	if err != nil {
@@ -181,10 +182,10 @@ func (c *Compactor) Summarise(ctx context.Context, h History) (string, fika.Usag
 		if n.summary == "" {
 			return "", fika.Usage{}, fika.Errorf(fika.Conflict, "", "there is nothing to summarise: nothing has been said to %q yet", c.cfg.Context)
 		}
-		return n.summary, fika.Usage{}, nil // all there is was summed up already
+		return n.summary, fika.Usage{}, nil // everything was summed up already
 	}
 	return c.summariseUnits(ctx, h.Units, n)
 }
 
-// TaintOf says what text from outside a summary of all units holds; empty: none.
+// TaintOf names the text from outside that a summary of all units contains; empty: none.
 func (h History) TaintOf() string { return h.taintOf(h.Units) }

@@ -5,18 +5,18 @@ import (
 	"fika/internal/turn"
 )
 
-// Unit is what is archived or kept as a whole: all entries of one request, or
-// one message that belongs to none.
+// Unit is archived or kept as a whole: all entries of one request, or one message that
+// belongs to no request.
 type Unit struct {
 	Entries []fika.Entry
 	Tokens  int64 // estimated
-	// Keep: a turn has still to answer it.
+	// Keep means that a turn still has to answer it.
 	Keep bool
 }
 
-// DivideUnits makes units of what is in the window, in order. The newest waiting
-// messages that belong to no request are kept: nobody has read them yet. With
-// last, so is the newest unit: a turn goes on from there.
+// DivideUnits divides the entries of a window into units, in order. The newest waiting
+// messages that belong to no request are kept, because nobody has read them yet. If last
+// is set, so is the newest unit, because a turn goes on from there.
 func DivideUnits(window []fika.Entry, waiting int, last bool) []Unit {
 	var units []Unit
 	for _, g := range turn.GroupTurns(window) {
@@ -38,11 +38,10 @@ func DivideUnits(window []fika.Entry, waiting int, last bool) []Unit {
 	return units
 }
 
-// Plan says what leaves the window and what stays.
+// Plan says which units leave the window and which stay.
 type Plan struct {
 	Archive, Keep []Unit
-	// Before and After are estimated tokens of what is in the window; the
-	// summary is not counted.
+	// Before and After estimate the tokens in the window; the summary is not counted.
 	Before, After int64
 }
 
@@ -60,7 +59,7 @@ func countEntries(units []Unit) int {
 	return n
 }
 
-// splitUnits makes a plan of units and which of them go.
+// splitUnits makes a plan from units and which of them go.
 func splitUnits(units []Unit, gone []bool) Plan {
 	var p Plan
 	for i, u := range units {
@@ -75,7 +74,7 @@ func splitUnits(units []Unit, gone []bool) Plan {
 	return p
 }
 
-// PlanFull archives everything that nobody waits for.
+// PlanFull archives every unit that is not to be kept.
 func PlanFull(units []Unit) Plan {
 	gone := make([]bool, len(units))
 	for i, u := range units {
@@ -84,9 +83,9 @@ func PlanFull(units []Unit) Plan {
 	return splitUnits(units, gone)
 }
 
-// PlanRolling archives the chosen units, then the oldest, until at least drop
-// percent of the entries have gone and the rest costs no more than room. The
-// newest unit stays unless there is no room for it.
+// PlanRolling archives the chosen units, then the oldest, until at least drop percent of
+// the entries that may go have gone and the rest costs no more than room. The newest
+// unit stays unless there is no room for it.
 func PlanRolling(units []Unit, drop float64, room int64, chosen map[int]bool) Plan {
 	gone := make([]bool, len(units))
 	newest := len(units) - 1
@@ -116,7 +115,7 @@ func PlanRolling(units []Unit, drop float64, room int64, chosen map[int]bool) Pl
 	return splitUnits(units, gone)
 }
 
-// TargetCount is how many entries a rolling compaction aims to archive.
+// TargetCount returns how many entries a rolling compaction aims to archive.
 func TargetCount(units []Unit, drop float64) int {
 	free := 0
 	for _, u := range units {
@@ -127,9 +126,8 @@ func TargetCount(units []Unit, drop float64) int {
 	return max(1, int(float64(free)*drop/100+0.5))
 }
 
-// entryMarks gives what a compaction entry records: everything at or before upTo is
-// out of the window but the kept seqs. What was archived before, up to floor,
-// stays archived.
+// entryMarks returns what a compaction entry records: everything up to upTo is out of
+// the window except the kept seqs. Entries archived before, up to floor, stay archived.
 func (p Plan) entryMarks(floor int64) (upTo int64, kept []int64) {
 	upTo = floor
 	for _, u := range p.Archive {

@@ -9,20 +9,20 @@ import (
 	"fika/internal/store"
 )
 
-// said are the types of entry that a model sees.
+// said lists the types of entry that a model sees.
 var said = []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}
 
-// History is what is in the window of a conversation.
+// History holds what is in the window of a conversation.
 type History struct {
 	Units []Unit
-	// UpTo is that of the last compaction: what it archived stays archived.
+	// UpTo is that of the last compaction: entries that it archived stay archived.
 	UpTo int64
-	// Taint is what text from outside its summary holds; empty: none.
+	// Taint names the text from outside that its summary contains; empty: none.
 	Taint string
 }
 
-// taintOf says what text from outside the summary of some units will hold, with
-// that of the summary before; empty: none.
+// taintOf names the text from outside that a summary of the archived units will contain,
+// together with the summary before; empty: none.
 func (h History) taintOf(archived []Unit) string {
 	for _, u := range archived {
 		for _, e := range u.Entries {
@@ -34,8 +34,8 @@ func (h History) taintOf(archived []Unit) string {
 	return h.Taint
 }
 
-// readWindow reads what of a conversation is in the window of its agent, oldest
-// first: what came after the last compaction, and what that kept.
+// readWindow returns the entries in the window of the conversation's agent, oldest
+// first: those after the last compaction, and those that it kept.
 func readWindow(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, taint string, err error) {
 	cut, err := s.LastCompaction(ctx, conv, math.MaxInt64)
 	if err != nil {
@@ -59,7 +59,7 @@ func readWindow(ctx context.Context, s Store, conv fika.ConversationID, upto int
 	return append(out, rest...), q.Since, taint, err
 }
 
-// joinRuns gathers seqs into stretches without a gap.
+// joinRuns joins seqs into runs without gaps.
 func joinRuns(seqs []int64) [][2]int64 {
 	seqs = slices.Clone(seqs)
 	slices.Sort(seqs)
