@@ -2,10 +2,10 @@ package hook
 
 import "context"
 
-// Point is a place of a run at which hooks fire. The list is closed.
+// Point is a moment of a run at which hooks fire. The list is closed.
 type Point string
 
-// The hook points. Payload and honoured answer of each are in [Points].
+// The hook points. [Points] has the payload of each and the answers that are honoured.
 const (
 	OnStart            Point = "on_start"
 	OnEnd              Point = "on_end"
@@ -58,27 +58,27 @@ func Points() []Doc {
 	}
 }
 
-// Payload is the data of one firing, as the plugins see it in JSON.
+// Payload is the data of one firing, as plugins see it in JSON.
 type Payload map[string]any
 
-// Context is one of the "contexts" that an answer to on_start wants to exist.
+// Context is one of the "contexts" that an answer to on_start asks for.
 type Context struct {
 	Name         string `json:"name"`
 	SystemPrompt string `json:"system_prompt"` // of a context that nobody has used yet
 }
 
-// Runner fires hooks. A Runner may be used from many goroutines.
+// Runner fires hooks. It is safe for concurrent use.
 type Runner interface {
-	// Fire runs every hook of the point, in the order of plugin names; each
-	// sees the payload as the one before left it. The payload returned has the
-	// honoured answers merged in ("inject" texts are joined by a blank line).
-	// A hook that fails is reported by the Runner and skipped, unless its
-	// schema says on_failure = block: then the error is of kind Denied.
+	// Fire runs every hook of the point, in the order of plugin names; each sees the
+	// payload as the previous one left it. The returned payload has the honoured answers
+	// merged in ("inject" texts are joined by a blank line). The Runner reports a hook
+	// that fails and skips it, unless its schema says on_failure = block: then the error
+	// is of kind Denied.
 	Fire(context.Context, Point, Payload) (Payload, error)
 }
 
 // None is a Runner without hooks.
 type None struct{}
 
-// Fire gives the payload back.
+// Fire returns the payload unchanged.
 func (None) Fire(_ context.Context, _ Point, p Payload) (Payload, error) { return p, nil }
