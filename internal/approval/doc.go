@@ -1,10 +1,10 @@
-// Package approval judges the tool calls of a turn by a person's rules, and says
+// Package approval judges the tool calls of a turn by a person's rules, and determines
 // what a person's answer about a call is bound to.
 //
-// It decides nothing by itself: package guard does, which reads no files. What is
-// bound depends on files (the script that a command runs may be another one when
-// the answer comes), so that is here. Asking, waiting and storing are the turn's
-// and the store's.
+// The decisions themselves are made by package guard, which reads no files. The binding
+// of an answer depends on files (the script that a command runs may have changed when
+// the answer comes), so it is made here. Asking, waiting and storing belong to the turn
+// and the store.
 //
-// Read first: [Judge]. It never changes and may be used from many goroutines.
+// Read first: [Judge]. A Judge does not change and is safe for concurrent use.
 package approval

@@ -15,26 +15,27 @@ import (
 	"fika/internal/turn"
 )
 
-// What a digest looks at of the files that a call names.
+// Limits on the files that a call names and a digest reads.
 const (
 	maxFiles    = 64
 	maxFileSize = 16 << 20
 )
 
-// Judge judges the calls of one agent.
+// Judge judges the tool calls of one agent.
 type Judge struct {
 	Rules   []guard.Rule
-	Default guard.Action // where no rule fits
+	Default guard.Action // where no rule fits; empty: allow
 	Home    string       // of the person, for ~ in rules
-	Policy  guard.Policy // of turns that have read text from outside
-	// Unconfined says that a person wants commands confined and nothing here can
-	// do so: then what starts a process asks where no rule fits.
+	Policy  guard.Policy // for turns that have read text from outside
+	// Unconfined reports whether a person wants commands confined and nothing here can
+	// do so: then a call that starts a process asks where no rule fits.
 	Unconfined func() bool
-	// Starts reports whether a tool starts processes that can do anything.
+	// Starts reports whether a tool starts processes that can do anything; nil: none
+	// does.
 	Starts func(tool string) bool
 }
 
-// Judge says what becomes of a call.
+// Judge returns the verdict on a call.
 func (j Judge) Judge(c tool.Call) turn.Verdict {
 	call := guard.Call{Tool: c.Name, Workspace: c.Workspace, Home: j.Home}
 	call.Read(c.Args)
@@ -72,7 +73,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// ruleText names what decided.
+// ruleText names what made the decision.
 func ruleText(d guard.Decision, bare bool) string {
 	switch {
 	case d.Rule == nil && d.Why != "":
@@ -92,11 +93,12 @@ func ruleText(d guard.Decision, bare bool) string {
 	return text
 }
 
-// hint is a rule that spares the question; empty: none does.
+// hint returns a rule that would spare the question, or says which rule would have to
+// change; empty: the question comes each time.
 func hint(d guard.Decision, c guard.Call) string {
 	r, ok := d.AllowingRule(c)
 	switch {
-	case len(d.Opens) > 0: // each time
+	case len(d.Opens) > 0: // asks each time
 		return ""
 	case !ok:
 		return fmt.Sprintf("(no rule would win over the one at %s: change that)", d.Rule.Where)
@@ -104,7 +106,7 @@ func hint(d guard.Decision, c guard.Call) string {
 	return r.TOML()
 }
 
-// bound is the state of the call and of all that it depends on.
+// bound returns the state of the call and of everything it depends on.
 func bound(c tool.Call, g guard.Call, opens []string) guard.Bound {
 	tier := ""
 	if c.Confine != nil {
@@ -143,7 +145,8 @@ func bound(c tool.Call, g guard.Call, opens []string) guard.Bound {
 	return b
 }
 
-// digest is that of a regular file; of a larger one its size and time count.
+// digest returns the digest of a regular file; for one larger than maxFileSize, its size
+// and modification time.
 func digest(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
