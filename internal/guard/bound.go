@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Bound is what a person's answer to a question is bound to: the state, by name,
-// of everything that the call depends on. Names are for people: "deploy.sh", "the
-// folder it runs in".
+// Bound is what a person's answer to a question is bound to: the state of everything
+// that the call depends on, by name. Names are for people: "deploy.sh", "the folder it
+// runs in".
 type Bound []BoundTo
 
 // BoundTo is one thing that an answer is bound to.
 type BoundTo struct{ Name, State string }
 
-// String is the text that is stored; [ParseBound] reads it.
+// String returns the text that is stored; [ParseBound] parses it.
 func (b Bound) String() string {
 	var out strings.Builder
 	for _, x := range b {
@@ -22,7 +22,7 @@ func (b Bound) String() string {
 	return out.String()
 }
 
-// ParseBound reads what String wrote.
+// ParseBound parses what String returned.
 func ParseBound(text string) Bound {
 	var b Bound
 	for line := range strings.Lines(text) {
@@ -32,7 +32,7 @@ func ParseBound(text string) Bound {
 	return b
 }
 
-// Differences names what is not what it was before, each once.
+// Differences names what has changed since before, each once.
 func (b Bound) Differences(before Bound) []string {
 	var out []string
 	note := func(from, against Bound) {

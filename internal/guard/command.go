@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Word is one word of a command after quotes are removed. One that is not Known
+// Word is one word of a command with its quotes removed. A word that is not Known
 // depends on what only the shell will know, and may become any number of words.
 type Word struct {
 	Text  string
 	Known bool
 }
 
-// SimpleCommand is a command with its words, as bash calls it.
+// SimpleCommand is a command with its words, in bash's sense of the term.
 type SimpleCommand struct {
 	Words   []Word
-	Wrapper bool // it runs another command, which stands beside it in the list
-	// Unsure says that what runs is not what the words say: PATH or an alias was
-	// changed, code is evaluated, or the text could not be read.
+	Wrapper bool // it runs another command, which is also in the list
+	// Unsure means that what runs may not be what the words say: PATH or an alias was
+	// changed, code is evaluated, or the text could not be parsed.
 	Unsure bool
-	// Elsewhere says that the program's relative path starts from a folder that
-	// the text has changed to.
+	// Elsewhere means that the program's relative path starts from a folder that the
+	// text has changed to.
 	Elsewhere bool
 }
 
-// String is the command in one line, with ? for words that are not known.
+// String returns the command in one line, with ? for words that are not known.
 func (c SimpleCommand) String() string {
 	var out []string
 	for _, w := range c.Words {
@@ -37,8 +37,7 @@ func (c SimpleCommand) String() string {
 	return strings.Join(out, " ")
 }
 
-// surelyMatches reports whether a pattern fits whatever the shell makes of the
-// command.
+// surelyMatches reports whether a pattern fits whatever the shell makes of the command.
 func (c SimpleCommand) surelyMatches(pattern string) bool {
 	want := strings.Fields(pattern)
 	open := len(want) > 0 && want[len(want)-1] == "*"
@@ -59,8 +58,8 @@ func (c SimpleCommand) surelyMatches(pattern string) bool {
 	return true
 }
 
-// mayMatch reports whether a pattern fits something that the shell could make
-// of the command. The folder of the program does not matter here.
+// mayMatch reports whether a pattern fits anything that the shell could make of the
+// command. Unless the pattern names a folder, that of the program is ignored.
 func (c SimpleCommand) mayMatch(pattern string) bool {
 	want := strings.Fields(pattern)
 	if len(want) == 0 || c.Unsure {
@@ -73,8 +72,8 @@ func (c SimpleCommand) mayMatch(pattern string) bool {
 	return mayBecome(words, want)
 }
 
-// mayBecome matches words, of which the unknown ones stand for any number of
-// words, with a pattern.
+// mayBecome reports whether words match a pattern; unknown words stand for any number of
+// words.
 func mayBecome(words []Word, want []string) bool {
 	switch {
 	case len(want) == 1 && want[0] == "*":
@@ -89,8 +88,8 @@ func mayBecome(words []Word, want []string) bool {
 	return mayBecome(words[1:], want[1:])
 }
 
-// unwrap gives the command that c runs on behalf of another, if it is a wrapper:
-// the words behind the wrapper's own, or code that a shell will read.
+// unwrap returns the command that c runs, if c is a wrapper: the words after the
+// wrapper's own, or code that a shell will read.
 func (c SimpleCommand) unwrap() (inner []SimpleCommand, code []string) {
 	if len(c.Words) == 0 || !c.Words[0].Known {
 		return nil, nil
@@ -123,17 +122,18 @@ func (c SimpleCommand) unwrap() (inner []SimpleCommand, code []string) {
 	return []SimpleCommand{in}, nil
 }
 
-// wrapper says how a program that runs another takes its own words: options
-// that have a value of their own, and words before the command.
+// wrapper describes how a program that runs another takes its own words: options with a
+// value, and words before the command.
 type wrapper struct {
 	valued  string // short options with a value in the next word
 	long    []string
 	before  int  // words before the command
 	assigns bool // NAME=value words before it
-	more    bool // words are added to the command
+	more    bool // further words are appended to the command
 }
 
-// wrapperOf knows the programs that run another and how they are called.
+// wrapperOf returns how a program that runs another is called, and false for other
+// programs.
 func wrapperOf(name string) (wrapper, bool) {
 	switch name {
 	case "env":
@@ -169,8 +169,9 @@ func wrapperOf(name string) (wrapper, bool) {
 	return wrapper{}, false
 }
 
-// skip drops the wrapper's own words. Unsure is true for an option that is not
-// read here, or a variable that changes what runs.
+// skip drops the wrapper's own words. unsure is true for an option such as -S or
+// --split-string, whose value is not parsed here, and for a variable that changes what
+// runs.
 func (w wrapper) skip(words []Word) (rest []Word, unsure bool) {
 	for len(words) > 0 && words[0].Known {
 		text := words[0].Text
@@ -220,7 +221,7 @@ func isShell(name string) bool {
 	return false
 }
 
-// shellCode is the code that a shell is given with -c, where it is known.
+// shellCode returns the code that a shell is given with -c, if it is known.
 func (c SimpleCommand) shellCode() []string {
 	for i, w := range c.Words {
 		if i > 0 && w.Known && strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "c") && i+1 < len(c.Words) {
@@ -238,7 +239,7 @@ func (c SimpleCommand) shellCode() []string {
 	return nil
 }
 
-// findCommands are the commands behind -exec and its like.
+// findCommands returns the commands after -exec and similar options.
 func (c SimpleCommand) findCommands() []SimpleCommand {
 	var out []SimpleCommand
 	for i := 0; i < len(c.Words); i++ {
@@ -258,8 +259,8 @@ func (c SimpleCommand) findCommands() []SimpleCommand {
 	return out
 }
 
-// withoutGitOptions takes git's options before its command away. Settings given
-// with -c can run anything.
+// withoutGitOptions removes git's options before its command. Settings given with -c can
+// run anything.
 func (c SimpleCommand) withoutGitOptions() SimpleCommand {
 	if len(c.Words) < 2 || !c.Words[0].Known || path.Base(c.Words[0].Text) != "git" {
 		return c

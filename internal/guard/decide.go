@@ -10,8 +10,8 @@ import (
 type Call struct {
 	Tool      string
 	Command   string   // of bash
-	Paths     []string // files that it names; relative ones lie in Workspace
-	Host      string   // that it asks
+	Paths     []string // files that it names; relative ones are in Workspace
+	Host      string   // the host that it fetches from
 	Workspace string
 	Home      string // of the person, for ~ in patterns
 }
@@ -22,21 +22,21 @@ type Facts struct {
 	Default Action // where no rule fits
 }
 
-// Decision is what becomes of a call. Rule is the one that said so; nil: none
-// did, and the default holds.
+// Decision is what becomes of a call. Rule is the rule that decided; nil: none did, and
+// the default applies.
 type Decision struct {
 	Do   Action
 	Rule *Rule
-	What string // the part of the call that it is about: a command, a file, a host
-	Why  string // why fika itself says so, where no rule does
-	// Opens are the protected files that a command may change when a person says
-	// yes to it, because the rules that ask name them. They are absolute.
+	What string // the part of the call that decided: a command, a file, a host
+	Why  string // the reason when fika itself decided, without a rule
+	// Opens lists the protected files that a command may change if a person says yes to
+	// it, because the rules that ask name them. They are absolute.
 	Opens []string
 }
 
-// Decide applies rules to a call. A deny wins over all; between ask and allow
-// the rule with more letters of its own holds, and a tie asks. A call with
-// several parts, such as the commands of a pipe, is as severe as its severest.
+// Decide applies rules to a call. A deny wins over everything; between ask and allow the
+// rule with more literal characters wins, and a tie asks. A call with several parts,
+// such as the commands of a pipe, is as severe as its severest part.
 func Decide(c Call, rules []Rule, f Facts) Decision {
 	var fitting []Rule
 	for _, r := range rules {
@@ -81,7 +81,7 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 	return verdict
 }
 
-// known are the paths of the call as words.
+// known returns the paths of the call as words.
 func (c Call) known() []Word {
 	var out []Word
 	for _, p := range c.Paths {
@@ -90,7 +90,7 @@ func (c Call) known() []Word {
 	return out
 }
 
-// judge finds the rule that holds among those that fit.
+// judge finds the rule that decides among those that fit.
 func judge(rules []Rule, f Facts, what string, fits func(Rule) bool) Decision {
 	d := Decision{Do: f.Default, What: what}
 	for i, r := range rules {
@@ -108,8 +108,8 @@ func judge(rules []Rule, f Facts, what string, fits func(Rule) bool) Decision {
 	return d
 }
 
-// judgeCommand applies rules to one simple command. A wrapper is judged only by
-// rules that tighten: what it runs is judged for itself.
+// judgeCommand applies rules to one simple command. Only rules that tighten apply to a
+// wrapper, because the command that it runs is judged separately.
 func judgeCommand(c SimpleCommand, rules []Rule, f Facts) (Decision, bool) {
 	d := judge(rules, f, c.String(), func(r Rule) bool {
 		if r.Host != "" || r.Path != "" && (r.Match == "" || r.Do != Ask) {
@@ -123,8 +123,8 @@ func judgeCommand(c SimpleCommand, rules []Rule, f Facts) (Decision, bool) {
 	return d, !c.Wrapper || d.Rule != nil
 }
 
-// judgePath applies rules about paths; a path that none is about says nothing.
-// One that cannot be known fits whatever tightens.
+// judgePath applies rules about paths; it returns false if no rule is about the path. A
+// path that cannot be known matches every rule that tightens.
 func judgePath(c Call, w Word, rules []Rule) (Decision, bool) {
 	d := judge(rules, Facts{}, w.Text, func(r Rule) bool {
 		switch {
@@ -138,7 +138,7 @@ func judgePath(c Call, w Word, rules []Rule) (Decision, bool) {
 	return d, d.Rule != nil
 }
 
-// absolute is a path or a pattern with the workspace and ~ put in.
+// absolute returns a path or pattern with workspace and ~ filled in.
 func (c Call) absolute(p string) string {
 	if rest, ok := strings.CutPrefix(p, "~/"); ok {
 		return filepath.Join(c.Home, rest)
@@ -152,7 +152,7 @@ func (c Call) absolute(p string) string {
 	return filepath.Clean(p)
 }
 
-// matchPath matches by folders: * within a name, ** across any number of them.
+// matchPath matches folder by folder: * within a name, ** across any number of folders.
 func matchPath(pattern, path string) bool {
 	return matchParts(strings.Split(pattern, "/"), strings.Split(path, "/"))
 }
@@ -177,7 +177,7 @@ func matchParts(pattern, path []string) bool {
 	return len(pattern) == len(path)
 }
 
-// matchHost matches a host in any case; *. stands for any host below.
+// matchHost compares hosts without regard to case; *. stands for any subdomain.
 func matchHost(pattern, host string) bool {
 	pattern, host = strings.ToLower(pattern), strings.ToLower(strings.TrimSuffix(host, "."))
 	if below, ok := strings.CutPrefix(pattern, "*."); ok {

@@ -2,8 +2,8 @@ package guard
 
 import "strings"
 
-// Examples gives a call that a rule is about, and one that it just misses, as a
-// person would write them. They are empty for a rule about every call of a tool.
+// Examples returns a call that the rule matches and one that it just misses, as a person
+// would write them. Both are empty for a rule about every call of a tool.
 func (r Rule) Examples() (match, miss string) {
 	switch {
 	case r.Path != "":

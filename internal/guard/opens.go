@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// repositoryConfig is the file that git writes its settings of a repository to.
+// repositoryConfig is the file to which git writes the settings of a repository.
 const repositoryConfig = ".git/config"
 
-// opens are the files that a yes opens for a command: those that a rule which asks
-// about it names. What is unknown cannot be opened.
+// opens lists the files that a yes opens for a command: those named by a rule that asks
+// about it. A file that is not known cannot be opened.
 func opens(c Call, d Decision, file Word) []string {
 	if c.Tool != "bash" || d.Do != Ask || d.Rule == nil || d.Rule.Path == "" || !file.Known {
 		return nil
@@ -18,8 +18,8 @@ func opens(c Call, d Decision, file Word) []string {
 	return []string{c.absolute(file.Text)}
 }
 
-// implied are the files that commands write without naming them: the config of
-// the repository, by git.
+// implied lists the files that commands write without naming them: the repository's
+// config, written by git.
 func implied(commands []SimpleCommand) []Word {
 	if slices.ContainsFunc(commands, SimpleCommand.writesConfig) {
 		return []Word{{repositoryConfig, true}}
@@ -27,7 +27,7 @@ func implied(commands []SimpleCommand) []Word {
 	return nil
 }
 
-// writesConfig reports whether a command is git, about to write the config of its
+// writesConfig reports whether the command is git and would write the config of its
 // repository, as far as its words show it.
 func (c SimpleCommand) writesConfig() bool {
 	var words []string

@@ -8,18 +8,18 @@ import (
 	"fika"
 )
 
-// Paths is what is out of reach of one agent's tools. All paths are absolute
-// and clean; where a folder is reached through links, both of its names belong
-// here. The zero value hides what is secret by its place in the system alone,
-// and protects what is protected by name.
+// Paths says what is out of reach of one agent's tools. All paths are absolute and
+// clean; a folder that is reached through links is listed under both of its names. The
+// zero value hides only what is secret by its place in the system, and protects what is
+// protected by name.
 type Paths struct {
-	Homes   []string // homes of fika: hidden, with all that is in them
-	Own     []string // folders that stay in reach though they are in a home
+	Homes   []string // homes of fika: hidden, with everything in them
+	Own     []string // folders that stay in reach although they are in a home
 	Persons []string // home folders of people: secrets and start-up files in them
 }
 
-// Look reports whether a tool may read or list path, which is absolute and has
-// no links in it. Denied when it is hidden.
+// Look returns an error of kind Denied if path is hidden, so that a tool may not read or
+// list it. path must be absolute and without links.
 func (p Paths) Look(path string) error {
 	if p.own(path) != "" {
 		return nil
@@ -40,15 +40,15 @@ func (p Paths) Look(path string) error {
 	return nil
 }
 
-// Change reports whether a tool may write path, which is absolute and has no
-// links in it; it need not exist. Denied when it is hidden or protected.
+// Change returns an error of kind Denied if path is hidden or protected, so that a tool
+// may not write it. path must be absolute and without links; it need not exist.
 func (p Paths) Change(path string) error {
 	if err := p.Look(path); err != nil {
 		return err
 	}
 	named := path
 	if own := p.own(path); own != "" {
-		named, _ = filepath.Rel(own, path) // the names on the way to it are fika's
+		named, _ = filepath.Rel(own, path) // the names leading to it are fika's
 	}
 	if why := protected(parts(named)); why != "" {
 		return refuse(path, why+": ask the person to change it")
@@ -61,8 +61,8 @@ func (p Paths) Change(path string) error {
 	return nil
 }
 
-// HiddenRoots are the folders that are hidden as a whole and in which a file may have
-// a second name (a hard link): the homes of fika, and keys of people.
+// HiddenRoots lists the folders that are hidden as a whole and in which a file may have
+// a second name (a hard link): the homes of fika, and people's keys.
 func (p Paths) HiddenRoots() []string {
 	out := slices.Clone(p.Homes)
 	for _, person := range p.Persons {
@@ -73,8 +73,8 @@ func (p Paths) HiddenRoots() []string {
 	return out
 }
 
-// HiddenPaths are all files and folders that tools do not see but those of [Paths.Own],
-// whether they exist or not.
+// HiddenPaths lists all files and folders that tools do not see, except those in
+// [Paths.Own], whether they exist or not.
 func (p Paths) HiddenPaths() []string {
 	out := p.HiddenRoots()
 	for _, person := range p.Persons {
@@ -85,7 +85,7 @@ func (p Paths) HiddenPaths() []string {
 	return out
 }
 
-// own is the folder of the agent's own that path is in, or "".
+// own returns the agent's own folder that path is in, or "".
 func (p Paths) own(path string) string {
 	for _, own := range p.Own {
 		if within(own, path) {
@@ -95,7 +95,7 @@ func (p Paths) own(path string) string {
 	return ""
 }
 
-// within reports whether path is root or below it, in any case of letters.
+// within reports whether path is root or below it, without regard to case.
 func within(root, path string) bool {
 	a, b := parts(root), parts(path)
 	if root == "" || len(a) > len(b) {
@@ -119,7 +119,7 @@ func inOneOf(person string, places []string, path string) bool {
 	return false
 }
 
-// parts are the names of a path, from the outermost.
+// parts splits a path into its names, outermost first.
 func parts(path string) []string {
 	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })
 }

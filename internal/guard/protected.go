@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// protected says why a file of these names must not be changed by a tool; "":
-// it may. It holds whether the file exists or not.
+// protected returns the reason why a tool must not change a file with these names; "":
+// it may. The file need not exist.
 func protected(names []string) string {
 	git := false
 	for i, name := range names {
@@ -29,8 +29,8 @@ func protected(names []string) string {
 	return ""
 }
 
-// ProtectedNames are what no tool may change at the root of a workspace besides
-// its .git, as they are usually spelled. There may be none of them.
+// ProtectedNames lists what no tool may change at the root of a workspace besides its
+// .git, in the usual spelling. Any of it may be missing.
 func ProtectedNames() []string {
 	return []string{
 		".fika", ".vscode", ".idea", ".devcontainer", ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".husky",
@@ -40,18 +40,18 @@ func ProtectedNames() []string {
 	}
 }
 
-// StartupFiles are what is run when a person logs in or starts a program, by
-// their place in a home folder.
+// StartupFiles lists what runs when a person logs in or starts a program, by place in a
+// home folder.
 func StartupFiles() []string { return slices.Clone(startup[:]) }
 
-// GitNames are what git obeys in a repository's folder, and in those of its
-// submodules and worktrees.
+// GitNames lists what git obeys in a repository's folder, and in those of its submodules
+// and worktrees.
 func GitNames() []string {
 	return []string{"hooks", "config", "config.worktree", "info", "commondir", "gitdir"}
 }
 
-// obeyed reports whether git takes orders from something of this name in a
-// repository's folder, also in those of submodules and worktrees below it.
+// obeyed reports whether git obeys something of this name in a repository's folder, or
+// in those of submodules and worktrees below it.
 func obeyed(name string) bool {
 	return slices.Contains(GitNames(), name)
 }
@@ -76,7 +76,7 @@ func files(name string) bool {
 	return false
 }
 
-// keys are small folders and files of keys in a person's home.
+// keys lists small folders and files of keys in a person's home.
 var keys = [...]string{
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".netrc", ".npmrc", ".yarnrc.yml", ".pypirc",
 	".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".git-credentials", ".config/git/credentials",
@@ -85,7 +85,7 @@ var keys = [...]string{
 	".claude/.credentials.json", ".codex/auth.json", ".config/anthropic", ".config/openai",
 }
 
-// secrets are the larger ones: key rings, browsers, histories of shells.
+// secrets lists the larger ones: key rings, browsers, shell histories.
 var secrets = [...]string{
 	".config/gcloud", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".pki",
 	".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/opera", ".config/vivaldi",
@@ -95,7 +95,7 @@ var secrets = [...]string{
 	".bash_history", ".zsh_history", ".histfile", ".local/share/fish/fish_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
 }
 
-// startup is what runs when a person logs in, opens a shell or starts a program.
+// startup lists what runs when a person logs in, opens a shell or starts a program.
 var startup = [...]string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
 	".kshrc", ".inputrc", ".config/fish", ".config/nushell", ".config/environment.d", ".config/systemd", ".config/autostart", ".local/share/systemd",

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Read fills in what the arguments of a tool name: a command, files, a host.
-// Arguments that cannot be read name nothing.
+// Read fills in what the arguments of a tool name: a command, files, a host. Arguments
+// that cannot be parsed name nothing.
 func (c *Call) Read(args []byte) {
 	var all map[string]any
 	if json.Unmarshal(args, &all) != nil {
@@ -39,8 +39,8 @@ func (c *Call) Read(args []byte) {
 	}
 }
 
-// Files are the words of a call that may name files which it depends on:
-// scripts that a command runs, what it reads, what a tool opens.
+// Files lists the words of a call that may name files it depends on: scripts that a
+// command runs, files that it reads, files that a tool opens.
 func (c Call) Files() []string {
 	var out []string
 	add := func(list []Word) {
@@ -58,9 +58,10 @@ func (c Call) Files() []string {
 	return out
 }
 
-// AllowingRule is the shortest rule that allows the part of a call that a decision
-// is about and wins over the rule behind it; false when there is none that
-// would, and that rule has to be changed. Nothing but a yes opens a protected file.
+// AllowingRule returns the shortest rule that allows the part of a call that a decision
+// is about and wins over the rule behind it. It returns false if no rule would win and
+// that rule has to be changed, or if the call opens a protected file, which only a yes
+// can do.
 func (d Decision) AllowingRule(c Call) (Rule, bool) {
 	if len(d.Opens) > 0 {
 		return Rule{}, false

@@ -9,35 +9,35 @@ import (
 	"fika"
 )
 
-// What a person can say of [guard] rights: an agent that another one has caused
-// to work has its own rights, or those that both have.
+// The values of [guard] rights: an agent caused to work by another one has its own
+// rights, or only those that both have.
 const (
 	RightsOwn   = "own"
 	RightsLeast = "least"
 )
 
-// What a person can say of [guard] tainted.
+// The values of [guard] tainted.
 const (
 	TaintTighten = "tighten" // notes for later turns are not written, new hosts ask, rights are least
-	TaintOffline = "offline" // besides, nothing reaches the network
-	TaintAllow   = "allow"   // it is noted, and nothing follows of it
+	TaintOffline = "offline" // as tighten, and nothing reaches the network
+	TaintAllow   = "allow"   // it is noted but has no consequences
 )
 
-// Policy is what a person says about rights and text from outside. The zero
-// value is own and tighten.
+// Policy is a person's choice about rights and text from outside. The zero value is own
+// and tighten.
 type Policy struct {
 	Rights string
 	Taint  string
 }
 
-// EffectiveRights are the rights of a turn: its agent's own, and where the policy
-// wants the least, or where the turn has read text from outside, not more than
-// those of whoever caused it. Own must not be nil.
+// EffectiveRights returns the rights of a turn: its agent's own but, if the policy wants
+// the least, the turn has read text from outside or cause is fixed, no more than those
+// of whoever caused it. own must not be nil.
 func (p Policy) EffectiveRights(own, cause *fika.Rights, tainted bool) *fika.Rights {
 	tainted = tainted && p.Taint != TaintAllow
 	r := *own
 	if cause != nil {
-		r.Hosts = cause.Hosts // a person's word on the way, which is no right of the agent's own
+		r.Hosts = cause.Hosts // named by a person on the way; not a right of the agent's own
 		if p.Rights == RightsLeast || tainted || cause.Fixed {
 			bound := *cause
 			r = *r.IntersectWith(&bound)
@@ -45,7 +45,7 @@ func (p Policy) EffectiveRights(own, cause *fika.Rights, tainted bool) *fika.Rig
 	}
 	if tainted && p.Taint == TaintOffline {
 		r.Network = false
-		if r.Sandbox == "off" { // which would leave it everything
+		if r.Sandbox == "off" { // off would confine nothing
 			r.Sandbox = "best"
 		}
 		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return t == "fetch" })
@@ -53,11 +53,11 @@ func (p Policy) EffectiveRights(own, cause *fika.Rights, tainted bool) *fika.Rig
 	return &r
 }
 
-// maxHosts bounds how many hosts a request remembers to have been named.
+// maxHosts bounds how many hosts named by people a request remembers.
 const maxHosts = 64
 
-// PassedRights are the rights that go with what a turn causes: its own, with the hosts
-// that people have named.
+// PassedRights returns the rights that go with what a turn causes: its own, with the
+// hosts that people have named.
 func PassedRights(effective *fika.Rights, named []string) *fika.Rights {
 	if effective == nil {
 		return nil
@@ -72,9 +72,10 @@ func PassedRights(effective *fika.Rights, named []string) *fika.Rights {
 	return &r
 }
 
-// Tighten is what becomes of a decision in a turn that has read text from
-// outside: what would outlast the turn is not written, and a host that neither a
-// person nor a rule has named asks. named are the hosts that people have named.
+// Tighten tightens a decision in a turn that has read text from outside: the turn may
+// not write what would outlast it, and a host that neither a person nor a rule has named
+// asks or, if the policy is offline, every host is denied. named lists the hosts that
+// people have named.
 func (p Policy) Tighten(c Call, d Decision, named []string) Decision {
 	switch {
 	case p.Taint == TaintAllow, d.Do == Deny:
@@ -94,8 +95,7 @@ func outlasts(tool string) bool {
 	return tool == "update_reflection" || tool == "create_context"
 }
 
-// HostsIn are the hosts that a text names: in addresses, or as they are written
-// alone.
+// HostsIn lists the hosts that a text names, in addresses or on their own.
 func HostsIn(text string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
@@ -108,11 +108,11 @@ func HostsIn(text string) []string {
 	return out
 }
 
-// hostOf is the host that a word names, or "".
+// hostOf returns the host that a word names, or "".
 func hostOf(word string) string {
 	if i := strings.Index(word, "://"); i > 0 {
 		u, err := url.Parse(word)
-		if err != nil || u.User != nil { // whose host is not what it seems
+		if err != nil || u.User != nil { // the host is not what it seems
 			return ""
 		}
 		return strings.ToLower(u.Hostname())
@@ -133,20 +133,19 @@ func hostOf(word string) string {
 	return host
 }
 
-// Anyone, and a person, as callable_by names them.
+// The names in callable_by of everybody and of people.
 const (
 	Anyone = "*"
 	User   = "user"
 )
 
-// MayCall reports whether someone may mention, message or delegate to an agent
-// that says by whom it wants to be called; nil is by everybody. who is the name
-// of an agent, or [User].
+// MayCall reports whether who, the name of an agent or [User], may mention, message or
+// delegate to an agent with this callable_by; nil permits everybody.
 func MayCall(callableBy []string, who string) bool {
 	return callableBy == nil || slices.Contains(callableBy, Anyone) || slices.Contains(callableBy, who)
 }
 
-// UncallableReason is what somebody is told who may not call an agent.
+// UncallableReason returns what somebody is told who may not call an agent.
 func UncallableReason(callableBy []string, to fika.AgentName) string {
 	if len(callableBy) == 0 {
 		return string(to) + " takes work from nobody (callable_by = [])"

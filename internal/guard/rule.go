@@ -9,7 +9,7 @@ import (
 	"fika"
 )
 
-// Action is what a rule says of a call.
+// Action is what a rule does with a call.
 type Action string
 
 // The actions, from the mildest.
@@ -19,7 +19,7 @@ const (
 	Deny  Action = "deny"
 )
 
-// severity orders actions: of several, the severest holds.
+// severity orders actions: of several, the severest applies.
 func (a Action) severity() int {
 	switch a {
 	case Allow:
@@ -31,23 +31,23 @@ func (a Action) severity() int {
 	}
 }
 
-// Rule allows, asks about or denies calls. Of Match, Path and Host those that
-// are not empty have to fit; a rule with none of them fits every call of its
-// tools.
+// Rule allows, asks about or denies calls. Those of Match, Path and Host that are not
+// empty must fit; a rule with none of them fits every call of its tools.
 type Rule struct {
-	Tool  string // name of a tool; a * stands for any letters
+	Tool  string // name of a tool; * stands for any characters
 	Match string // words of a simple command; a final * stands for any further words
-	// Path is a file that the call reads or writes, as in "docs/**" or "~/.ssh/*". Of
-	// a command that asks it is opened for that call when it is protected.
+	// Path is a file that the call reads or writes, as in "docs/**" or "~/.ssh/*". In a
+	// rule that asks about a command, a yes also opens the file for that call if it is
+	// protected.
 	Path    string
-	Host    string // that fetch asks, as in "example.org" or "*.example.org"
+	Host    string // the host that fetch asks for, as in "example.org" or "*.example.org"
 	Tainted bool   // only in a turn that has read text from outside
 	Do      Action
 	Why     string // shown with the decision
 	Where   string // file:line of the rule
 }
 
-// Check finds what is wrong with a rule itself. The error is of kind Invalid.
+// Check returns an error of kind Invalid if something is wrong with the rule itself.
 func (r Rule) Check() error {
 	switch r.Do {
 	case Allow, Ask, Deny:
@@ -82,13 +82,13 @@ func (r Rule) Check() error {
 	return nil
 }
 
-// TOML writes a rule as it stands in a file.
+// TOML returns the rule as it stands in a file.
 func (r Rule) TOML() string {
 	var b strings.Builder
 	b.WriteString("[[rules]]\n")
 	for _, kv := range [][2]string{{"tool", r.Tool}, {"match", r.Match}, {"path", r.Path}, {"host", r.Host}, {"do", string(r.Do)}, {"why", r.Why}} {
 		if kv[1] != "" {
-			quoted, _ := json.Marshal(kv[1]) // a JSON text is a TOML text, too
+			quoted, _ := json.Marshal(kv[1]) // a JSON string is also a TOML string
 			fmt.Fprintf(&b, "%s = %s\n", kv[0], quoted)
 		}
 	}
@@ -98,13 +98,13 @@ func (r Rule) TOML() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// literals counts the letters of a rule that have to be there: of two rules
-// that fit, the one that says more holds.
+// literals counts the literal characters of a rule: of two rules that fit, the more
+// specific one wins.
 func (r Rule) literals() int {
 	return len(strings.NewReplacer("*", "", " ", "").Replace(r.Match + r.Path + r.Host))
 }
 
-// forTool reports whether a rule is about a tool.
+// forTool reports whether the rule is about a tool.
 func (r Rule) forTool(name string) bool {
 	ok, err := path.Match(r.Tool, name)
 	return ok && err == nil

@@ -7,12 +7,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxNesting bounds how deep code within code is read: sh -c 'sh -c …'.
+// maxNesting bounds how deep code within code is parsed: sh -c 'sh -c …'.
 const maxNesting = 8
 
-// SimpleCommands reads a text as bash would and lists every simple command in it,
-// wrappers before what they wrap. A text that cannot be read is one unsure
-// command; an empty one has none.
+// SimpleCommands parses a text as bash would and lists every simple command in it,
+// wrappers before what they wrap. A text that cannot be parsed is one unsure command; an
+// empty one has none.
 func SimpleCommands(text string) []SimpleCommand {
 	s := reader{}
 	s.read(text, 0)
@@ -25,7 +25,7 @@ func SimpleCommands(text string) []SimpleCommand {
 	return s.commands
 }
 
-// RedirectTargets lists the files that redirections of a text write to or read from.
+// RedirectTargets lists the files that the redirections of a text write to or read from.
 func RedirectTargets(text string) []Word {
 	s := reader{}
 	s.read(text, 0)
@@ -51,7 +51,7 @@ func (s *reader) read(text string, depth int) {
 		s.visit(n, depth)
 		return true
 	})
-	if s.moved { // ./run is another file elsewhere
+	if s.moved { // ./run is a different file elsewhere
 		for i, c := range s.commands[first:] {
 			if len(c.Words) > 0 && c.Words[0].Known && strings.Contains(c.Words[0].Text, "/") && !strings.HasPrefix(c.Words[0].Text, "/") {
 				s.commands[first+i].Elsewhere = true
@@ -60,7 +60,7 @@ func (s *reader) read(text string, depth int) {
 	}
 }
 
-// visit notes what one node of the syntax tree runs, touches or makes unsure.
+// visit records what one node of the syntax tree runs, touches or makes unsure.
 func (s *reader) visit(n syntax.Node, depth int) {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
@@ -96,7 +96,7 @@ func (s *reader) visit(n syntax.Node, depth int) {
 	}
 }
 
-// call notes a simple command, and what it runs in its turn.
+// call records a simple command, and the command that it runs in turn.
 func (s *reader) call(n *syntax.CallExpr, depth int) {
 	c := SimpleCommand{}
 	for _, w := range n.Args {
@@ -136,8 +136,7 @@ func (s *reader) note(c SimpleCommand, depth int) {
 	}
 }
 
-// builtin looks for commands of the shell that run code or change what later
-// commands mean.
+// builtin looks for shell commands that run code or change what later commands mean.
 func (s *reader) builtin(c SimpleCommand) {
 	if len(c.Words) == 0 || !c.Words[0].Known {
 		return
@@ -150,7 +149,7 @@ func (s *reader) builtin(c SimpleCommand) {
 	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "declare", "typeset", "local", "export", "readonly":
 		for _, w := range c.Words[1:] {
 			name, _, _ := strings.Cut(w.Text, "=")
-			// Names are evaluated where an index stands in them, and may be PATH.
+			// A name with an index in it is evaluated, and a name may be PATH.
 			if !w.Known && c.Words[0].Text != "printf" && c.Words[0].Text != "test" && c.Words[0].Text != "[" ||
 				w.Known && hasIndex(w.Text) || dangerous(name) || w.Text == "-v" || w.Text == "-C" {
 				s.unsure = true
@@ -159,7 +158,7 @@ func (s *reader) builtin(c SimpleCommand) {
 	}
 }
 
-// onlySteers reports whether a command of the shell does nothing but steer it.
+// onlySteers reports whether a shell command only steers the shell.
 func onlySteers(name string) bool {
 	switch name {
 	case "true", "false", ":", "break", "continue", "return", "exit", "shift":
@@ -168,13 +167,13 @@ func onlySteers(name string) bool {
 	return false
 }
 
-// hasIndex reports whether a name with an index stands in a word, as in a[1].
+// hasIndex reports whether a word contains a name with an index, as in a[1].
 func hasIndex(word string) bool {
 	at := strings.Index(word, "[")
 	return at > 0 && syntax.ValidName(word[:at])
 }
 
-// declaration looks at export, declare and their like.
+// declaration examines export, declare and similar commands.
 func (s *reader) declaration(n *syntax.DeclClause) {
 	for _, a := range n.Args {
 		if a.Naked && a.Name == nil { // an option, or a name that is not known yet
@@ -189,8 +188,8 @@ func (s *reader) assigned(name *syntax.Lit) {
 	s.unsure = s.unsure || name != nil && dangerous(name.Value)
 }
 
-// parameter looks for expansions that evaluate: an index, a slice, an
-// indirection, a prompt, an assignment.
+// parameter looks for expansions that evaluate: an index, a slice, an indirection, a
+// prompt, an assignment.
 func (s *reader) parameter(n *syntax.ParamExp) {
 	if n.Index != nil && !isAll(n.Index) {
 		s.arithmetic(n.Index)
@@ -213,8 +212,8 @@ func (s *reader) parameter(n *syntax.ParamExp) {
 	}
 }
 
-// arithmetic makes all unsure unless an expression is made of numbers: a name in
-// it is evaluated in its turn, command substitutions in its value included.
+// arithmetic makes everything unsure unless an expression consists of numbers: names in
+// it are evaluated in turn, including command substitutions in their values.
 func (s *reader) arithmetic(x syntax.ArithmExpr) {
 	if x == nil {
 		return

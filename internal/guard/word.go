@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// wordOf removes the quotes of a word. It is known if the shell changes nothing
-// in it: no expansion, no pattern, no brace, no tilde.
+// wordOf removes the quotes of a word. The word is known if the shell changes nothing in
+// it: no expansion, no pattern, no brace, no tilde.
 func wordOf(w *syntax.Word) Word {
 	if w == nil {
 		return Word{Known: true}
@@ -34,8 +34,8 @@ func wordOf(w *syntax.Word) Word {
 	return Word{b.String(), known}
 }
 
-// unquoted reads a part of a word that stands in no quotes. It is plain if the
-// shell replaces nothing in it.
+// unquoted reads an unquoted part of a word. It is plain if the shell replaces nothing
+// in it.
 func unquoted(s string, first bool) (text string, plain bool) {
 	var b strings.Builder
 	plain = !(first && strings.HasPrefix(s, "~"))
@@ -48,9 +48,9 @@ func unquoted(s string, first bool) (text string, plain bool) {
 			}
 			continue
 		case '*', '?', '[':
-			plain = plain && s == "[" // the command
+			plain = plain && s == "[" // the command [
 		case '{':
-			plain = plain && s == "{}" // what find puts a name in
+			plain = plain && s == "{}" // which find replaces with a name
 		case '~':
 			plain = plain && !strings.HasSuffix(b.String(), "=") && !strings.HasSuffix(b.String(), ":")
 		}
@@ -59,8 +59,8 @@ func unquoted(s string, first bool) (text string, plain bool) {
 	return b.String(), plain
 }
 
-// doubleQuoted reads a part in double quotes, where a backslash counts before
-// $ ` " \ and a line's end only.
+// doubleQuoted reads a part in double quotes, where a backslash is special only before $
+// ` " \ and a newline.
 func doubleQuoted(q *syntax.DblQuoted) (text string, plain bool) {
 	var b strings.Builder
 	for _, part := range q.Parts {
