@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// maxLine is how long one message of a server may be.
+	// maxLine is the maximum length of one message of a server, in bytes.
 	maxLine = 32 << 20
-	// maxNoise is how much a server may print that is no message.
+	// maxNoise is how many bytes a server may print that are not messages.
 	maxNoise = 4 << 20
 )
 
-// messages reads what a server prints on stdout and hands on its messages, one
-// JSON object a line. What else it prints there goes to its log: a server that
-// greets on stdout works all the same.
+// messages reads what a server prints on stdout and passes on its messages, one JSON
+// object per line. Everything else goes to the server's log, so that a server that prints
+// a greeting on stdout still works.
 type messages struct {
 	from  *bufio.Reader
 	close func() error
 	log   io.Writer
-	rest  []byte // of the line that is being handed on
+	rest  []byte // rest of the line that is being passed on
 	noise int
 
 	mu  sync.Mutex
-	err error // why it has ended
+	err error // why reading has ended
 }
 
 func newMessages(from io.ReadCloser, log io.Writer) *messages {
@@ -59,12 +59,12 @@ func (m *messages) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (m *messages) Close() error { return m.close() }
 
-// message reports whether a line is one: a whole JSON object, or an array.
+// message reports whether a line is a message: a whole JSON object or array.
 func message(line []byte) bool {
 	return len(line) > 0 && (line[0] == '{' || line[0] == '[') && json.Valid(line)
 }
 
-// line reads one line without its end. One that is too long is an error.
+// line reads one line without its end. A line longer than maxLine is an error.
 func (m *messages) line() ([]byte, error) {
 	var whole []byte
 	for {
@@ -94,8 +94,8 @@ func (m *messages) failure() error {
 	return m.err
 }
 
-// broken says what the server did that ends the conversation with it, or that it
-// has closed its stdout.
+// broken returns what the server did that ends the conversation with it; closed also
+// reports whether it has merely closed its stdout.
 func (m *messages) broken() (why string, closed bool) {
 	switch err := m.failure(); {
 	case err == nil:

@@ -17,30 +17,31 @@ import (
 
 // Tool is one tool as a server describes it.
 type Tool struct {
-	Name        string          `json:"name"` // the server's own
+	Name        string          `json:"name"` // as the server calls it
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
-	// ReadOnly and Idempotent are what the server says of repeating it.
+	// ReadOnly and Idempotent are what the server says about repeating a call.
 	ReadOnly   bool `json:"read_only,omitempty"`
 	Idempotent bool `json:"idempotent,omitempty"`
 }
 
-// What is taken of what servers say.
+// Limits on what is accepted from servers.
 const (
-	maxTools       = 128      // of one server: more drown a model
-	maxListed      = 4096     // tools in all pages of a listing, before anybody has chosen among them
+	maxTools       = 128      // of one server; more would overwhelm a model
+	maxListed      = 4096     // tools in all pages of a listing, before any are selected
 	maxSchema      = 64 << 10 // of one tool
 	maxDescription = 16 << 10
 	maxToolName    = 64
 )
 
-// list asks a server for its tools.
+// list asks a server for its tools. Error kinds: Invalid, Limit, and those of the
+// connection.
 func list(ctx context.Context, c *sdk.ClientSession, s Server) (Listing, error) {
 	var l Listing
 	if r := c.InitializeResult(); r != nil && r.ServerInfo != nil {
 		l.Says = safetext.Line(strings.TrimSpace(r.ServerInfo.Name + " " + r.ServerInfo.Version))
 	}
-	taken := map[string]string{} // by what agents call it
+	taken := map[string]string{} // by the name that agents use
 	found := map[string]bool{}
 	n := 0
 	for t, err := range c.Tools(ctx, nil) {
@@ -68,7 +69,7 @@ func list(ctx context.Context, c *sdk.ClientSession, s Server) (Listing, error) 
 	return l, nil
 }
 
-// add takes a tool in, or says why not.
+// add adds a tool to the listing, or notes why it is left out.
 func (l *Listing) add(s Server, t *sdk.Tool, taken map[string]string) {
 	leave := func(format string, args ...any) {
 		l.LeftOut = append(l.LeftOut, LeftOut{clip(safetext.Line(t.Name), 100), fmt.Sprintf(format, args...)})
@@ -95,7 +96,7 @@ func (l *Listing) add(s Server, t *sdk.Tool, taken map[string]string) {
 	if a := t.Annotations; a != nil {
 		out.ReadOnly, out.Idempotent = a.ReadOnlyHint, a.IdempotentHint
 	}
-	// The rules of a tool are those of every tool.
+	// The rules for every tool apply here too.
 	if _, err := tool.NewSet([]tool.Tool{&serverTool{spec: out.spec(s)}}, tool.Permissions{}); err != nil {
 		leave("%v", err)
 		return
@@ -103,7 +104,8 @@ func (l *Listing) add(s Server, t *sdk.Tool, taken map[string]string) {
 	l.Tools = append(l.Tools, out)
 }
 
-// parameters is a schema as the model is told it: of an object, in one spelling.
+// parameters returns a schema as the model is shown it: of an object, in a canonical
+// encoding.
 func parameters(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		schema = map[string]any{}
@@ -135,8 +137,8 @@ func parameters(schema any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// describe is what the model reads of a tool: text, which could drive no
-// terminal.
+// describe returns what the model reads about a tool: plain text without terminal control
+// sequences.
 func describe(t *sdk.Tool) string {
 	text := strings.TrimSpace(safetext.Plain(t.Description))
 	if text == "" {
@@ -148,7 +150,7 @@ func describe(t *sdk.Tool) string {
 	return clip(text, maxDescription)
 }
 
-// clip shortens a text to whole characters.
+// clip shortens s to at most n bytes, at a character boundary, and appends an ellipsis.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -170,13 +172,13 @@ func (t Tool) spec(s Server) tool.Spec {
 	}
 }
 
-// same reports whether two descriptions of a tool say the same.
+// same reports whether two descriptions of a tool are the same.
 func (t Tool) same(o Tool) bool {
 	return t.Name == o.Name && t.Description == o.Description && bytes.Equal(compact(t.Parameters), compact(o.Parameters)) &&
 		t.ReadOnly == o.ReadOnly && t.Idempotent == o.Idempotent
 }
 
-// compact undoes the indentation that a schema gets in a file.
+// compact removes the indentation that a schema gets in a file.
 func compact(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -185,7 +187,7 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// find gives the tool of a name.
+// find returns the tool with a name.
 func (l Listing) find(name string) (Tool, bool) {
 	i := slices.IndexFunc(l.Tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
@@ -202,7 +204,7 @@ type Change struct {
 	Is   string `json:"is,omitempty"`
 }
 
-// Changes lists what is different in now.
+// Changes lists the differences between l and now.
 func (l Listing) Changes(now Listing) []Change {
 	var out []Change
 	for _, t := range l.Tools {
@@ -243,5 +245,5 @@ func (t Tool) effect() string {
 	return "may change things"
 }
 
-// Effect is what the server says of repeating the tool, in words.
+// Effect returns in words what the server says about repeating a call of the tool.
 func (t Tool) Effect() string { return t.effect() }

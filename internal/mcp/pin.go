@@ -12,26 +12,23 @@ import (
 	"fika"
 )
 
-// failureLife is how long a server that could not say what tools it has is left
-// alone.
+// failureLife is how long a server that could not list its tools is left alone.
 const failureLife = 10 * time.Minute
 
-// Pin is what a server said of its tools when it was asked, which is what agents
-// are told.
+// Pin is what a server said about its tools when it was asked; agents are told this.
 type Pin struct {
 	At      time.Time // zero: it was never asked
-	Says    string    // what it calls itself, with its version
+	Says    string    // name and version of the server, in its own words
 	Tools   []Tool
 	LeftOut []LeftOut
 
 	Failure  string // of the last attempt to ask
 	FailedAt time.Time
-	// Now is what it said last where that is something else: a person has not
-	// agreed to it yet.
+	// Now is the server's latest answer if it differs: a person has not agreed to it yet.
 	Now *Listing
 }
 
-// Listing is what a server says of its tools at one time.
+// Listing is what a server says about its tools at one time.
 type Listing struct {
 	Says    string    `json:"says,omitempty"`
 	Tools   []Tool    `json:"tools"`
@@ -44,23 +41,23 @@ type LeftOut struct {
 	Why  string `json:"why"`
 }
 
-// listing is what was pinned.
+// listing returns what was pinned.
 func (p Pin) listing() Listing { return Listing{Says: p.Says, Tools: p.Tools, LeftOut: p.LeftOut} }
 
-// WasAsked reports whether the server has ever said what tools it has.
+// WasAsked reports whether the server has ever listed its tools.
 func (p Pin) WasAsked() bool { return !p.At.IsZero() }
 
-// Pins are the files of what servers said, one each.
+// Pins are the files that hold what servers said, one file per server.
 type Pins struct {
 	Dir string
 	Now func() time.Time
 }
 
-// Path is the file of a server.
+// Path returns the file of a server.
 func (p Pins) Path(server string) string { return filepath.Join(p.Dir, server+".tools") }
 
-// Load reads what was kept of s. What is kept of a server that was started
-// otherwise, or cannot be read, is nothing: it is asked again.
+// Load reads what was kept of s. It returns an empty Pin if the file cannot be read or
+// the server was started differently then: such a server is asked again.
 func (p Pins) Load(s Server) Pin {
 	raw, err := os.ReadFile(p.Path(s.Name))
 	if err != nil {
@@ -73,13 +70,13 @@ func (p Pins) Load(s Server) Pin {
 	return pin
 }
 
-// NoteAgreed keeps a listing as what agents are told of s.
+// NoteAgreed stores a listing as what agents are told about s. Error kind: Storage.
 func (p Pins) NoteAgreed(s Server, l Listing) (Pin, error) {
 	pin := Pin{At: p.Now(), Says: l.Says, Tools: l.Tools, LeftOut: l.LeftOut}
 	return pin, p.save(s, pin)
 }
 
-// NoteDifferent notes that s says something else now.
+// NoteDifferent notes that s now gives a different answer. Error kind: Storage.
 func (p Pins) NoteDifferent(s Server, now Listing) error {
 	pin := p.Load(s)
 	if pin.Now != nil && len(pin.Now.Changes(now)) == 0 {
@@ -89,7 +86,7 @@ func (p Pins) NoteDifferent(s Server, now Listing) error {
 	return p.save(s, pin)
 }
 
-// NoteSame notes that s says again what was agreed to.
+// NoteSame notes that s still says what was agreed to. Error kind: Storage.
 func (p Pins) NoteSame(s Server) error {
 	pin := p.Load(s)
 	if pin.Now == nil && pin.Failure == "" {
@@ -99,14 +96,15 @@ func (p Pins) NoteSame(s Server) error {
 	return p.save(s, pin)
 }
 
-// NoteFailure notes that s could not be asked.
+// NoteFailure notes that s could not be asked. Error kind: Storage.
 func (p Pins) NoteFailure(s Server, why error) error {
 	pin := p.Load(s)
 	pin.Failure, pin.FailedAt = words(why), p.Now()
 	return p.save(s, pin)
 }
 
-// Forget removes what is kept of a server; nothing is no error.
+// Forget removes what is kept of a server. It is no error if nothing is kept. Error kind:
+// Storage.
 func (p Pins) Forget(server string) error {
 	if err := os.Remove(p.Path(server)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fika.Wrap(fika.Storage, "forget mcp server", err)
@@ -114,7 +112,7 @@ func (p Pins) Forget(server string) error {
 	return nil
 }
 
-// resting says why a server is not asked now; nil: it may be.
+// resting returns an error that says why a server is not asked now, or nil if it may be.
 func (p Pins) resting(s Server, pin Pin) error {
 	if pin.Failure == "" || p.Now().Sub(pin.FailedAt).Abs() >= failureLife {
 		return nil
@@ -134,11 +132,11 @@ func (p Pins) save(s Server, pin Pin) error {
 	return fika.Wrap(fika.Storage, "keep the tools of "+s.Name, err)
 }
 
-// ChangesAgainst lists what is different in what a server says now.
+// ChangesAgainst lists the differences between the pin and what a server says now.
 func (p Pin) ChangesAgainst(now Listing) []Change { return p.listing().Changes(now) }
 
-// Changes are what a server says otherwise than it was agreed to, as far as that
-// is known.
+// Changes lists the known differences between what was agreed to and what the server says
+// now.
 func (p Pin) Changes() []Change {
 	if p.Now == nil {
 		return nil

@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// pinVersion changes when the meaning of what is kept does.
+// pinVersion changes whenever the meaning of the file does.
 const pinVersion = 3
 
-// The file of a server begins with a line of words: version, identity of the
-// server, sum, when it was agreed to in nanoseconds of 1970, how many tools there
-// are, and what the server calls itself as a text of Go. The second line is JSON, or
-// empty where a [pinRest] says nothing. Two lines for each tool follow: what it is
-// called and does ([appendTool]), and its parameters, which are handed on as they
-// stand there: a prompt with a hundred tools would otherwise take a third longer to
-// begin. The sum shows that the lines of tools are what was written, where
-// parameters were schemas of objects in one spelling.
+// The file of a server begins with a line of words: version, identity of the server, sum,
+// when it was agreed to in nanoseconds since 1970, number of tools, and what the server
+// calls itself as a quoted Go string. The second line is JSON, or empty if there is no
+// [pinRest]. Two lines follow for each tool: its name and description ([appendTool]), and
+// its parameters, which are passed on exactly as they stand there: otherwise a prompt
+// with a hundred tools would take a third longer to begin. The sum shows that the lines
+// of tools are what was written, when the parameters were canonical schemas of objects.
 
-// pinRest is what there is to say of few servers.
+// pinRest holds what only few servers need.
 type pinRest struct {
 	LeftOut  []LeftOut `json:"left_out,omitempty"`
 	Failure  string    `json:"failure,omitempty"`
@@ -31,7 +30,7 @@ type pinRest struct {
 	Now      *Listing  `json:"now,omitempty"`
 }
 
-// What the server says of repeating a tool, as it stands before its name.
+// The mark before a tool's name: what the server says about repeating a call.
 const (
 	markPlain      = '-'
 	markReadOnly   = 'r'
@@ -39,8 +38,8 @@ const (
 	markBoth       = 'b'
 )
 
-// appendTool writes a tool without its parameters: a mark, its name and its
-// description, as texts of Go, which are read without looking at each character.
+// appendTool appends a tool without its parameters: a mark, its name and its description,
+// as quoted Go strings, which can be read without inspecting each character.
 func appendTool(line []byte, t Tool) []byte {
 	mark := byte(markPlain)
 	switch {
@@ -56,7 +55,7 @@ func appendTool(line []byte, t Tool) []byte {
 	return append(strconv.AppendQuote(line, t.Description), '\n')
 }
 
-// readTool reads what [appendTool] writes; false: it is something else.
+// readTool reads what [appendTool] writes; it returns false for anything else.
 func readTool(line string) (t Tool, ok bool) {
 	if line == "" {
 		return t, false
@@ -74,7 +73,7 @@ func readTool(line string) (t Tool, ok bool) {
 	return t, err == nil
 }
 
-// encodePin writes what is kept of a server.
+// encodePin encodes what is kept of a server.
 func encodePin(p Pin, of string) ([]byte, error) {
 	var tools bytes.Buffer
 	for _, t := range p.Tools {
@@ -99,8 +98,8 @@ func encodePin(p Pin, of string) ([]byte, error) {
 	return append(append(out, '\n'), tools.Bytes()...), nil
 }
 
-// decodePin reads what was kept of the server of an identity; false: it is of
-// another one, or not what was written.
+// decodePin decodes what was kept of the server with an identity. It returns false if the
+// data is about another server, or is not what was written.
 func decodePin(raw []byte, of string) (Pin, bool) {
 	first, raw, _ := bytes.Cut(raw, []byte("\n"))
 	more, lines, _ := bytes.Cut(raw, []byte("\n"))

@@ -11,35 +11,35 @@ import (
 	"fika/internal/process"
 )
 
-// Options are what all servers of one process share.
+// Options are shared by all servers of one process.
 type Options struct {
 	Pins     Pins
 	Log      func(server string) (io.WriteCloser, error) // opens the log of a server
-	LogPath  func(server string) string                  // its name, for people
+	LogPath  func(server string) string                  // path of the log, for people
 	Children *process.Children                           // nil: only process groups are ended
-	Dir      string                                      // where servers work that nothing confines
+	Dir      string                                      // working folder of servers that nothing confines
 	Version  string                                      // of fika
-	// Mark is in the environment of the processes, so that those which a crash
-	// left behind are found. Owned says that this process alone starts servers
-	// with it.
+	// Mark is in the environment of the processes, so that those left behind by a crash
+	// can be found. Owned says that only this process starts servers with it.
 	Mark  string
 	Owned bool
-	// KeepFile keeps what no text can show, and returns where; nil: nobody does.
+	// KeepFile stores data that cannot be shown as text, and returns its path; nil:
+	// nothing is stored.
 	KeepFile func(name string, data []byte) (path string, err error)
 }
 
-// maxAlike is how many processes of one server may run at once, each for another
-// folder or other rights.
+// maxAlike is how many processes of one server may run at once, each for another folder
+// or other rights.
 const maxAlike = 4
 
-// margin is what ending a call that ran out of time takes at most.
+// margin is the longest time that ending a timed-out call takes.
 const margin = 5 * time.Second
 
 // errTimeout is the cause of a context whose time for one server is over.
 var errTimeout = errors.New("the server took too long")
 
-// Pool holds the servers that are connected. It may be used from many
-// goroutines; Close ends all of them.
+// Pool holds the connected servers. It is safe for concurrent use; Close ends all
+// servers.
 type Pool struct {
 	opts Options
 
@@ -48,18 +48,18 @@ type Pool struct {
 	closed  bool
 }
 
-// running is a server that is being connected, or is.
+// running is a server that is connected or being connected.
 type running struct {
 	name  string
-	ready chan struct{} // closed when one of the next two is set
+	ready chan struct{} // closed when on or err is set
 	on    *session
 	err   error
 
-	calls int // that use it now; of the pool's mu
+	calls int // that use it now; guarded by the pool's mu
 	used  time.Time
 }
 
-// NewPool makes a pool without servers.
+// NewPool returns a pool without servers.
 func NewPool(o Options) *Pool { return &Pool{opts: o, running: map[string]*running{}} }
 
 // Close ends all servers. It may be called twice.
@@ -81,8 +81,8 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// use gives a connected server, started when it does not run. Whoever uses it
-// calls the returned function when they are done.
+// use returns a connected server, starting it if it is not running. The caller must call
+// the returned function when done.
 func (p *Pool) use(ctx context.Context, s Server, c Confinement) (*session, func(), error) {
 	key := s.Name + "\x00" + s.identity()
 	if c != nil && s.URL == "" {
@@ -108,7 +108,8 @@ func (p *Pool) use(ctx context.Context, s Server, c Confinement) (*session, func
 	return r.on, func() { p.leave(key, r) }, nil
 }
 
-// findOrPlace finds a server or makes its place; first says that it is to be connected.
+// findOrPlace finds a server or reserves a place for it; first reports that the caller
+// has to connect it.
 func (p *Pool) findOrPlace(key string, s Server) (r *running, first bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,8 +142,8 @@ func (r *running) isReady() bool {
 	}
 }
 
-// makeRoom ends the process of a server that has not been used for longest when
-// there are several for other folders or rights.
+// makeRoom ends the least recently used idle process of a server if maxAlike of them run
+// for different folders or rights.
 func (p *Pool) makeRoom(name string) {
 	var oldest string
 	n := 0
@@ -178,7 +179,7 @@ func (p *Pool) connect(ctx context.Context, r *running, s Server, c Confinement)
 	r.on, r.err = connect(ctx, p.opts, s, c, p.mark(s.Name))
 }
 
-// alone reports whether only one process of a server runs here or is started.
+// alone reports whether only one process of a server is running or being started here.
 func (p *Pool) alone(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,8 +204,7 @@ func (p *Pool) leave(key string, r *running) {
 	}
 }
 
-// drop forgets a server that could not be connected, so that the next call tries
-// again.
+// drop forgets a server that could not be connected, so that the next call tries again.
 func (p *Pool) drop(key string, r *running) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +213,7 @@ func (p *Pool) drop(key string, r *running) {
 	}
 }
 
-// Ask connects to a server and gives what it says of its tools now.
+// Ask connects to a server and returns what it says about its tools now.
 func (p *Pool) Ask(ctx context.Context, s Server, c Confinement) (Listing, error) {
 	on, done, err := p.use(ctx, s, c)
 	if err != nil {
@@ -226,7 +226,7 @@ func (p *Pool) Ask(ctx context.Context, s Server, c Confinement) (Listing, error
 	return l, p.trouble(s, err)
 }
 
-// trouble says which server it was and where its log is.
+// trouble adds to an error which server it was and where its log is.
 func (p *Pool) trouble(s Server, err error) error {
 	if err == nil {
 		return nil
@@ -241,7 +241,7 @@ func (p *Pool) seeLog(s Server) string {
 	return " (its log: " + p.opts.LogPath(s.Name) + ")"
 }
 
-// words are those of an error without its operation.
+// words returns the message of an error without its operation.
 func words(err error) string {
 	var own *fika.Error
 	if errors.As(err, &own) && own.Msg != "" {
@@ -250,9 +250,9 @@ func words(err error) string {
 	return err.Error()
 }
 
-// Pinned is what agents are told of a server. One that has never said what it has
-// is asked, and what it says is kept; one that could not answer is left alone for
-// a while, which [Pin.Failure] tells.
+// Pinned returns what agents are told about a server. A server that has never listed its
+// tools is asked, and its answer is kept; if it fails to answer, it is left alone for a
+// while, as [Pin.Failure] says.
 func (p *Pool) Pinned(ctx context.Context, s Server, confine func() Confinement) (Pin, error) {
 	pins := p.opts.Pins
 	pin := pins.Load(s)
@@ -270,7 +270,7 @@ func (p *Pool) Pinned(ctx context.Context, s Server, confine func() Confinement)
 	if err != nil {
 		if ctx.Err() == nil {
 			pin.Failure = words(err)
-			_ = pins.NoteFailure(s, err) // it is reported all the same
+			_ = pins.NoteFailure(s, err) // err is reported in any case
 		}
 		return pin, err
 	}

@@ -16,8 +16,8 @@ import (
 	"fika/internal/tool"
 )
 
-// grace is how long a server has to end by itself when its stdin is closed, and
-// again when it is asked to.
+// grace is how long a server has to end by itself when its stdin is closed, and again
+// after SIGTERM.
 const grace = 2 * time.Second
 
 // child is the process of a server.
@@ -25,24 +25,24 @@ type child struct {
 	pid    int
 	stdin  io.WriteCloser
 	stdout *messages
-	ended  chan struct{} // closed when the process is gone, with all that it started
+	ended  chan struct{} // closed when the process is gone, with everything it started
 
 	mu  sync.Mutex
-	why string // how it ended
+	why string // how the process ended
 }
 
 // launch says how a process is started.
 type launch struct {
 	server   Server
-	confine  Confinement // nil: nothing confines it
+	confine  Confinement // nil: nothing confines the process
 	dir      string
 	mark     string
 	children *process.Children
 	log      io.WriteCloser // closed when the process has ended
 }
 
-// start starts a server. One goroutine holds the thread that does so for as long
-// as it runs, because the parent-death signal belongs to that thread.
+// start starts a server. One goroutine keeps the thread that started it for as long as
+// the server runs, because the parent-death signal belongs to that thread.
 func start(l launch) (*child, error) {
 	cmd, confined, err := l.command()
 	if err != nil {
@@ -75,7 +75,7 @@ func (l launch) command() (*exec.Cmd, tool.Confined, error) {
 	cmd.Env = append(cmd.Env, confined.Env...)
 	cmd.ExtraFiles = confined.Files
 	cmd.Stderr = l.log
-	cmd.WaitDelay = grace // for what holds stderr
+	cmd.WaitDelay = grace // for a process that still holds stderr
 	cmd.SysProcAttr = process.StartWithin(process.DyingGroup(), confined.Group)
 	return cmd, confined, nil
 }
@@ -141,7 +141,7 @@ func (c *child) begin(l launch, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	// Not StdoutPipe, which Wait closes before everything is read.
+	// Not StdoutPipe, because Wait closes it before everything has been read.
 	out, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -177,8 +177,8 @@ func (c *child) ending(why string) {
 	c.why = why
 }
 
-// broken says why the process cannot be spoken to any more; "": it can. One whose
-// stdout is closed is given a moment to end, which says more.
+// broken returns why the process can no longer be spoken to, or "" if it can. A process
+// that has closed its stdout is given a moment to end, because its exit status says more.
 func (c *child) broken() string {
 	why, closed := c.stdout.broken()
 	if why != "" {
@@ -203,8 +203,8 @@ func (c *child) broken() string {
 	return "it " + c.why
 }
 
-// end ends the process: stdin is closed, then it is asked, then it is killed. It
-// returns when it is gone.
+// end ends the process: it closes stdin, then sends SIGTERM, then SIGKILL. It returns
+// when the process is gone.
 func (c *child) end() {
 	_ = c.stdin.Close()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

@@ -15,8 +15,8 @@ import (
 	"fika"
 )
 
-// remote makes the transport to a remote server. Its client follows no redirect
-// to another host, and reads no answer without end.
+// remote returns the transport to a remote server. Its client follows no redirect to
+// another host, and bounds the size of answers.
 func remote(s Server) (sdk.Transport, *requester, error) {
 	bearer := ""
 	if s.Bearer != nil {
@@ -35,7 +35,7 @@ func remote(s Server) (sdk.Transport, *requester, error) {
 	}, r, nil
 }
 
-// sameHost refuses a redirect to another host, which would be given the token.
+// sameHost refuses a redirect to another host, which would receive the token.
 func sameHost(req *http.Request, via []*http.Request) error {
 	switch first := via[0].URL; {
 	case req.URL.Host != first.Host || req.URL.Scheme != first.Scheme:
@@ -46,7 +46,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// requester sends the token, bounds answers and words what HTTP says.
+// requester sends the token, bounds answers and explains HTTP errors.
 type requester struct {
 	bearer string
 	base   *http.Transport
@@ -72,7 +72,7 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, err
 	}
-	if kind == "text/event-stream" { // whose events are bounded one by one
+	if kind == "text/event-stream" { // its events are bounded one by one
 		resp.Body = &eventStream{ReadCloser: resp.Body, request: req}
 	} else {
 		resp.Body = &bounded{ReadCloser: resp.Body, left: maxLine}
@@ -80,8 +80,8 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// refused is what an answer means that has nothing of the protocol in it; nil: it
-// may have.
+// refused returns an error for an answer that cannot be of the protocol, or nil if it may
+// be.
 func (r *requester) refused(status int, kind string) error {
 	switch {
 	case (status == http.StatusUnauthorized || status == http.StatusForbidden) && r.bearer == "":
@@ -98,9 +98,9 @@ func (r *requester) refused(status int, kind string) error {
 
 func (r *requester) close() { r.base.CloseIdleConnections() }
 
-// eventStream is the answer to a call as a stream of events. Where it ends before
-// the call was answered, it says so in the protocol's words: the library would go
-// on waiting.
+// eventStream is the answer to a call as a stream of events. If it ends before the call
+// was answered, it adds an error in the protocol's format, because the library would wait
+// for ever.
 type eventStream struct {
 	io.ReadCloser
 	request *http.Request
@@ -128,11 +128,11 @@ func (s *eventStream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// codeCutShort is the code of the answer to a call whose connection was lost.
+// codeCutShort is the error code for a call whose connection was lost.
 const codeCutShort = -32099
 
-// lastEvent answers the call with an error, which is not read when there was an
-// answer before; nil: it is no call.
+// lastEvent returns an error as the answer to the call, which is ignored if there was an
+// answer before. It returns nil if the request is not a call.
 func (s *eventStream) lastEvent() []byte {
 	if s.request.GetBody == nil {
 		return nil
@@ -151,7 +151,7 @@ func (s *eventStream) lastEvent() []byte {
 	return fmt.Appendf(nil, "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"it closed the connection before it had answered\"}}\n\n", call.ID, codeCutShort)
 }
 
-// bounded fails where an answer goes on for too long.
+// bounded fails when an answer is longer than left bytes.
 type bounded struct {
 	io.ReadCloser
 	left int

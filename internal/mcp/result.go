@@ -13,7 +13,7 @@ import (
 	"fika/internal/tool"
 )
 
-// result turns what a server gave into what the model reads.
+// result turns a server's result into what the model reads.
 func (t *serverTool) result(c tool.Call, res *sdk.CallToolResult) tool.Result {
 	if len(res.InputRequests) > 0 {
 		return tool.Errorf("the server " + t.server.Name + " wants to ask a person or a model before it goes on, which fika does not let it: give what it needs as arguments, if there are any for it")
@@ -32,8 +32,8 @@ func (t *serverTool) result(c tool.Call, res *sdk.CallToolResult) tool.Result {
 	return r
 }
 
-// structured is the structured content as JSON, unless a text says the same, as
-// servers are told to send it twice: whole, or as the one value of an object.
+// structured returns the structured content as JSON, or "" if a text says the same, whole
+// or as the only value of an object: servers are told to send such content twice.
 func structured(res *sdk.CallToolResult, parts []string) string {
 	if res.StructuredContent == nil {
 		return ""
@@ -45,7 +45,7 @@ func structured(res *sdk.CallToolResult, parts []string) string {
 	inner := raw
 	if m, ok := res.StructuredContent.(map[string]any); ok && len(m) == 1 {
 		for _, v := range m {
-			inner, _ = json.Marshal(v) // a part of what could be written
+			inner, _ = json.Marshal(v) // part of what was just encoded
 		}
 	}
 	for _, p := range append(parts, strings.Join(parts, "\n")) {
@@ -57,7 +57,7 @@ func structured(res *sdk.CallToolResult, parts []string) string {
 	return string(raw)
 }
 
-// plainJSON is a JSON text in one spelling; nil for what is none.
+// plainJSON returns JSON text in a canonical encoding, or nil if text is not JSON.
 func plainJSON(text string) []byte {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
@@ -67,7 +67,8 @@ func plainJSON(text string) []byte {
 	return raw
 }
 
-// part is one piece of a result as text. What no text can show is kept in a file.
+// part returns one piece of a result as text. Data that cannot be shown as text is stored
+// in a file.
 func (t *serverTool) part(c tool.Call, i int, one sdk.Content) string {
 	switch x := one.(type) {
 	case *sdk.TextContent:
@@ -101,7 +102,7 @@ func (t *serverTool) part(c tool.Call, i int, one sdk.Content) string {
 	return fmt.Sprintf("(content of a sort that fika does not know: %T)", one)
 }
 
-// data says what a piece of data is, and where it is kept.
+// data describes a piece of data, and says where it is stored.
 func (t *serverTool) data(c tool.Call, i int, what, kind string, data []byte) string {
 	line := fmt.Sprintf("(%s, %s, %d bytes", what, orElse(safetext.Line(kind), "of no stated type"), len(data))
 	keep := t.use.Pool.opts.KeepFile
@@ -115,7 +116,7 @@ func (t *serverTool) data(c tool.Call, i int, what, kind string, data []byte) st
 	return line + "; kept in " + path + ")"
 }
 
-// ending is that of files of a kind; "" for one that is not known.
+// ending returns the file name extension for a media type; "" if it is not known.
 func ending(kind string) string {
 	kind, _, err := mime.ParseMediaType(kind)
 	if err != nil {

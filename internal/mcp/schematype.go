@@ -2,9 +2,9 @@ package mcp
 
 import "slices"
 
-// unknownType finds a type in a schema that there is not; empty: it has none. A
-// provider that is given one refuses the whole request, so that an agent could not
-// say anything any more.
+// unknownType returns the first type in a schema that JSON Schema does not define, or ""
+// if there is none. A provider refuses a whole request that contains such a schema, so
+// that the agent could not say anything any more.
 func unknownType(schema any) string {
 	if list, ok := schema.([]any); ok {
 		return firstUnknown(list)

@@ -10,27 +10,27 @@ import (
 	"fika/internal/tool"
 )
 
-// Server says how one server is reached, and what is thought of it.
+// Server says how a server is reached, and how far it is trusted.
 type Server struct {
 	Name    string
 	Command string // a path, or a name that is looked up in PATH
 	Args    []string
-	Env     []string // of its process, exactly
-	Given   []string // what of Env the settings name, as they do, without values
-	Network bool     // its process may reach the network although the agent's commands do not
-	URL     string   // of a remote one; then there is no Command
+	Env     []string // the exact environment of its process
+	Given   []string // variables of Env as the settings name them, without values
+	Network bool     // its process may reach the network even if the agent's commands may not
+	URL     string   // address of a remote server, which has no Command
 	Bearer  func() (string, error)
-	Tools   []string // those that are taken, by its own names; nil: all
-	Trust   bool     // what it says of effects counts
-	Taint   bool     // what it gives is text from outside
+	Tools   []string // the tools to offer, by the server's own names; nil: all
+	Trust   bool     // what the server says about effects counts
+	Taint   bool     // its results are text from outside
 	Timeout time.Duration
 }
 
 // separator stands between the name of a server and that of its tool.
 const separator = "__"
 
-// ToolName is what agents call a tool of a server. What no provider allows in a
-// name becomes an underscore.
+// ToolName returns the name by which agents call a tool of a server. Characters that some
+// provider does not allow in a name become underscores.
 func ToolName(server, tool string) string {
 	return server + separator + strings.Map(func(r rune) rune {
 		switch {
@@ -41,8 +41,7 @@ func ToolName(server, tool string) string {
 	}, tool)
 }
 
-// ServerOf is the name of the server in the name of a tool; "" where there is
-// none.
+// ServerOf returns the name of the server in the name of a tool; "" if it names none.
 func ServerOf(tool string) string {
 	server, _, ok := strings.Cut(tool, separator)
 	if !ok {
@@ -51,7 +50,7 @@ func ServerOf(tool string) string {
 	return server
 }
 
-// AddressLine is how the server is reached, for people.
+// AddressLine returns how the server is reached, for people.
 func (s Server) AddressLine() string {
 	if s.URL != "" {
 		return s.URL
@@ -65,23 +64,23 @@ func (s Server) AddressLine() string {
 	return strings.Join(words, " ")
 }
 
-// identity tells servers apart that are started otherwise: what a person agreed
-// to of one says nothing of another.
+// identity distinguishes servers that are started or reached differently: what a person
+// agreed to for one does not hold for another.
 func (s Server) identity() string {
 	text, _ := json.Marshal([]any{s.Command, s.Args, s.Given, s.Network, s.URL, s.Tools}) // texts cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Confinement is how the process of a server is confined, and what it costs to
-// look after protected files around a call.
+// Confinement says how the process of a server is confined, and checks protected files
+// around a call.
 type Confinement interface {
 	tool.Confinement
-	// Workspace is the folder that the server works in.
+	// Workspace returns the folder in which the server works.
 	Workspace() string
-	// Key is the same for servers that one process can do for.
+	// Key is the same for servers that one process can serve.
 	Key() string
-	// Watch remembers protected files; the returned function puts back what a
-	// call has changed of them and says so, a line each.
+	// Watch remembers protected files; the returned function puts back those that a call
+	// has changed, and returns a line about each change.
 	Watch() (end func() []string, err error)
 }

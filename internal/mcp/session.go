@@ -17,22 +17,22 @@ import (
 	"fika/internal/safetext"
 )
 
-// session is a server that is connected. It may be used from many goroutines.
+// session is a connected server. It is safe for concurrent use.
 type session struct {
 	server Server
 	conn   *sdk.ClientSession
-	child  *child // nil: a remote one
+	child  *child // nil for a remote server
 	http   *requester
 	log    *sharedLog
 
-	ended   chan struct{} // of a remote one: closed when it cannot be used any more
+	ended   chan struct{} // for a remote server: closed when it cannot be used any more
 	endOnce sync.Once
 
 	mu       sync.Mutex
 	listing  Listing
 	stale    bool // the server says that its tools have changed
 	next     int
-	progress map[string]func(string) // by token, of calls that run
+	progress map[string]func(string) // by token, of running calls
 }
 
 // connect starts or reaches a server and asks for its tools. ctx bounds all of it.
@@ -62,13 +62,13 @@ func connect(ctx context.Context, o Options, s Server, c Confinement, mark strin
 	return n, err
 }
 
-// awaitEnd waits until a remote server cannot be spoken to any more.
+// awaitEnd blocks until a remote server can no longer be spoken to.
 func (n *session) awaitEnd() {
 	_ = n.conn.Wait() // calls say why
 	n.forget()
 }
 
-// forget sees to it that the next call connects anew. It may be called twice.
+// forget makes the next call connect anew. It may be called twice.
 func (n *session) forget() { n.endOnce.Do(func() { close(n.ended) }) }
 
 func (n *session) open(o Options, c Confinement, mark string, log io.WriteCloser) (sdk.Transport, error) {
@@ -112,7 +112,7 @@ func (n *session) client(o Options, c Confinement) *sdk.Client {
 	return client
 }
 
-// refuse answers what servers ask of fika, and keeps what they log.
+// refuse answers the requests that servers make to fika, and logs their log messages.
 func (n *session) refuse(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		why := ""
@@ -142,7 +142,7 @@ func (n *session) outdate() {
 	n.stale = true
 }
 
-// current is what the server says of its tools now.
+// current returns what the server says about its tools now.
 func (n *session) current(ctx context.Context) (Listing, error) {
 	n.mu.Lock()
 	stale := n.stale
@@ -163,7 +163,7 @@ func (n *session) current(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// follow tells what a call reports on its way, until the returned function is
+// follow passes on the progress that a call reports, until the returned function is
 // called.
 func (n *session) follow(p *sdk.CallToolParams, tell func([]byte)) func() {
 	if tell == nil {
@@ -213,19 +213,20 @@ func (n *session) gone() bool {
 	}
 }
 
-// answered reports whether an error of a call is the server's own answer to it.
+// answered reports whether the error of a call is the server's own answer to it.
 func (n *session) answered(err error) bool {
 	var wire *jsonrpc.Error
 	return errors.As(err, &wire) && !ofTransport(wire) && !n.gone()
 }
 
-// ofTransport reports whether an error that has the form of an answer is of what
-// lies between: of the library, whose codes these are, or of [eventStream].
+// ofTransport reports whether an error in the form of an answer comes from the transport:
+// from the library, whose codes these are, or from [eventStream].
 func ofTransport(e *jsonrpc.Error) bool {
 	return e.Code == codeCutShort || e.Code <= -32003 && e.Code >= -32005
 }
 
-// explain says why a server does not answer, as far as that can be known.
+// explain returns an error that says why a server does not answer, as far as that is
+// known.
 func (n *session) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errTimeout):
@@ -244,8 +245,8 @@ func (n *session) explain(ctx context.Context, err error) error {
 	return plainError(err)
 }
 
-// plainError is what an error says without the words of the library around it,
-// where fika itself said it.
+// plainError strips the words of the library from an error. If fika itself caused the
+// error, it returns that cause.
 func plainError(err error) error {
 	var own *fika.Error
 	if errors.As(err, &own) {
@@ -260,7 +261,7 @@ func plainError(err error) error {
 		return fika.Errorf(fika.Failed, "", "it cannot be reached: %s", clip(safetext.Plain(request.Err.Error()), 4<<10))
 	}
 	text := err.Error()
-	if i := strings.LastIndex(text, "sending \""); i >= 0 { // what was sent says nothing to anybody
+	if i := strings.LastIndex(text, "sending \""); i >= 0 { // the method that was sent means nothing to a reader
 		if _, rest, ok := strings.Cut(text[i:], "\": "); ok {
 			text = rest
 		}
@@ -268,13 +269,13 @@ func plainError(err error) error {
 	return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(text), 4<<10))
 }
 
-// close ends the session and its process. It returns when that is gone.
+// close ends the session and its process. It returns when the process is gone.
 func (n *session) close() {
 	if n.child != nil {
 		n.child.end()
 	}
 	if n.conn != nil {
-		_ = n.conn.Close() // its process is gone, or the server is elsewhere
+		_ = n.conn.Close() // its process is gone, or the server is remote
 	}
 	if n.http != nil {
 		n.http.close()
@@ -284,18 +285,18 @@ func (n *session) close() {
 	}
 }
 
-// sharedLog is written by the process of a server and by what reads its messages.
+// sharedLog is written by the process of a server and by the reader of its messages.
 type sharedLog struct {
 	mu     sync.Mutex
 	w      io.WriteCloser
-	end    []byte // of what was written
+	end    []byte // the last bytes that were written
 	closed bool
 }
 
-// lastWords is how much of its end is kept for errors.
+// lastWords is how many bytes of the end are kept for errors.
 const lastWords = 1 << 10
 
-// last is the end of what was written, in one line.
+// last returns the end of what was written, on one line.
 func (l *sharedLog) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

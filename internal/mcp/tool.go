@@ -12,18 +12,18 @@ import (
 	"fika/internal/tool"
 )
 
-// Use says how the tools of a server are used by one agent.
+// Use says how one agent uses the tools of a server.
 type Use struct {
 	Pool *Pool
-	// Confine confines the server where a call brings no confinement of its own. It
-	// is asked at the first call; nil: nothing does.
+	// Confine returns the server's confinement for calls that bring none of their own. It
+	// is asked at each such call; if it is nil, nothing confines the server.
 	Confine func() Confinement
 	// Offline reports whether a call must not reach the network.
 	Offline func(tool.Call) bool
 }
 
-// perCall is a confinement that knows how a server is confined that is called
-// with the rights of one call.
+// perCall is a confinement of a call that also says how a server is confined when it is
+// called with the rights of that call.
 type perCall interface {
 	Server(network bool) Confinement
 }
@@ -36,7 +36,7 @@ type serverTool struct {
 	spec   tool.Spec
 }
 
-// ToolsFor makes tools of what is pinned of a server.
+// ToolsFor returns the pinned tools of a server as tools of fika.
 func (p Pin) ToolsFor(s Server, u Use) []tool.Tool {
 	out := make([]tool.Tool, len(p.Tools))
 	for i, t := range p.Tools {
@@ -50,8 +50,8 @@ func (p Pin) ToolsFor(s Server, u Use) []tool.Tool {
 // Spec implements [tool.Tool].
 func (t *serverTool) Spec() tool.Spec { return t.spec }
 
-// Call implements [tool.Tool]. A remote server that has forgotten the session since
-// is connected anew.
+// Call implements [tool.Tool]. If a remote server has forgotten the session, Call
+// connects anew once.
 func (t *serverTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	r, err := t.call(ctx, c)
 	if errors.Is(err, errForgotten) {
@@ -63,8 +63,8 @@ func (t *serverTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return r, err
 }
 
-// errForgotten is that of a call that a remote server did not take, because it
-// does not know the session any more.
+// errForgotten says that a remote server refused a call because it no longer knows the
+// session.
 var errForgotten = errors.New("it has forgotten the session")
 
 func (t *serverTool) call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -96,7 +96,7 @@ func (t *serverTool) call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return r.WithLines(end()), err
 }
 
-// confinement is what limits the server in a call; nil: nothing does.
+// confinement returns what confines the server in a call; nil: nothing does.
 func (t *serverTool) confinement(c tool.Call) Confinement {
 	if per, ok := c.Confine.(perCall); ok {
 		return per.Server(t.server.Network)
@@ -114,7 +114,7 @@ func deref(r *tool.Result) tool.Result {
 	return *r
 }
 
-// changed refuses a tool that is not what a person agreed to any more.
+// changed refuses a tool that is no longer what a person agreed to.
 func (t *serverTool) changed(ctx context.Context, on *session) (*tool.Result, error) {
 	now, err := on.current(ctx)
 	if err != nil {
@@ -160,8 +160,8 @@ func (t *serverTool) run(ctx context.Context, on *session, c tool.Call) (tool.Re
 	return t.result(c, res), nil
 }
 
-// failed words what went wrong with the server. unsure says that the call may have
-// been carried out.
+// failed returns a result that says what went wrong with the server. unsure says that the
+// call may have been carried out.
 func (t *serverTool) failed(ctx context.Context, err error, unsure bool) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, fika.Wrap(fika.Interrupted, t.spec.Name, context.Cause(ctx))

@@ -1,5 +1,5 @@
-// Package mcptest is an MCP server as a program, for tests: one that behaves, and
-// others that do what no server should.
+// Package mcptest is an MCP server as a program, for tests: one that behaves well, and
+// others that do what no server should do.
 //
 // Read first: [Serve]. It knows nothing of fika.
 package mcptest

@@ -14,14 +14,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve serves on stdin and stdout as one word says, and returns an exit status.
+// Serve serves on stdin and stdout as the word how says, and returns an exit status.
 //
 //	ordinary   tools that work
 //	described  as ordinary; the description of echo is what the file $MCPTEST holds
 //	noisy      greets on stdout first
 //	silent     never answers
-//	broken     ends at once with status 3 and a word on stderr
-//	many       300 tools
+//	broken     ends at once with status 3 and a message on stderr
+//	many       300 more tools
 //	liar       tools whose schemas, names and hints are wrong
 //	typical    nine tools with parameters such as servers have
 //	endless    sends one message without end
@@ -54,8 +54,8 @@ func Serve(how string) int {
 	return 0
 }
 
-// Handler serves over HTTP as [Serve] does on stdin: of the ways, those that
-// behave.
+// Handler serves over HTTP as [Serve] does on stdin. It knows only the well-behaved
+// modes: described, many and, for every other word, ordinary.
 func Handler(how string) http.Handler {
 	s := ordinary(how)
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
@@ -96,7 +96,7 @@ func ordinary(how string) *sdk.Server {
 
 type adder func(name, about string, do func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error))
 
-// addResults adds tools that differ in what they give.
+// addResults adds tools that return different kinds of results.
 func addResults(add adder) {
 	add("mixed", "Gives one of each.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{StructuredContent: map[string]any{"n": 1}, Content: []sdk.Content{
@@ -121,7 +121,7 @@ func addResults(add adder) {
 	})
 }
 
-// addEffects adds tools that do something.
+// addEffects adds tools that have effects.
 func addEffects(add adder) {
 	add("where", "Says where it runs.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		dir, _ := os.Getwd()
@@ -162,7 +162,7 @@ func tool(name string, schema any) map[string]any {
 	return map[string]any{"name": name, "description": "A tool.", "inputSchema": schema}
 }
 
-// raw answers as no library would.
+// raw answers without the library, which would refuse to send such tools.
 func raw(tools []any) int {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)

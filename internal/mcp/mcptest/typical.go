@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// typical are nine tools with parameters such as servers have: about six
-// kilobytes in all.
+// typical returns nine tools with parameters such as servers have: about six kilobytes in
+// all.
 func typical() []any {
 	var out []any
 	for i := range 9 {
