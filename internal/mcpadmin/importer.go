@@ -14,16 +14,16 @@ import (
 	"fika/internal/config"
 )
 
-// maxImport is how large a file of another program may be.
+// maxImport is the maximum size of another program's file, in bytes.
 const maxImport = 1 << 20
 
-// Imported is what a file of another program became.
+// Imported is the result of importing another program's file.
 type Imported struct {
 	Entries []config.MCPServer
-	Left    []string // what was not taken over, a line each
+	Left    []string // what was not imported, a line each
 }
 
-// foreign is a server as other programs write it.
+// foreign is a server as other programs configure it.
 type foreign struct {
 	Type     string            `json:"type"`
 	Command  string            `json:"command"`
@@ -35,9 +35,9 @@ type foreign struct {
 	Disabled bool              `json:"disabled"`
 }
 
-// Import reads a file such as .mcp.json: an object of servers by name, below
-// mcpServers or servers. Secrets are not taken over: their names are. Error kinds:
-// NotFound, Invalid, Storage.
+// Import reads a file such as .mcp.json: an object of servers by name, below mcpServers,
+// mcp_servers or servers. Of secrets only the names are imported. Error kinds: NotFound,
+// Invalid, Storage.
 func (s *Servers) Import(path string) (Imported, error) {
 	var out Imported
 	servers, err := readForeign(path)
@@ -100,14 +100,14 @@ func readForeign(path string) (map[string]json.RawMessage, error) {
 	return nil, fika.Errorf(fika.Invalid, op, "%s has no mcpServers", path)
 }
 
-// localName is a name as fika takes it.
+// localName turns a name into one that fika accepts.
 func localName(name string) string {
 	name = regexp.MustCompile(`[^a-z0-9_-]+`).ReplaceAllString(strings.ToLower(name), "-")
 	name = regexp.MustCompile(`_+`).ReplaceAllString(name, "_")
 	return strings.Trim(name[:min(len(name), 32)], "_-")
 }
 
-// entry is what the server becomes here.
+// entry returns the server as an entry of fika's config.
 func (f foreign) entry(name string, leave func(string, ...any)) config.MCPServer {
 	e := config.MCPServer{Name: name, Network: "off", Taint: true, Command: f.Command, Args: f.Args, URL: orElse(f.URL, f.Server), Disabled: f.Disabled}
 	if f.Type == "sse" {
@@ -147,7 +147,7 @@ func (f foreign) entry(name string, leave func(string, ...any)) config.MCPServer
 	return e
 }
 
-// variable is the name in $NAME, ${NAME} and ${env:NAME}; "" for other texts.
+// variable returns the name in $NAME, ${NAME} and ${env:NAME}; "" for other texts.
 func variable(text string) string {
 	m := regexp.MustCompile(`^\$(?:\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))$`).FindStringSubmatch(text)
 	if m == nil {
@@ -156,7 +156,7 @@ func variable(text string) string {
 	return m[1] + m[2]
 }
 
-// secret reports whether a variable's value is likely to be one.
+// secret reports whether the value of a variable is likely to be a secret.
 func secret(name string) bool {
 	return regexp.MustCompile(`(?i)key|token|secret|pass|cred|auth`).MatchString(name)
 }

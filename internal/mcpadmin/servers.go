@@ -15,7 +15,7 @@ import (
 	"fika/internal/worker"
 )
 
-// Servers are those of a home.
+// Servers are the MCP servers of a home.
 type Servers struct {
 	app       *app.App
 	home      folder.Home
@@ -32,10 +32,10 @@ type State struct {
 	Pin    mcp.Pin
 	Log    string
 	Agents []string // agents and contexts whose tool_permissions name it
-	Line   string   // how it is reached
+	Line   string   // how the server is reached
 }
 
-// Open opens the servers of the home; none is started.
+// Open opens the servers of the home without starting any.
 func Open(a *app.App) (*Servers, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
@@ -57,7 +57,7 @@ func Open(a *app.App) (*Servers, error) {
 // Close ends the servers that were started.
 func (s *Servers) Close() error { return s.pool.Close() }
 
-// List lists the servers, with what is known of them without asking.
+// List lists the servers, with what is known about them without asking.
 func (s *Servers) List() []State {
 	out := make([]State, 0, len(s.config.MCP))
 	for _, entry := range s.config.MCP {
@@ -67,11 +67,11 @@ func (s *Servers) List() []State {
 }
 
 func (s *Servers) state(entry config.MCPServer) State {
-	server, _ := s.toolbox.MCPServer(entry) // a missing variable changes nothing of what is kept
+	server, _ := s.toolbox.MCPServer(entry) // a missing variable does not affect what is kept
 	return State{Entry: entry, Pin: s.toolbox.Pins().Load(server), Log: s.home.MCPLog(entry.Name), Agents: s.users(entry.Name), Line: server.AddressLine()}
 }
 
-// Find gives one server. NotFound: there is none of that name.
+// Find returns one server. Error kind: NotFound when there is none with that name.
 func (s *Servers) Find(name string) (State, error) {
 	entry := s.config.MCPServer(name)
 	if entry == nil {
@@ -95,7 +95,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// users are the agents and contexts that may use a server.
+// users returns the agents and contexts that may use a server.
 func (s *Servers) users(server string) []string {
 	names, _, _ := s.home.List()
 	for _, entry := range s.config.Agents {
@@ -114,8 +114,8 @@ func (s *Servers) users(server string) []string {
 	return out
 }
 
-// ToolsFor names the tools of a server that an agent may call, as far as the server
-// was ever asked for them.
+// ToolsFor names the tools of a server that an agent may call, as far as the server has
+// ever been asked for them.
 func (s *Servers) ToolsFor(agent fika.AgentName, of State) []string {
 	out := []string{}
 	set, err := s.app.Settings(agent, nil, true)
@@ -132,16 +132,16 @@ func (s *Servers) ToolsFor(agent fika.AgentName, of State) []string {
 	return out
 }
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
 	State
 	Now     mcp.Listing  // what the server says now
-	Changes []mcp.Change // against what was agreed to; nothing for one that was never asked
+	Changes []mcp.Change // since what was agreed to; none if it was never asked
 	server  mcp.Server
 }
 
-// Check starts or reaches a server and asks for its tools. What it says is kept
-// when it was never asked before, or says the same.
+// Check starts or reaches a server and asks for its tools. The answer is kept if the
+// server was never asked before, or if it has not changed.
 func (s *Servers) Check(ctx context.Context, name string) (Report, error) {
 	state, err := s.Find(name)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Servers) Check(ctx context.Context, name string) (Report, error) {
 	return r, s.Agree(r)
 }
 
-// ask asks a server, and keeps nothing.
+// ask asks a server, and stores nothing.
 func (s *Servers) ask(ctx context.Context, entry config.MCPServer) (Report, error) {
 	r := Report{State: s.state(entry)}
 	var err error
@@ -173,13 +173,14 @@ func (s *Servers) ask(ctx context.Context, entry config.MCPServer) (Report, erro
 	return r, nil
 }
 
-// Agree keeps what a server said as what agents are told of it.
+// Agree stores what a server said as what agents are told about it.
 func (s *Servers) Agree(r Report) error {
 	_, err := s.toolbox.Pins().NoteAgreed(r.server, r.Now)
 	return err
 }
 
-// Try asks a server that is in no file yet.
+// Try asks a server that is in no file yet. Error kind: Invalid when the name is taken or
+// the entry is not valid.
 func (s *Servers) Try(ctx context.Context, entry config.MCPServer) (Report, error) {
 	if s.config.MCPServer(entry.Name) != nil {
 		return Report{}, fika.Errorf(fika.Invalid, "", "there is an MCP server %q already: fika mcp remove %s, or choose another name", entry.Name, entry.Name)
@@ -200,7 +201,7 @@ func (s *Servers) Add(entries ...config.MCPServer) error {
 	return nil
 }
 
-// Remove takes a server out of the home's config.toml, with what is kept of it.
+// Remove removes a server from the home's config.toml, with what is kept of it.
 func (s *Servers) Remove(name string) error {
 	if _, err := s.Find(name); err != nil {
 		return err
@@ -211,8 +212,8 @@ func (s *Servers) Remove(name string) error {
 	return s.toolbox.Pins().Forget(name)
 }
 
-// Permissions are those of the current context, for advice: what it has now, with
-// all tools of a server.
+// Permissions returns, for advice, the permissions of the current context plus all tools
+// of a server.
 func (s *Servers) Permissions(server string) []string {
 	set, err := s.app.Settings(s.agent, nil, true)
 	if err != nil || set.ToolPermissions == nil {
@@ -221,7 +222,8 @@ func (s *Servers) Permissions(server string) []string {
 	return append(slices.Clone(set.ToolPermissions), worker.ServerPermission(server))
 }
 
-// Call calls a tool of a server, as a model would. NotFound: no server has it.
+// Call calls a tool of a server, as a model would. Error kind: NotFound when no server
+// has the tool.
 func (s *Servers) Call(ctx context.Context, name string, args json.RawMessage, progress func([]byte)) (tool.Result, error) {
 	var tools []tool.Tool
 	if entry := s.config.MCPServer(mcp.ServerOf(name)); entry != nil {
