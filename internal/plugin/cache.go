@@ -14,29 +14,29 @@ import (
 	"fika/internal/hook"
 )
 
-// cacheVersion changes when the meaning of what is cached does.
+// cacheVersion changes whenever the meaning of the cached data does.
 const cacheVersion = 3
 
-// failureLife is how long a plugin that let fika wait for its schema is left
-// alone. Failures that cost no time are not remembered.
+// failureLife is how long a plugin is left alone after it took too long to print its
+// schema. Failures that cost no time are not remembered.
 const failureLife = 10 * time.Minute
 
-// schemaLife is how long a schema holds when its plugin does not say: a plugin
-// whose tools depend on something else than its own file is never far behind.
+// schemaLife is how long a schema is valid if its plugin does not say: a plugin whose
+// tools depend on more than its own file is never far out of date.
 const schemaLife = 24 * time.Hour
 
-// cache remembers schemas by path, size, time and mode. It is derived: a file
-// that is missing or broken is an empty cache.
+// cache remembers schemas by path, size, time and mode. It is derived data: a missing or
+// broken file is an empty cache.
 type cache struct {
 	path string
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	entries map[string]cached
 	changed bool
 }
 
-// cached is what is known of one file. With a failure, Schema is the last one
-// it had before.
+// cached is what is known about one file. If it has a failure, Schema is the last one
+// from before it.
 type cached struct {
 	stamp
 	Schema   *schema `json:"schema,omitempty"`
@@ -66,8 +66,8 @@ func openCache(path string) *cache {
 	return c
 }
 
-// findSchema gives what is remembered of f as it is now: a schema, a failure, or
-// neither.
+// findSchema returns what is remembered about f in its present state: a schema, a
+// failure, or neither.
 func (c *cache) findSchema(f *file) (*schema, error) {
 	c.mu.Lock()
 	e, ok := c.entries[f.Path]
@@ -84,8 +84,8 @@ func (c *cache) findSchema(f *file) (*schema, error) {
 	return nil, nil
 }
 
-// isStale reports whether the plugin has to be asked again although its file is
-// the same: its schema's time is over, or the program starts and the plugin
+// isStale reports whether the plugin has to be asked again although its file is the same:
+// because its schema has expired, or because the program is starting and the plugin
 // listens to that.
 func (c *cache) isStale(f *file, s *schema, starting bool) bool {
 	c.mu.Lock()
@@ -102,15 +102,15 @@ func (c *cache) putSchema(f *file, s *schema) {
 	c.setEntry(f.Path, cached{stamp: f.stamp, Schema: s, AskedAt: time.Now().UnixMilli()})
 }
 
-// rememberFailure remembers a failure that cost time.
+// rememberFailure remembers a failure that cost time (kind Limit).
 func (c *cache) rememberFailure(f *file, err error) {
 	if fika.IsKind(err, fika.Limit) {
 		c.setEntry(f.Path, cached{stamp: f.stamp, Schema: c.lastSchema(f), Failure: err.Error(), FailedAt: time.Now().UnixMilli()})
 	}
 }
 
-// lastSchema gives the schema that the file at this path had when it last had one;
-// nil when it never had.
+// lastSchema returns the last schema that the file at this path had, or nil if it never
+// had one.
 func (c *cache) lastSchema(f *file) *schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *cache) setEntry(path string, e cached) {
 	c.changed = true
 }
 
-// guardPaths gives the paths in dir of plugins that decide which tools run.
+// guardPaths returns the paths in dir of plugins that decide which tools run.
 func (c *cache) guardPaths(dir string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,8 +145,8 @@ func (c *cache) forgetFile(path string) {
 	c.changed = true
 }
 
-// saveWithout writes the cache if it changed, without what is no longer in dir: but
-// guards are remembered until they are removed.
+// saveWithout writes the cache if it changed, without the files that are no longer in
+// dir; guards, however, are remembered until they are removed.
 func (c *cache) saveWithout(dir string, found []*file) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,9 +18,8 @@ type pluginTool struct {
 	timeout time.Duration
 }
 
-// margin is what ending a call that ran out of time takes at most. What is
-// around a tool waits that much longer, so that the call ends itself and keeps
-// what was printed.
+// margin is the longest time that ending a timed-out call takes. The caller of a tool
+// waits that much longer, so that the call ends itself and keeps what was printed.
 const margin = 5 * time.Second
 
 func (t toolDecl) toSpec() tool.Spec {
@@ -30,7 +29,7 @@ func (t toolDecl) toSpec() tool.Spec {
 	}
 }
 
-// makeTool makes a tool of what the plugin declares. The timeout is the person's,
+// makeTool returns the tool that a plugin declares. Its timeout is the person's setting,
 // else the plugin's, else the default.
 func (p *Plugins) makeTool(f *file, d toolDecl) *pluginTool {
 	t := &pluginTool{plugins: p, file: f, spec: d.toSpec()}
@@ -80,17 +79,17 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return r.WithLines(e.exit.Undone), err
 }
 
-// wantsJSON reports whether a plugin reads what it is told from stdin, as its
-// schema or the person's settings say.
+// wantsJSON reports whether a plugin reads its data from stdin, as its schema or the
+// person's settings say.
 func (p *Plugins) wantsJSON(f *file) bool { return f.schema.JSON || p.settingsOf(f).JSON }
 
-// callConfinement is the confinement of a call that knows how to confine a
-// plugin as well: within what this very call may do.
+// callConfinement is the confinement of a call that can also confine a plugin, within
+// what this very call may do.
 type callConfinement interface {
 	Plugin(name, path string, home bool) tool.Confinement
 }
 
-// callEnv is the environment of a tool call.
+// callEnv returns the environment of a tool call.
 func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {
 	e := p.environmentOf(t.file, c.Workspace)
 	if within, ok := c.Confine.(callConfinement); ok && e.confine != nil {
@@ -106,7 +105,7 @@ func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {
 	return e
 }
 
-// setWho says in whose name the process runs.
+// setWho sets the variables that say in whose name the process runs.
 func (e *environment) setWho(p *Plugins, folder, agent, username, workspace string) {
 	pick := func(v, def string) string {
 		if v == "" {
@@ -121,7 +120,7 @@ func (e *environment) setWho(p *Plugins, folder, agent, username, workspace stri
 	e.setIf("FIKA_WORKSPACE", pick(workspace, p.opts.Workspace))
 }
 
-// toResult turns how a call went into what the model reads.
+// toResult turns the outcome of a call into what the model reads.
 func (t *pluginTool) toResult(e ended, err error) (tool.Result, error) {
 	out := e.exit.Output
 	r := tool.Result{Text: strings.TrimRight(out.Text, "\n"), Spool: out.Spool}

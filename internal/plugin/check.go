@@ -14,30 +14,30 @@ import (
 	"fika/internal/tool"
 )
 
-// Report is what [CheckSchema] found.
+// Report is the result of [CheckSchema].
 type Report struct {
 	Info
-	Notes      []string // what a person may want to mend; nothing of it stops the plugin
+	Notes      []string // what a person may want to fix; none of it stops the plugin
 	SchemaTook time.Duration
 	Result     *tool.Result // of the trial call, if one was made
 	CallTook   time.Duration
 }
 
-// Trial is a call that [CheckSchema] makes to see whether it works.
+// Trial is a call that [CheckSchema] makes to see whether the plugin works.
 type Trial struct {
 	Tool string          // "": the plugin's only tool
 	Args json.RawMessage // an object
 }
 
-// checkTimeout is how long a checked plugin may take to describe itself: the
-// first start of a script may fetch what it needs.
+// checkTimeout is how long a checked plugin may take to describe itself: at its first
+// start a script may have to download what it needs.
 const checkTimeout = 2 * time.Minute
 
-// CheckSchema asks one plugin anew for its schema, whatever the cache says, and makes
-// the trial call if there is one. path is a file, a folder NAME with NAME in
-// it, or the name of a plugin in o.Dir. A plugin of o.Dir that passes is
-// remembered, so that it is used at once. Error kinds: NotFound, Invalid for a
-// file or schema that is none, Failed and Limit for one that does not answer.
+// CheckSchema asks one plugin for its schema, bypassing the cache, and makes the trial
+// call if there is one. path is a file, a folder NAME with NAME in it, or the name of a
+// plugin in o.Dir. A plugin of o.Dir that passes is remembered, so that it is used at
+// once. Error kinds: NotFound, Invalid for a file that is no plugin or a bad schema,
+// Failed and Limit for a plugin that does not answer.
 func CheckSchema(ctx context.Context, o Options, path string, trial *Trial) (Report, error) {
 	p, err := withDefaults(o)
 	if err != nil {
@@ -79,8 +79,8 @@ func CheckSchema(ctx context.Context, o Options, path string, trial *Trial) (Rep
 	return r, err
 }
 
-// Call runs the tool c.Name, its arguments checked. NotFound: no plugin has
-// it. What goes wrong in the tool is a Result, as for every tool.
+// Call runs the tool c.Name after checking its arguments. Error kind: NotFound when no
+// plugin has it. Failures of the tool itself are a Result, as for every tool.
 func (p *Plugins) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	set, err := tool.NewSet(p.Tools(), tool.Permissions{})
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *Plugins) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return set.Call(ctx, c)
 }
 
-// locateFile finds the plugin a person means.
+// locateFile finds the plugin that a person named.
 func (p *Plugins) locateFile(path string) (*file, error) {
 	dir := p.opts.Dir
 	if !strings.ContainsRune(path, filepath.Separator) && dir != "" {
@@ -106,7 +106,7 @@ func (p *Plugins) locateFile(path string) (*file, error) {
 			}
 		}
 		if _, err := os.Lstat(filepath.Join(dir, path)); err == nil {
-			path = filepath.Join(dir, path) // it is there: say what is wrong with it
+			path = filepath.Join(dir, path) // it exists: say what is wrong with it
 		}
 	}
 	path, err := filepath.Abs(path)
@@ -128,7 +128,7 @@ func withinDir(dir, path string) bool {
 	return dir != "" && err == nil && filepath.IsLocal(rel)
 }
 
-// schemaNotes tells what works but may not be meant.
+// schemaNotes returns notes about things that work but may not be intended.
 func (p *Plugins) schemaNotes(f *file, took time.Duration) []string {
 	notes := f.schema.Notes
 	granted := p.settingsOf(f).Env

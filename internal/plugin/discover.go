@@ -16,19 +16,19 @@ import (
 	"fika/internal/hook"
 )
 
-// file is one plugin: an executable and what it says of itself.
+// file is one plugin: an executable and its description of itself.
 type file struct {
 	Name string // of the plugin: the file's name without its extension
 	Path string
 
 	file   string // the file's name, or its folder's
 	stamp  stamp
-	schema *schema    // nil: it did not describe itself
-	tools  []toolDecl // of the schema, those in use
-	broken error      // a guard that cannot describe itself any more: it refuses
+	schema *schema    // nil: the plugin did not describe itself
+	tools  []toolDecl // the tools of the schema that are in use
+	broken error      // for a guard that cannot describe itself any more: its hooks refuse
 }
 
-// stamp tells whether a file is the one it was.
+// stamp tells whether a file has changed.
 type stamp struct {
 	Size  int64       `json:"size"`
 	MTime int64       `json:"mtime"` // nanoseconds
@@ -58,12 +58,12 @@ func (f *file) hearsPoint(point hook.Point) bool {
 	return false
 }
 
-// pluginDirs are the folders in which plugins are.
+// pluginDirs returns the folders that hold plugins.
 func (p *Plugins) pluginDirs() []string {
 	return slices.DeleteFunc([]string{p.opts.Dir, p.opts.Shared}, func(dir string) bool { return dir == "" })
 }
 
-// discoverFiles lists the executables of the folders, by file name in each.
+// discoverFiles lists the executables of the folders, ordered by file name within each.
 func (p *Plugins) discoverFiles() ([]*file, error) {
 	var all []*file
 	for _, dir := range p.pluginDirs() {
@@ -104,20 +104,20 @@ func (p *Plugins) discoverIn(dir string) ([]*file, error) {
 	return found, nil
 }
 
-// isIgnored reports whether a name in the folder is no plugin by its name: one
-// switched off, a hidden file, or an editor's copy.
+// isIgnored reports whether a name in the folder cannot be that of a plugin: it is
+// switched off, hidden, or an editor's copy.
 func isIgnored(name string) bool {
 	return strings.HasSuffix(name, ".disabled") || strings.HasPrefix(name, ".") ||
 		strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~")
 }
 
-// NameOfFile is what the plugin in a file or folder of that name is called: the name
-// without its extension.
+// NameOfFile returns the name of the plugin in a file or folder: the file name without
+// its extension.
 func NameOfFile(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
-// inspectFile looks at one name in the folder dir: an executable file, a folder
-// with one of its own name, or a link to either. nil without an error: it is
-// something else than a plugin, which is fine.
+// inspectFile inspects one entry of the folder dir: an executable file, a folder with an
+// executable of its own name, or a link to either. It returns nil without an error if the
+// entry is something other than a plugin, which is fine.
 func inspectFile(dir, base string) (*file, error) {
 	path := filepath.Join(dir, base)
 	op := "plugin " + base
@@ -152,10 +152,10 @@ func inspectFile(dir, base string) (*file, error) {
 	return f, nil
 }
 
-// linkTarget gives the file that a link in the plugins folder leads to, "" for
-// a path without links. A person links to where they keep their plugins; a
-// file that everybody may write is refused, because whoever writes it would
-// run as that person.
+// linkTarget returns the file that a link in the plugins folder leads to, or "" for a
+// path without links. A person may link to where they keep their plugins; a file that
+// everybody may write is refused, because whoever writes it would run code as that
+// person.
 func linkTarget(dir, path string) (string, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -188,8 +188,8 @@ func isScript(path string) bool {
 	return err == nil && string(two[:]) == "#!"
 }
 
-// describeFiles gives each file its schema: from the cache, else by asking it, a
-// few at a time.
+// describeFiles gives each file its schema: from the cache, or by asking the plugin, up
+// to four at a time.
 func (p *Plugins) describeFiles(ctx context.Context, c *cache, found []*file) {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 4)
@@ -208,7 +208,7 @@ func (p *Plugins) describeFiles(ctx context.Context, c *cache, found []*file) {
 			defer func() { <-places }()
 			s, err := p.askSchema(ctx, f, p.opts.SchemaTimeout)
 			switch {
-			case err != nil && known != nil && !known.Block: // the file is the same: what it said before holds
+			case err != nil && known != nil && !known.Block: // the file is the same, so its last schema still holds
 				p.reportError(f.Name, fika.Errorf(fika.Failed, "plugin "+f.Name, "its tools are those it had before, because it could not be asked again: %v", err))
 				f.schema = known
 				c.putSchema(f, known)
@@ -228,10 +228,10 @@ func (p *Plugins) describeFiles(ctx context.Context, c *cache, found []*file) {
 	wg.Wait()
 }
 
-// reportFailure reports a plugin that cannot describe itself. One that guards keeps its
-// hooks, which refuse: a guard does not go away by being broken, only by being
-// removed. One that never described itself counts as a guard when its file
-// names the hook that guards.
+// reportFailure reports a plugin that cannot describe itself. A guard keeps its hooks,
+// which then refuse: a guard does not go away by being broken, only by being removed. A
+// plugin that has never described itself counts as a guard if its file mentions the hook
+// that guards.
 func (p *Plugins) reportFailure(f *file, c *cache, err error) {
 	p.reportError(f.Name, err)
 	switch last := c.lastSchema(f); {
@@ -242,12 +242,12 @@ func (p *Plugins) reportFailure(f *file, c *cache, err error) {
 	}
 }
 
-// guardsTools reports whether a plugin decides which tools run. nil guards nothing.
+// guardsTools reports whether a plugin decides which tools run; false for a nil schema.
 func (s *schema) guardsTools() bool {
 	return s != nil && (s.Block || slices.Contains(s.Hooks, hook.PreTool))
 }
 
-// mentionsWord reports whether a file, or its first MiB, has a word.
+// mentionsWord reports whether the first MiB of a file contains word.
 func mentionsWord(path, word string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -258,8 +258,8 @@ func mentionsWord(path, word string) bool {
 	return err == nil && bytes.Contains(data, []byte(word))
 }
 
-// missingGuards gives the guards that were here and cannot be asked any more: they
-// are gone without having been removed or disabled, or are not executable.
+// missingGuards returns the known guards that can no longer be asked: their files are
+// gone although the plugins were not removed or disabled, or are not executable.
 func (p *Plugins) missingGuards(c *cache, found []*file) []*file {
 	var list []*file
 	var guards []string
@@ -283,8 +283,8 @@ func (p *Plugins) missingGuards(c *cache, found []*file) []*file {
 	return list
 }
 
-// ForgetSchema forgets what is remembered of a plugin, so that its hooks refuse
-// nothing any more. It reports whether anything was.
+// ForgetSchema forgets what is remembered about a plugin, so that its hooks no longer
+// refuse anything. It reports whether anything was remembered.
 func ForgetSchema(cacheFile, name string) (bool, error) {
 	c := openCache(cacheFile)
 	known := false

@@ -12,16 +12,16 @@ import (
 	"fika/internal/tool"
 )
 
-// ModelKeys stands, among the variables a plugin asks for, for those that
-// models are reached with: a plugin that starts fika needs them.
+// ModelKeys, among the variables that a plugin asks for, stands for those with which
+// models are reached: a plugin that starts fika needs them.
 const ModelKeys = "MODEL_KEYS"
 
-// maxEnv bounds the JSON that is given in a variable: systems refuse more than
-// 128 KiB in one. What is larger is in a file.
+// maxEnv bounds the JSON that is passed in a variable: systems refuse more than 128 KiB
+// in one. Larger JSON is passed in a file.
 const maxEnv = 64 << 10
 
-// EnvDocs documents the variables a plugin is given beside the allow-list: name
-// and meaning.
+// EnvDocs documents the variables that a plugin gets beside the allow-list: name and
+// meaning.
 func EnvDocs() [][2]string {
 	return [][2]string{
 		{"FIKA_TOOL_NAME, CHIBI_TOOL_NAME", "of a call: which tool"},
@@ -45,15 +45,15 @@ func EnvDocs() [][2]string {
 	}
 }
 
-// passed are the variables of the person's environment that every plugin gets:
-// where things are and how they look, never who one is to a server.
+// passed lists the variables of the person's environment that every plugin gets: where
+// things are and how they look, but never credentials.
 var passed = [...]string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR",
 	"TMPDIR", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
 }
 
-// baseEnv is what every process of every plugin gets.
+// baseEnv returns the variables that every process of every plugin gets.
 func (p *Plugins) baseEnv(depth int) []string {
 	var env []string
 	for _, kv := range p.opts.Environ {
@@ -72,8 +72,7 @@ func (p *Plugins) baseEnv(depth int) []string {
 	return env
 }
 
-// environment builds the environment of one process, and removes the files it
-// names when it is closed.
+// environment is the environment of one process, with the files that it names.
 type environment struct {
 	vars    []string
 	files   []string
@@ -81,9 +80,9 @@ type environment struct {
 	confine tool.Confinement // of the process; may be nil
 }
 
-// environmentOf begins with what the plugin gets always and what the person
-// granted it by name, for a process that works in dir. Names that fika sets
-// itself cannot be granted.
+// environmentOf returns an environment with what the plugin always gets and what the
+// person granted it by name, for a process that works in dir. Names that fika sets itself
+// cannot be granted.
 func (p *Plugins) environmentOf(f *file, dir string) *environment {
 	e := &environment{vars: slices.Clone(p.env)}
 	if p.opts.Confine != nil {
@@ -109,22 +108,21 @@ func (p *Plugins) environmentOf(f *file, dir string) *environment {
 	return e
 }
 
-// setVariable adds a variable; one that no environment can hold is left out.
+// setVariable adds a variable, unless its value contains a zero byte.
 func (e *environment) setVariable(name, value string) {
 	if strings.IndexByte(value, 0) < 0 {
 		e.vars = append(e.vars, name+"="+value)
 	}
 }
 
-// setIf adds a variable that says something.
+// setIf adds a variable if its value is not empty.
 func (e *environment) setIf(name, value string) {
 	if value != "" {
 		e.setVariable(name, value)
 	}
 }
 
-// setJSON gives a JSON text as FIKA_name and CHIBI_name, or its file as
-// FIKA_name_FILE.
+// setJSON passes a JSON text as FIKA_name and CHIBI_name, or its file as FIKA_name_FILE.
 func (e *environment) setJSON(name string, raw []byte) {
 	if len(raw) <= maxEnv {
 		e.setVariable("FIKA_"+name, string(raw))
@@ -152,8 +150,8 @@ func (e *environment) setJSON(name string, raw []byte) {
 	e.setVariable("FIKA_"+name+"_FILE", filepath.Join(seen, filepath.Base(f.Name())))
 }
 
-// setPlain gives each text, number or truth value of a JSON object as a
-// variable of its own, texts up to limit bytes.
+// setPlain passes each string, number and boolean of a JSON object as a variable of its
+// own, unless it is longer than limit bytes.
 func (e *environment) setPlain(prefix string, raw []byte, limit int) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -162,7 +160,7 @@ func (e *environment) setPlain(prefix string, raw []byte, limit int) {
 	for _, name := range sortedKeys(m) {
 		clean := strings.Map(plainName, name)
 		if _, other := m[clean]; other && clean != name {
-			continue // the name that needs no change has it
+			continue // that name is taken by an argument that needs no change
 		}
 		if v, ok := plainValue(m[name]); ok && clean != "" && len(v) <= limit {
 			e.setVariable(prefix+clean, v)
@@ -177,12 +175,12 @@ func (e *environment) removeFiles() {
 	}
 }
 
-// buildFailure tells why the environment could not be built.
+// buildFailure returns the error that occurred while building the environment, if any.
 func (e *environment) buildFailure() error {
 	return fika.Wrap(fika.Storage, "make what a plugin is given", e.err)
 }
 
-// plainValue gives a JSON value as text if it is a text, number or truth value.
+// plainValue returns a JSON value as text if it is a string, number or boolean.
 func plainValue(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 {
 		return "", false
@@ -198,7 +196,7 @@ func plainValue(raw json.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// plainName turns what no shell variable may have into '_'.
+// plainName replaces characters that a shell variable cannot have with '_'.
 func plainName(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':

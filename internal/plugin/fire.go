@@ -15,14 +15,16 @@ import (
 
 const (
 	maxAnswer = 1 << 20 // of what a hook prints
-	// maxHookPlain bounds one plain variable of a hook: its data has long texts.
+	// maxHookPlain bounds one plain variable of a hook, because the data of hooks has
+	// long texts.
 	maxHookPlain = 4 << 10
 )
 
-// Fire runs the hooks of a point one after the other, each with what the one
-// before left. It ends with the first that blocks a tool or delivers a message.
-// The payload given is not changed; "arguments" comes back as it was given, or
-// as json.RawMessage when a hook replaced it.
+// Fire runs the hooks of a point one after the other, each with the payload that the one
+// before left. It stops after the first that blocks a tool or delivers a message. The
+// payload passed in is not changed; "arguments" comes back as it was passed, or as
+// json.RawMessage if a hook replaced it. Error kinds: Interrupted when ctx ends, Denied
+// when a hook fails whose plugin says on_failure = block.
 func (p *Plugins) Fire(ctx context.Context, point hook.Point, payload hook.Payload) (hook.Payload, error) {
 	out := payload
 	for _, f := range p.files {
@@ -89,8 +91,8 @@ func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payloa
 	return out, fika.Wrap("", op, err)
 }
 
-// hookEnv is the environment of a hook. There are no TOOL_ARGS in it: by them
-// a plugin tells a call from a hook.
+// hookEnv returns the environment of a hook. It has no TOOL_ARGS: that is how a plugin
+// distinguishes a call from a hook.
 func (p *Plugins) hookEnv(f *file, point hook.Point, payload hook.Payload, data []byte) *environment {
 	e := p.environmentOf(f, p.opts.Workspace)
 	e.setVariable("FIKA_HOOK", string(point))
@@ -110,10 +112,10 @@ func (p *Plugins) hookEnv(f *file, point hook.Point, payload hook.Payload, data 
 	return e
 }
 
-// mergeAnswer takes the honoured keys of an answer into a copy of the payload. An
-// empty answer and {} change nothing. An answer that is no object, or has a
-// value of the wrong type, is an error where an answer is honoured: nobody can
-// know what was meant.
+// mergeAnswer merges the honoured keys of an answer into a copy of the payload. An empty
+// answer and {} change nothing. At a point whose answer is honoured, an answer that is
+// not an object, or has a value of the wrong type, is an error, because nobody can know
+// what was meant.
 func mergeAnswer(point hook.Point, payload hook.Payload, answer []byte) (hook.Payload, error) {
 	honoured := honouredBy(point)
 	answer = bytes.TrimSpace(answer)
@@ -122,7 +124,7 @@ func mergeAnswer(point hook.Point, payload hook.Payload, answer []byte) (hook.Pa
 	}
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &m); err != nil && point == hook.OnStart {
-		return payload, nil // older plugins greet there
+		return payload, nil // older plugins print a greeting there
 	} else if err != nil {
 		return payload, fika.Errorf(fika.Invalid, "", "its answer is not a JSON object: %.80q", answer)
 	}
@@ -154,7 +156,7 @@ func mergeAnswer(point hook.Point, payload hook.Payload, answer []byte) (hook.Pa
 	return out, nil
 }
 
-// answerValue reads an honoured value; false when it is of the wrong type.
+// answerValue decodes an honoured value; it returns false if the type is wrong.
 func answerValue(key string, raw json.RawMessage) (any, bool) {
 	switch key {
 	case "block", "delivered":

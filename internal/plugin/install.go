@@ -26,10 +26,10 @@ const (
 	shippedWorkflows = "shipped/workflows"
 )
 
-// ShippedNames lists the names of the plugins that fika brings along.
+// ShippedNames lists the names of the plugins that come with fika.
 func ShippedNames() []string { return shippedNames(shippedPlugins) }
 
-// WorkflowPrompts lists the names of the workflow prompts that fika brings along.
+// WorkflowPrompts lists the names of the workflow prompts that come with fika.
 func WorkflowPrompts() []string {
 	names := shippedNames(shippedWorkflows)
 	for i, name := range names {
@@ -38,8 +38,8 @@ func WorkflowPrompts() []string {
 	return names
 }
 
-// InstallShipped writes a shipped plugin into the plugins folder and gives its path.
-// One that is there already as it should be is left alone. Error kinds:
+// InstallShipped writes a shipped plugin into the plugins folder and returns its path. A
+// plugin that is already there unchanged is left alone, but made executable. Error kinds:
 // NotFound, Conflict when another file has the name, Storage.
 func InstallShipped(name, dir string) (string, error) {
 	content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
@@ -54,8 +54,8 @@ func InstallShipped(name, dir string) (string, error) {
 	return path, err
 }
 
-// OutdatedNames names the plugins in a folder that fika brought along and that it
-// brings along differently now.
+// OutdatedNames names the plugins in a folder that came with fika and differ from the
+// version that comes with it now.
 func OutdatedNames(dir string) []string {
 	var names []string
 	for _, name := range ShippedNames() {
@@ -68,16 +68,17 @@ func OutdatedNames(dir string) []string {
 	return names
 }
 
-// maxCopied bounds what [CopyIn] takes of a folder, in bytes and in files.
+// maxCopied and maxCopiedFiles bound what [CopyIn] copies from a folder, in bytes and in
+// files.
 const (
 	maxCopied      = 64 << 20
 	maxCopiedFiles = 2000
 )
 
-// CopyIn puts a plugin of a person's own, a file or a folder, into the plugins
-// folder dir and gives its path there. It appears whole or not at all. Links
-// in it are followed where they stay in the folder. Error kinds: Conflict when
-// the name is taken, Invalid for what is too large or no plain file, Storage.
+// CopyIn copies a person's own plugin, a file or a folder, into the plugins folder dir
+// and returns its path there. It appears whole or not at all. Links in a folder are
+// followed if they stay inside it. Error kinds: Conflict when the name is taken, Invalid
+// for a plugin that is too large or contains something other than plain files, Storage.
 func CopyIn(from, dir string) (string, error) {
 	const op = "install plugin"
 	from, err := filepath.Abs(from)
@@ -138,7 +139,7 @@ func copyFolder(from, to string) error {
 	})
 }
 
-// copyFile copies a plain file of at most most bytes, with its permission to run.
+// copyFile copies a plain file of at most most bytes, with its execute permission.
 func copyFile(open func() (fs.File, error), to string, most int64) error {
 	in, err := open()
 	if err != nil {
@@ -160,9 +161,9 @@ func copyFile(open func() (fs.File, error), to string, most int64) error {
 	return errors.Join(err, out.Close())
 }
 
-// InstallWorkflows writes those workflow prompts that are missing into the
-// folder dir (prompts/workflows) and gives the paths it wrote. What is there
-// belongs to the person and stays. Error kind: Storage.
+// InstallWorkflows writes the workflow prompts that are missing into the folder dir
+// (prompts/workflows) and returns the paths that it wrote. Existing files belong to the
+// person and are left alone. Error kind: Storage.
 func InstallWorkflows(dir string) ([]string, error) {
 	var paths []string
 	for _, file := range shippedNames(shippedWorkflows) {
@@ -185,8 +186,8 @@ func InstallWorkflows(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// writeNew writes a file that is not there. false: it is there with this
-// content. Conflict: it is there with another.
+// writeNew writes a file that does not exist. It returns false if the file exists with
+// this content. Error kinds: Conflict when the file exists with other content, Storage.
 func writeNew(path string, content []byte, mode fs.FileMode) (bool, error) {
 	const op = "install"
 	there, err := os.ReadFile(path)
@@ -207,7 +208,7 @@ func writeNew(path string, content []byte, mode fs.FileMode) (bool, error) {
 	return true, fika.Wrap(fika.Storage, op, renameio.WriteFile(path, content, mode))
 }
 
-// keepExecutable mends a plugin that lost its permission to run.
+// keepExecutable repairs a plugin that lost its execute permission.
 func keepExecutable(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.Mode()&0o111 == 0 {

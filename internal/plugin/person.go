@@ -8,24 +8,25 @@ import (
 	"fika"
 )
 
-// person is whoever sits at the terminal. Only one plugin at a time can ask;
-// what is typed after a plugin has ended waits for the next.
+// person is the person at the terminal. Only one plugin at a time can ask; what is typed
+// after a plugin has ended waits for the next.
 type person struct {
 	in   io.Reader
-	turn chan struct{} // one place: who holds it has the person's ear
+	turn chan struct{} // capacity 1: held by whoever may read the terminal
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	reading bool
 	left    []byte
 	err     error
-	typed   chan struct{} // one place: something came
+	typed   chan struct{} // capacity 1: signals that input arrived
 }
 
 func newPerson(in io.Reader) *person {
 	return &person{in: in, turn: make(chan struct{}, 1), typed: make(chan struct{}, 1)}
 }
 
-// lendTerminal waits until nobody else has the person's ear. Close what it gives.
+// lendTerminal blocks until nobody else is using the terminal, or ctx ends. The caller
+// must give the loan back.
 func (p *person) lendTerminal(ctx context.Context) (*loan, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -35,9 +36,9 @@ func (p *person) lendTerminal(ctx context.Context) (*loan, error) {
 	}
 }
 
-// Listen lends the person's terminal to fika itself until the reader is closed;
-// nil when nobody is there. What was typed before is dropped: it was not meant
-// for a question that was not asked yet. Interrupted when ctx ends first.
+// Listen lends the person's terminal to fika itself until the reader is closed; it
+// returns nil if nobody is there. Input typed before is dropped: it was not meant for a
+// question that had not been asked. Error kind: Interrupted when ctx ends first.
 func (p *Plugins) Listen(ctx context.Context) (io.ReadCloser, error) {
 	if p.person == nil {
 		return nil, nil
@@ -58,8 +59,8 @@ func (l *loan) Close() error {
 	return nil
 }
 
-// loan is the person's ear for one process: a reader that ends when the loan
-// does, even while nothing is typed.
+// loan lends the terminal to one process: a reader that ends when the loan does, even
+// while nothing is typed.
 type loan struct {
 	person *person
 	over   chan struct{}
@@ -73,7 +74,7 @@ func (l *loan) giveBack() {
 	})
 }
 
-// Read gives what was typed; io.EOF when the loan is over.
+// Read returns what was typed, or io.EOF when the loan is over.
 func (l *loan) Read(b []byte) (int, error) {
 	p := l.person
 	for {
@@ -93,7 +94,7 @@ func (l *loan) Read(b []byte) (int, error) {
 	}
 }
 
-// takePiece gives what is there already, and begins to read when nothing is.
+// takePiece returns input that is already there, and starts reading if there is none.
 func (p *person) takePiece(b []byte) (int, error, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,8 +113,8 @@ func (p *person) takePiece(b []byte) (int, error, bool) {
 	return 0, nil, false
 }
 
-// readPiece takes one piece of what is typed. Nothing can wake it but the terminal:
-// it ends with the input, or with the program.
+// readPiece reads one piece of input. Only the terminal can wake it: it ends with the
+// input, or with the program.
 func (p *person) readPiece() {
 	buf := make([]byte, 4<<10)
 	n, err := p.in.Read(buf)

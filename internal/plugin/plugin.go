@@ -16,34 +16,34 @@ import (
 	"fika/internal/tool"
 )
 
-// Settings are what a person says of one plugin ([plugins.NAME]).
+// Settings is what a person configures for one plugin ([plugins.NAME]).
 type Settings struct {
-	Env      []string      // names of further environment variables it gets
+	Env      []string      // names of additional environment variables
 	Timeout  time.Duration // of a call or hook; 0: as its schema says
 	JSON     bool          // its stdin is always the arguments, never the terminal
-	Home     bool          // it is meant to use fika itself (access = "home")
+	Home     bool          // it may use fika itself (access = "home")
 	Disabled bool
 }
 
-// Options say where plugins are and in whose name they run.
+// Options says where plugins are and in whose name they run.
 type Options struct {
-	Dir       string // the plugins folder; one that is missing holds no plugins
-	Shared    string // a further one, whose plugins give way to those of the same name in Dir; "": there is none
+	Dir       string // the plugins folder; it may be missing
+	Shared    string // another plugins folder; those in Dir take precedence by name; "": none
 	CacheFile string // remembers schemas; "": nothing is remembered
 	Home      string // the home folder, as FIKA_HOME
-	Data      string // the folder with one for the files of each plugin; "": there is none
+	Data      string // folder with one folder of files for each plugin; "": none
 	Bin       string // the fika program, as FIKA_BIN; "": this one
-	Context   string // context of hooks whose payload names none
+	Context   string // context for hooks whose payload names none
 	Agent     fika.AgentName
 	Workspace string // working folder of hooks, and of calls that have none
 	Username  string
 
-	Children *process.Children   // of this process, among which plugins run; may be nil
+	Children *process.Children   // of this process, through which plugins are started; may be nil
 	Confine  Confine             // limits what plugins touch; nil: nothing does
 	Environ  []string            // what the allow-list picks from; nil: this process's
 	Settings map[string]Settings // by plugin name, without the extension of the file
-	// ModelVars names the variables that models are reached with: what
-	// "MODEL_KEYS" stands for among the variables a plugin gets.
+	// ModelVars names the variables with which models are reached: the meaning of
+	// "MODEL_KEYS" among the variables that a plugin asks for.
 	ModelVars []string
 	Reserved  []string // names of tools that plugins may not take
 
@@ -52,46 +52,45 @@ type Options struct {
 	SchemaTimeout time.Duration // of --schema; 0: 10 seconds
 	Limits        tool.Limits   // of what a call prints
 
-	// Stdin is the person's terminal, lent to one plugin at a time; nil: nobody
-	// is there and plugins read EOF.
+	// Stdin is the person's terminal, lent to one plugin at a time. If it is nil, nobody
+	// is there and plugins read their input from stdin.
 	Stdin io.Reader
-	// Stderr shows what plugins say to the person; nil: nothing.
+	// Stderr shows what plugins print on stderr; nil: it is not shown.
 	Stderr io.Writer
-	// Report is told of a plugin in trouble; nil: nobody is. It may be called
-	// from many goroutines.
+	// Report is called for a plugin in trouble, possibly from many goroutines; nil:
+	// nobody is told.
 	Report func(plugin string, err error)
-	// Verbose is handed on, as FIKA_VERBOSE.
+	// Verbose is passed on as FIKA_VERBOSE.
 	Verbose bool
-	// Starting says that a run or an agent's process begins: plugins that
-	// listen to on_start are asked again for their schema.
+	// Starting says that a run or an agent's process is starting: plugins that listen to
+	// on_start are asked for their schema again.
 	Starting bool
 }
 
-// Confine gives the confinement of one plugin's processes, by its name and the
-// path of its executable, for a working folder. With home it is meant to use
-// fika itself.
+// Confine returns the confinement of one plugin's processes, by its name and the path of
+// its executable, for a working folder. With home the plugin may use fika itself.
 type Confine func(name, path, workspace string, home bool) tool.Confinement
 
-// maxDepth bounds fika in a plugin in fika in a plugin …
+// maxDepth bounds how deep fika may run inside its own plugins.
 const maxDepth = 8
 
-// depthVar counts that; every plugin gets it raised by one.
+// depthVar holds that depth; every plugin gets it increased by one.
 const depthVar = "FIKA_DEPTH"
 
-// Plugins are the plugins of a folder as they were when it was opened. It is
-// safe for use by many goroutines.
+// Plugins are the plugins of a folder as they were when it was opened. It is safe for
+// concurrent use.
 type Plugins struct {
 	opts   Options
 	env    []string // what every plugin gets
-	files  []*file  // that can be used, by name
+	files  []*file  // usable plugins, in the order in which they were found
 	person *person
 	stderr sync.Mutex
 }
 
-// Open finds the plugins of a folder and reads their schemas, from the cache
-// where it can. Plugins in trouble are reported and left out. The error is of
-// kind Storage when the folder cannot be read, Limit when fika runs too deep
-// inside its own plugins, Interrupted when ctx ended.
+// Open finds the plugins of a folder and reads their schemas, from the cache if possible.
+// Plugins in trouble are reported and left out. Error kinds: Storage when the folder
+// cannot be read, Limit when fika runs too deep inside its own plugins, Interrupted when
+// ctx ended.
 func Open(ctx context.Context, o Options) (*Plugins, error) {
 	p, err := withDefaults(o)
 	if err != nil {
@@ -156,8 +155,8 @@ func orElse(d, def time.Duration) time.Duration {
 	return d
 }
 
-// chooseUsable keeps the plugins that described themselves, and of two tools with
-// one name the first.
+// chooseUsable keeps the plugins that described themselves, and of two tools with the
+// same name the first.
 func (p *Plugins) chooseUsable(found []*file) {
 	taken := make(map[string]string, len(found)+len(p.opts.Reserved))
 	for _, name := range p.opts.Reserved {
@@ -181,7 +180,8 @@ func (p *Plugins) chooseUsable(found []*file) {
 	}
 }
 
-// Tools gives the tools of all plugins, in the order of their names.
+// Tools returns the tools of all plugins, plugin by plugin in the order of
+// [Plugins.List].
 func (p *Plugins) Tools() []tool.Tool {
 	var list []tool.Tool
 	for _, f := range p.files {
@@ -192,18 +192,19 @@ func (p *Plugins) Tools() []tool.Tool {
 	return list
 }
 
-// Info tells of one plugin, for lists.
+// Info describes one plugin, for lists.
 type Info struct {
 	Name  string
 	Path  string
 	Tools []string
 	Hooks []hook.Point
-	Block bool     // refuses when its hooks fail
+	Block bool     // its hooks refuse when they fail
 	Env   []string // names of variables it asks for
 	Home  bool     // it asks to use fika itself
 }
 
-// List tells of the plugins in use, by name.
+// List describes the plugins in use, by file name: first those of Dir, then those of
+// Shared, then guards whose files are gone.
 func (p *Plugins) List() []Info {
 	list := make([]Info, 0, len(p.files))
 	for _, f := range p.files {

@@ -15,7 +15,7 @@ import (
 	"fika/internal/tool/proc"
 )
 
-// maxStderr is how much of what a plugin said at last is kept for its error.
+// maxStderr is how many of the last bytes on stderr are kept for an error.
 const maxStderr = 2 << 10
 
 // launch says how to start a plugin once.
@@ -33,17 +33,17 @@ type launch struct {
 	told    func([]byte)
 }
 
-// ended is how it went.
+// ended is the outcome of a start.
 type ended struct {
 	exit     proc.Exit
-	stderr   string // the last of it
+	stderr   string // the last of its stderr
 	timedOut bool
 	asked    bool // a person could have been asked
 }
 
-// runPlugin starts a plugin and waits for it. Error kinds: Failed when it could not
-// be started or ctx's time is over, Interrupted when ctx was cancelled, Limit
-// when it took longer than its timeout.
+// runPlugin starts a plugin and waits for it. Error kinds: Failed when it could not be
+// started, Interrupted when ctx ended, Limit when it took longer than its timeout,
+// Storage when its environment could not be built.
 func (p *Plugins) runPlugin(ctx context.Context, l launch) (ended, error) {
 	defer l.env.removeFiles()
 	if err := l.env.buildFailure(); err != nil {
@@ -74,15 +74,15 @@ func (p *Plugins) runPlugin(ctx context.Context, l launch) (ended, error) {
 	return e, explainStart(l.file, err)
 }
 
-// reportUndone tells what a plugin did to protected files outside of a call.
+// reportUndone reports what a plugin did to protected files outside a call.
 func (p *Plugins) reportUndone(f *file, e ended) {
 	for _, line := range e.exit.Undone {
 		p.reportError(f.Name, fika.Errorf(fika.Denied, "plugin "+f.Name, "%s", line))
 	}
 }
 
-// startAgain runs c. A file that was written a moment ago may still be open in
-// a process that is being started elsewhere; that passes by itself.
+// startAgain runs c, and retries while the file is busy: a file that was just written may
+// still be open in a process that is being started elsewhere, which passes by itself.
 func startAgain(ctx context.Context, c proc.Cmd) (proc.Exit, error) {
 	pause := 2 * time.Millisecond
 	for {
@@ -99,7 +99,7 @@ func startAgain(ctx context.Context, c proc.Cmd) (proc.Exit, error) {
 	}
 }
 
-// explainStart says what to do about a file that the system does not start.
+// explainStart says what to do about a file that the system cannot start.
 func explainStart(f *file, err error) error {
 	op := "plugin " + f.Name
 	switch {
@@ -115,8 +115,8 @@ func explainStart(f *file, err error) error {
 	return fika.Wrap("", op, err)
 }
 
-// askSchema calls a plugin with --schema. Error kinds: Invalid for what it said,
-// Limit when it took too long or said too much, else as for run.
+// askSchema calls a plugin with --schema. Error kinds: Invalid for a bad schema, Limit
+// when it took too long or printed too much, otherwise those of runPlugin.
 func (p *Plugins) askSchema(ctx context.Context, f *file, timeout time.Duration) (*schema, error) {
 	op := "plugin " + f.Name
 	e, err := p.runPlugin(ctx, launch{
@@ -137,7 +137,7 @@ func (p *Plugins) askSchema(ctx context.Context, f *file, timeout time.Duration)
 	return s, fika.Wrap("", op, err)
 }
 
-// failureText tells how a process failed, with its last words.
+// failureText says how a process failed, with the end of its stderr.
 func (e ended) failureText() string {
 	s := fmt.Sprintf("exit status %d", e.exit.Code)
 	if e.exit.Signal != "" {

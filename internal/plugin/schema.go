@@ -13,17 +13,17 @@ import (
 	"fika/internal/tool"
 )
 
-// schema is what a plugin says of itself, in the form that is cached.
+// schema is what a plugin says about itself, in the form that is cached.
 type schema struct {
 	Tools   []toolDecl    `json:"tools,omitempty"`
 	Hooks   []hook.Point  `json:"hooks,omitempty"`
-	Block   bool          `json:"block,omitempty"` // a failing hook refuses
+	Block   bool          `json:"block,omitempty"` // if a hook fails, it refuses
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Env     []string      `json:"env,omitempty"`
 	JSON    bool          `json:"json,omitempty"`  // stdin is the arguments, never the terminal
 	Home    bool          `json:"home,omitempty"`  // it uses fika itself
-	Taint   bool          `json:"taint,omitempty"` // what it gives comes from outside
-	// Lifetime is how long all this holds; nil: the default, 0: not at all.
+	Taint   bool          `json:"taint,omitempty"` // its results come from outside
+	// Lifetime is how long the schema is valid; nil: the default, 0: not at all.
 	Lifetime *time.Duration `json:"lifetime,omitempty"`
 	Notes    []string       `json:"-"` // what was left out, for people
 }
@@ -34,11 +34,11 @@ type toolDecl struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Effect      fika.Effect     `json:"effect"`
-	Parallel    bool            `json:"parallel,omitempty"` // although it is not pure
+	Parallel    bool            `json:"parallel,omitempty"` // although the tool is not pure
 	Timeout     time.Duration   `json:"timeout,omitempty"`
 }
 
-// declaration is one object of what --schema prints.
+// declaration is one object of the output of --schema.
 type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -56,14 +56,14 @@ type declaration struct {
 }
 
 const (
-	maxSchema = 1 << 20 // of what --schema may print
+	maxSchema = 1 << 20 // bytes that --schema may print
 	maxTools  = 256     // of one plugin
-	// maxTimeout bounds what a plugin may ask for.
+	// maxTimeout bounds the timeout that a plugin may ask for.
 	maxTimeout = 24 * time.Hour
 )
 
-// parseSchema reads what a plugin printed: one object, or an array of them.
-// Error kind: Invalid.
+// parseSchema parses the output of --schema: one object, or an array of them. Error kind:
+// Invalid.
 func parseSchema(raw []byte) (*schema, error) {
 	raw = bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("\ufeff"))
 	if len(raw) == 0 {
@@ -95,8 +95,8 @@ func parseSchema(raw []byte) (*schema, error) {
 	return s, nil
 }
 
-// addDeclaration takes in one declaration. One with hooks and without parameters is no
-// tool.
+// addDeclaration adds one declaration. A declaration with hooks and without parameters is
+// not a tool.
 func (s *schema) addDeclaration(d declaration) error {
 	timeout, err := parseTimeout(d.Timeout)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *schema) addDeclaration(d declaration) error {
 	if t.Parameters, err = objectSchema(params); err != nil {
 		return fika.Errorf(fika.Invalid, "", "parameters of %q: %v", d.Name, err)
 	}
-	// The rules of a tool are those of every tool.
+	// The rules for every tool apply here too.
 	if _, err := tool.NewSet([]tool.Tool{&pluginTool{spec: t.toSpec()}}, tool.Permissions{}); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *schema) addDeclaration(d declaration) error {
 	return nil
 }
 
-// addLifetime keeps the shortest of several.
+// addLifetime keeps the shortest of several lifetimes.
 func (s *schema) addLifetime(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -201,7 +201,7 @@ func (s *schema) declaredEffect(d declaration) fika.Effect {
 	switch e := fika.Effect(d.Effect); e {
 	case fika.Pure:
 		if d.Parallel != nil && !*d.Parallel {
-			return fika.Idempotent // may be repeated, but wants to be alone
+			return fika.Idempotent // may be repeated, but not in parallel
 		}
 		return e
 	case fika.Idempotent, fika.Unsafe:
@@ -214,8 +214,8 @@ func (s *schema) declaredEffect(d declaration) fika.Effect {
 	}
 }
 
-// objectSchema checks that the parameters are those of an object and says so
-// where the plugin did not.
+// objectSchema checks that the parameters are those of an object, and adds the type if it
+// is missing.
 func objectSchema(raw json.RawMessage) (json.RawMessage, error) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
@@ -236,7 +236,7 @@ func objectSchema(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// parseTimeout reads seconds, or a duration as "2m30s".
+// parseTimeout parses a number of seconds, or a duration such as "2m30s".
 func parseTimeout(raw json.RawMessage) (time.Duration, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, nil

@@ -9,7 +9,7 @@ import (
 	"fika/internal/safetext"
 )
 
-// tail hands on what a plugin says on stderr and keeps the end of it.
+// tail passes on what a plugin prints on stderr and keeps the end of it.
 type tail struct {
 	to  io.Writer // may be nil
 	mu  *sync.Mutex
@@ -30,7 +30,7 @@ func (t *tail) Write(b []byte) (int, error) {
 
 func (t *tail) lastText() string {
 	end := t.end
-	if len(end) == maxStderr { // it may begin within a character
+	if len(end) == maxStderr { // it may begin in the middle of a character
 		for len(end) > 0 && !utf8.RuneStart(end[0]) {
 			end = end[1:]
 		}
