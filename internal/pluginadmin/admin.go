@@ -23,13 +23,13 @@ import (
 type State struct {
 	plugin.Info
 	Enabled bool
-	Shipped bool     // fika brings one of that name
+	Shipped bool     // a plugin of this name comes with fika
 	Missing []string // variables it asks for and does not get
 	Trouble string
 }
 
-// List lists the plugins of the home: those in use, those turned off, and
-// those in trouble.
+// List lists the plugins of the home: those in use, those turned off, and those in
+// trouble.
 func List(ctx context.Context, a *app.App) ([]State, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
@@ -80,7 +80,7 @@ func compareText(a, b string) int {
 	return 0
 }
 
-// options are those of a home, for commands that belong to no context.
+// options returns the plugin options of a home, for commands that belong to no context.
 func options(a *app.App, h folder.Home, c *config.Config, report func(string, error)) (plugin.Options, error) {
 	state, err := h.State()
 	if err != nil {
@@ -98,8 +98,9 @@ func options(a *app.App, h folder.Home, c *config.Config, report func(string, er
 	return o, nil
 }
 
-// ToolNames are the tools fika brings along and those of the plugins of this
-// home; of a plugin that is turned off or in trouble, its own name.
+// ToolNames returns the names of fika's own tools and of the tools of this home's
+// plugins, and the names of the plugins themselves, which also covers those that are
+// turned off or in trouble.
 func ToolNames(ctx context.Context, a *app.App) ([]string, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
@@ -120,8 +121,8 @@ func ToolNames(ctx context.Context, a *app.App) ([]string, error) {
 	return names, nil
 }
 
-// Check looks at one plugin, a file or the name of an installed one, and
-// makes a trial call if there is one.
+// Check checks one plugin, given as a file or by the name of an installed one, and makes
+// a trial call if there is one.
 func Check(ctx context.Context, a *app.App, path string, trial *plugin.Trial, p app.Person) (plugin.Report, error) {
 	o, err := optionsFor(a, p)
 	if err != nil {
@@ -154,9 +155,9 @@ func optionsFor(a *app.App, p app.Person) (plugin.Options, error) {
 	return o, err
 }
 
-// Install puts a plugin into the home: one that fika brings along, or a
-// file or folder that passes the check. With workflow come the workflow prompts. Which
-// variables it asks for is in the report; nothing gives them to it yet.
+// Install installs a plugin into the home: one that comes with fika, or a file or folder
+// that passes the check. The plugin workflow brings the workflow prompts. The report says
+// which variables the plugin asks for; they are not granted yet.
 func Install(ctx context.Context, a *app.App, name string, p app.Person) (plugin.Report, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -180,9 +181,9 @@ func Install(ctx context.Context, a *app.App, name string, p app.Person) (plugin
 	return Check(ctx, a, name, nil, p)
 }
 
-// WithoutTool names the agents and contexts of the home that may not use a
-// plugin's tool, because their tool_permissions or tools_off say so. One whose
-// settings cannot be read is not among them.
+// WithoutTool names the agents and contexts of the home that may not use a plugin's tool,
+// because their tool_permissions or tools_off say so. Agents and contexts whose settings
+// cannot be read are left out.
 func WithoutTool(a *app.App, name string) ([]string, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
@@ -208,7 +209,7 @@ func WithoutTool(a *app.App, name string) ([]string, error) {
 	return lacking, nil
 }
 
-// copyPlugin installs a file or folder of the person's own, if it is a plugin.
+// copyPlugin installs a person's own file or folder, if it is a plugin.
 func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p app.Person) (string, error) {
 	if filepath.Base(path) == path {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -223,8 +224,8 @@ func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p a
 	return filepath.Base(to), err
 }
 
-// Grant gives a plugin environment variables beside the usual ones, and with home
-// the use of fika itself.
+// Grant grants a plugin environment variables beside the usual ones and, with home, the
+// use of fika itself.
 func Grant(a *app.App, name string, env []string, home bool) error {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
@@ -260,7 +261,7 @@ func SetEnabled(a *app.App, name string, on bool) error {
 	return config.SetPath(h.ConfigFile(), []string{"plugins", plugin.NameOfFile(filepath.Base(path)), "disabled"}, !on)
 }
 
-// Remove takes a plugin out of the home. What it made stays.
+// Remove removes a plugin from the home. Files that it made stay.
 func Remove(a *app.App, name string) error {
 	h, err := a.Home()
 	if err != nil {
@@ -276,7 +277,7 @@ func Remove(a *app.App, name string) error {
 		}
 		name = filepath.Base(path)
 	}
-	// A guard whose file is gone refuses until it is forgotten, too.
+	// A guard whose file is gone also refuses until it is forgotten.
 	known, err := plugin.ForgetSchema(filepath.Join(h.RunDir(), "plugins.json"), name)
 	if err == nil && !known {
 		err = missing
@@ -284,8 +285,8 @@ func Remove(a *app.App, name string) error {
 	return err
 }
 
-// pluginPath is the file or folder of an installed plugin, named with or
-// without its extension.
+// pluginPath returns the file or folder of an installed plugin, named with or without its
+// extension.
 func pluginPath(h folder.Home, name string) (string, error) {
 	dir, err := os.ReadDir(h.PluginsDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
