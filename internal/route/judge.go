@@ -9,16 +9,16 @@ import (
 	"fika/internal/llm"
 )
 
-// Bounds of what a judge is shown, in characters.
+// Bounds on what a judge is shown, in characters.
 const (
 	mostPrompt = 4000
-	mostSaidOf = 600 // of one agent
+	mostSaidOf = 600 // about one agent
 )
 
 // nobody is the answer that a prompt is for none of the agents.
 const nobody = "none"
 
-// Question asks a model which of some agents a prompt is for.
+// Question returns the request that asks a model which of the agents a prompt is for.
 func Question(agents []Agent, prompt string) llm.Request {
 	var b strings.Builder
 	b.WriteString("The agents:\n")
@@ -48,8 +48,9 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// Judge puts the agent that a model has named first and is sure of it, if it can be
-// chosen. Otherwise the list stays as it is, and why says what is wrong with the answer.
+// Judge moves the agent that a model has named to the front and marks it as sure, if it
+// can be chosen. Otherwise the list stays as it is, and why says what is wrong with the
+// answer.
 func Judge(list []Match, answer, model string) (judged []Match, why string) {
 	name := strings.ToLower(strings.Trim(strings.TrimSpace(answer), "@`\"'*. \n"))
 	if name == nobody {

@@ -10,31 +10,31 @@ import (
 	"fika"
 )
 
-// Agent is one that may be chosen, as its entry in the config has it.
+// Agent is an agent that may be chosen, as its config entry describes it.
 type Agent struct {
 	Name         fika.AgentName
 	Description  string
 	Capabilities []string
-	Examples     []string // prompts that are for it
-	Tools        []string // it may use
-	// Barred says why it cannot be chosen, however well it fits; empty: it can.
+	Examples     []string // prompts that are for this agent
+	Tools        []string // tools that it may use
+	// Barred says why the agent cannot be chosen, however well it fits; empty if it can.
 	Barred string
 }
 
 // Match is how well an agent fits a prompt.
 type Match struct {
 	Agent fika.AgentName
-	Score float64 // 0: nothing speaks for it
-	// Sure says that the agent can be taken without asking; true of one at most.
+	Score float64 // 0: nothing speaks for the agent
+	// Sure says that the agent can be chosen without asking; it is true of at most one.
 	Sure   bool
-	Barred string // why it cannot be chosen; empty: it can
-	// Work is what the prompt seems to be, in words: "code review". Empty: not
+	Barred string // why the agent cannot be chosen; empty if it can
+	// Work names what the prompt seems to be, as in "code review"; empty if that is not
 	// known, or not what this agent is for.
 	Work string
-	Why  string // what speaks for it and against it
+	Why  string // what speaks for the agent and against it
 }
 
-// How much a word counts, by where it stands.
+// The weight of a word, by where it stands.
 const (
 	inName        = 3.0
 	inCapability  = 2.5
@@ -42,26 +42,27 @@ const (
 	inDescription = 1.0
 )
 
-// The constants of BM25: how soon a word that comes again counts no more, and how
-// much the length of what is said of an agent matters.
+// The constants of BM25: how quickly repetitions of a word stop counting, and how much
+// the length of an agent's texts matters.
 const (
 	saturation = 1.2
 	lengthPart = 0.4
 )
 
 const (
-	// fieldWeight is how much a field of work counts beside a word itself.
+	// fieldWeight is the weight of a field of work relative to a word itself.
 	fieldWeight = 1.6
-	// unfit is what is left of the score of one that may not use the tools that
-	// the work needs, where another may.
+	// unfit is the factor for the score of an agent that may not use the tools that the
+	// work needs, if another agent may.
 	unfit = 0.75
-	// minScore is what it takes to be sure, and minLead how far ahead of the next.
+	// minScore is the score needed to be sure, and minLead the factor by which it must
+	// exceed the next.
 	minScore = 1.5
 	minLead  = 1.8
 )
 
-// Rank orders agents by how well they fit a prompt, the best first; those that
-// cannot be chosen are at the end.
+// Rank orders agents by how well they fit a prompt, the best first; those that cannot be
+// chosen are at the end.
 func Rank(agents []Agent, prompt string) []Match {
 	r := newRanking(agents, prompt)
 	out := make([]Match, len(agents))
@@ -75,8 +76,8 @@ func Rank(agents []Agent, prompt string) []Match {
 	return out
 }
 
-// markSure marks the first when it is well ahead of all others, also of those
-// that cannot be chosen: a prompt that is for one of them is not the next one's.
+// markSure marks the first agent if it is well ahead of all others, including those that
+// cannot be chosen: a prompt that is for one of them is not for the next one.
 func markSure(list []Match) {
 	if len(list) == 0 || list[0].Barred != "" || list[0].Score < minScore {
 		return
@@ -89,26 +90,26 @@ func markSure(list []Match) {
 	list[0].Sure = true
 }
 
-// document is what is said of an agent, as counts of terms.
+// document holds the texts about an agent as counts of terms.
 type document struct {
 	terms  map[string]float64
 	length float64
 }
 
-// ranking is one prompt against some agents.
+// ranking is one prompt compared with some agents.
 type ranking struct {
 	agents []Agent
 	docs   []document
 	words  *vocabulary
-	asked  []asked // what the prompt says, in the order of first mention
-	mean   float64 // length of a document
+	asked  []asked // the terms of the prompt, in the order of first mention
+	mean   float64 // mean length of a document
 }
 
-// asked is a term of the prompt and how much it counts.
+// asked is a term of the prompt with its weight.
 type asked struct {
 	term   string
 	weight float64
-	words  []string // of the prompt, that told it
+	words  []string // words of the prompt that led to the term
 }
 
 func newRanking(agents []Agent, prompt string) *ranking {
@@ -122,7 +123,7 @@ func newRanking(agents []Agent, prompt string) *ranking {
 	return r
 }
 
-// describe counts the terms of what is said of an agent.
+// describe counts the terms in the texts about an agent.
 func describe(a Agent, v *vocabulary) document {
 	d := document{terms: map[string]float64{}}
 	told := map[string]float64{}
@@ -148,15 +149,15 @@ func describe(a Agent, v *vocabulary) document {
 		strongest = max(strongest, n)
 	}
 	for f, n := range told {
-		// What an agent is for is told several times; a word that only hints at
-		// something else is no reason to give it that.
+		// What an agent is for is said several times; a word that merely hints at
+		// something else should not count for that.
 		d.terms[f] = n * n / strongest
 	}
 	return d
 }
 
-// understand finds what a prompt is about. Its first words count most, what was
-// pasted behind it counts little, and a word that comes again says nothing new.
+// understand finds what a prompt is about. Its first words count most, text pasted after
+// it counts little, and a repeated word adds nothing.
 func understand(prompt string, v *vocabulary) []asked {
 	var out []asked
 	at := map[string]int{}
@@ -187,7 +188,7 @@ func understand(prompt string, v *vocabulary) []asked {
 	question, pasted := ask(prompt)
 	take(question, 1.5, 1)
 	take(pasted, 0.2, 0.2)
-	for i := range out { // what is said in many ways is not said much more
+	for i := range out { // saying the same in many ways adds little
 		out[i].weight = 2 * out[i].weight / (1 + out[i].weight)
 		if strings.HasPrefix(out[i].term, fieldMark) {
 			out[i].weight *= fieldWeight
@@ -196,18 +197,18 @@ func understand(prompt string, v *vocabulary) []asked {
 	return out
 }
 
-// rarity is how much a term tells: much when few agents have it.
+// rarity says how informative a term is: it is high when few agents have the term.
 func (r *ranking) rarity(term string) float64 {
 	with := 0.0
 	for _, d := range r.docs {
 		with += min(d.terms[term], 1)
 	}
-	// Beside what a term tells that one agent has, so that scores of small and of
-	// large teams mean the same.
+	// Relative to a term that one agent has, so that scores mean the same in small and in
+	// large teams.
 	return r.inverse(with) / r.inverse(1)
 }
 
-// inverse is the inverse document frequency of BM25.
+// inverse returns the inverse document frequency of BM25.
 func (r *ranking) inverse(with float64) float64 {
 	return math.Log(1 + (float64(len(r.docs))-with+0.5)/(with+0.5))
 }
@@ -245,8 +246,8 @@ func (r *ranking) match(i int) Match {
 	return m
 }
 
-// lacks names the tools that the work needs and this agent may not use, when
-// another may.
+// lacks names the tools that the work needs and this agent may not use, if another agent
+// may.
 func (r *ranking) lacks(i int, parts []part) string {
 	for _, p := range parts {
 		f, ok := r.words.fields[p.term]
@@ -264,7 +265,7 @@ func (r *ranking) lacks(i int, parts []part) string {
 	return ""
 }
 
-// mostReasons is how many reasons are given.
+// mostReasons is the maximum number of reasons given.
 const mostReasons = 3
 
 func (r *ranking) explain(parts []part, lacks, barred string) (work, why string) {

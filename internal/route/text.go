@@ -5,18 +5,19 @@ import (
 	"unicode"
 )
 
-// maxWords bounds how much of a text is looked at: what somebody wants stands at
-// its beginning, and a pasted log has no end.
+// maxWords bounds how many words of a text are read: a request states its purpose at the
+// beginning, and a pasted log may be endless.
 const maxWords = 400
 
-// ask splits a prompt into what is asked and what was pasted behind it.
+// ask splits a prompt at the first empty line into what is asked and what was pasted
+// after it.
 func ask(prompt string) (asked, pasted string) {
 	asked, pasted, _ = strings.Cut(strings.TrimSpace(prompt), "\n\n")
 	return asked, pasted
 }
 
-// words gives the words of a text in lower case. "code-review" and "codeReview"
-// are two words.
+// words returns the words of a text in lower case. "code-review" and "codeReview" are two
+// words.
 func words(text string) []string {
 	var out []string
 	var word strings.Builder
@@ -52,8 +53,8 @@ func words(text string) []string {
 // term is a word without its ending, or two in a row, and how it was written.
 type term struct{ stem, written string }
 
-// terms gives the words that say something, and each two of them in a row, in
-// their order.
+// terms returns the significant words of a text, and each pair of consecutive ones, in
+// order.
 func terms(text string) []term {
 	var out []term
 	var before term
@@ -84,12 +85,12 @@ func isFiller(word string) bool {
 	return false
 }
 
-// endings are cut from words, the longest first. It matters little where a word
-// is cut, as long as its forms are cut alike.
+// endings are removed from words, the longest first. It matters little where a word is
+// cut, as long as its forms are cut alike.
 var endings = [...]string{"isations", "izations", "isation", "ization", "ations", "ation", "ments", "ings", "ment", "ions", "ers", "ors", "ing", "ion", "ed", "er", "or", "es", "ly", "s", "e"}
 
-// stem cuts the ending of an English word: review, reviews, reviewer and
-// reviewing have one stem.
+// stem removes the ending of an English word: review, reviews, reviewer and reviewing
+// have the same stem.
 func stem(word string) string {
 	if rest, ok := strings.CutSuffix(word, "ies"); ok && len(rest) >= 3 {
 		return rest + "y"

@@ -9,16 +9,16 @@ import (
 //go:embed vocabulary.txt
 var vocabularyText string
 
-// shipped is the vocabulary that fika brings along.
+// shipped returns the vocabulary that comes with fika.
 var shipped = sync.OnceValue(func() *vocabulary { return readVocabulary(vocabularyText) })
 
-// field is a kind of work that is told by words.
+// field is a kind of work that is recognised by words.
 type field struct {
-	title string   // how a person would call it
-	tools []string // one of which it needs; none: it needs no tool
+	title string   // as a person would call it
+	tools []string // the work needs one of them; empty: it needs no tool
 }
 
-// vocabulary says which words tell which work.
+// vocabulary says which words point to which work.
 type vocabulary struct {
 	fields map[string]field  // by term
 	hints  map[string][]hint // by stem, in the order of the file
@@ -30,16 +30,16 @@ type hint struct {
 	clear float64
 }
 
-// How clearly a word tells a field of work.
+// How clearly a word points to a field of work.
 const (
 	tells = 1.0
 	hints = 0.4
 )
 
-// fieldMark begins the term of a field of work, and of no word.
+// fieldMark is the prefix of the term of a field of work; no word begins with it.
 const fieldMark = "#"
 
-// readVocabulary reads paragraphs as vocabulary.txt describes them.
+// readVocabulary parses paragraphs as vocabulary.txt describes them.
 func readVocabulary(text string) *vocabulary {
 	v := &vocabulary{fields: map[string]field{}, hints: map[string][]hint{}}
 	for _, paragraph := range strings.Split(text, "\n\n") {
@@ -62,8 +62,8 @@ func readVocabulary(text string) *vocabulary {
 	return v
 }
 
-// add adds the words of a line to a field; of a word that stands there twice, the
-// first counts.
+// add adds the words of a line to a field. If a word appears twice in a field, the first
+// counts.
 func (v *vocabulary) add(term, line string, clear float64) {
 	for _, w := range strings.Fields(line) {
 		var stems []string
