@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// writtenForms are the ways in which a value is written: as it is, in hexadecimal
-// digits, in base64 wherever it begins in what was encoded, percent-encoded,
-// and as JSON text. Some may be equal.
+// writtenForms returns the ways in which a value may be written: as it is, in hexadecimal
+// digits, in base64 at any offset within the encoded data, percent-encoded, and as a JSON
+// string. Some may be equal.
 func writtenForms(value string) []string {
 	digits := hex.EncodeToString([]byte(value))
 	list := []string{value, digits, strings.ToUpper(digits)}
@@ -33,8 +33,8 @@ func writtenForms(value string) []string {
 // percent matches one percent-encoded byte.
 var percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[0-9A-F]{2}`) })
 
-// encodedWithin is the part of an encoding that depends on value alone, when before
-// bytes stand before it in its group of three, and anything after it.
+// encodedWithin returns the part of an encoding that depends on value alone, if before
+// bytes precede it in its group of three and anything follows it.
 func encodedWithin(enc *base64.Encoding, value string, before int) string {
 	bits := 8 * (before + len(value))
 	text := enc.EncodeToString(append(make([]byte, before), value...))
@@ -42,7 +42,7 @@ func encodedWithin(enc *base64.Encoding, value string, before int) string {
 	return text[first : bits/6]
 }
 
-// jsonQuoted is value as it stands between the quotes of JSON.
+// jsonQuoted returns value as it stands between the quotes of a JSON string.
 func jsonQuoted(value string, html bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -9,19 +9,20 @@ import (
 	"sync"
 )
 
-// shortest is the fewest bytes of a value that is taken for a key: shorter ones
-// occur in texts by chance.
+// shortest is the minimum length, in bytes, of a value that is treated as a key: shorter
+// ones occur in texts by chance.
 const shortest = 16
 
-// Keys are the values to take out, by name.
+// Keys holds the values to replace, with their names. It is safe for concurrent use.
 type Keys struct {
 	mu     sync.Mutex
-	look   func() (values map[string]string, changed bool) // nil: they never change
+	look   func() (values map[string]string, changed bool) // nil: the values never change
 	values map[string]string
-	now    *patterns // of values; nil: there are none
+	now    *patterns // patterns for values; nil: there are none
 }
 
-// New makes Keys of values by name; nil when none is long enough to be one.
+// New returns the Keys for values by name; nil if none is long enough to be treated as a
+// key.
 func New(values map[string]string) *Keys {
 	k := &Keys{}
 	if k.learnValues(values); k.now == nil {
@@ -30,14 +31,14 @@ func New(values map[string]string) *Keys {
 	return k
 }
 
-// NewFollowing makes Keys that ask look whenever they are used. A value that they
-// have known once stays one: it may still be a key somewhere. look is called by
-// one goroutine at a time.
+// NewFollowing returns Keys that call look whenever they are used. A value that was known
+// once remains known, because it may still be a key somewhere. look is called by one
+// goroutine at a time.
 func NewFollowing(look func() (values map[string]string, changed bool)) *Keys {
 	return &Keys{look: look}
 }
 
-// currentPatterns returns what to look for now; nil: nothing.
+// currentPatterns returns what to look for now, or nil for nothing.
 func (k *Keys) currentPatterns() *patterns {
 	if k == nil {
 		return nil
@@ -52,7 +53,8 @@ func (k *Keys) currentPatterns() *patterns {
 	return k.now
 }
 
-// learnValues adds values to those that are known. The caller holds mu, or k alone.
+// learnValues adds values to the known ones. The caller holds mu, or is the only user of
+// k.
 func (k *Keys) learnValues(values map[string]string) {
 	before := len(k.values)
 	if k.values == nil {
@@ -69,7 +71,7 @@ func (k *Keys) learnValues(values map[string]string) {
 	}
 }
 
-// Text is a text without keys.
+// Text returns s with its keys replaced.
 func (k *Keys) Text(s string) string {
 	p := k.currentPatterns()
 	if p == nil || !p.holdsKey(s) {
@@ -78,7 +80,7 @@ func (k *Keys) Text(s string) string {
 	return string(p.replaceAll([]byte(s)))
 }
 
-// Bytes is a text without keys; data itself when it has none.
+// Bytes returns data with its keys replaced.
 func (k *Keys) Bytes(data []byte) []byte {
 	p := k.currentPatterns()
 	if p == nil {
@@ -87,7 +89,7 @@ func (k *Keys) Bytes(data []byte) []byte {
 	return p.replaceAll(data)
 }
 
-// FindKey names a key that a text has in it, as it is or encoded.
+// FindKey returns the name of a key that s contains, plain or encoded.
 func (k *Keys) FindKey(s string) (name string, found bool) {
 	p := k.currentPatterns()
 	if p == nil {
@@ -99,8 +101,7 @@ func (k *Keys) FindKey(s string) (name string, found bool) {
 	return "", false
 }
 
-// FindMark names a key that was taken out of a text: what stands there instead is
-// in it.
+// FindMark returns the name of a key that was replaced in a text, as its mark shows.
 func (k *Keys) FindMark(s string) (name string, found bool) {
 	if p := k.currentPatterns(); p != nil && strings.Contains(s, markBegins) {
 		for _, one := range p.list {
@@ -112,18 +113,18 @@ func (k *Keys) FindMark(s string) (name string, found bool) {
 	return "", false
 }
 
-// Stream redacts a text that comes in pieces, with the keys that are known now.
-// It holds back the few bytes that may be the beginning of a key.
+// Stream returns a redactor for a text that comes in pieces, with the keys that are known
+// now. It holds back the few bytes that may be the beginning of a key.
 func (k *Keys) Stream() *Stream { return &Stream{patterns: k.currentPatterns()} }
 
-// Stream is one text under way; see [Keys.Stream]. The zero value passes
-// everything on.
+// Stream is one text in progress; see [Keys.Stream]. The zero value passes everything on.
+// It is not safe for concurrent use.
 type Stream struct {
 	patterns *patterns
 	held     []byte
 }
 
-// Next takes a piece and gives what can be passed on so far.
+// Next takes a piece and returns what can be passed on so far.
 func (s *Stream) Next(piece []byte) []byte {
 	if s.patterns == nil {
 		return piece
@@ -136,7 +137,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	return out
 }
 
-// End gives what was held back, now that nothing follows it.
+// End returns what was held back, now that nothing follows.
 func (s *Stream) End() []byte {
 	if s.patterns == nil {
 		return nil
@@ -146,31 +147,31 @@ func (s *Stream) End() []byte {
 	return append(out, rest...)
 }
 
-// patterns are the forms in which keys occur in texts, all found in one pass
-// over a text. Ends of lines within a key do not matter after its first bytes:
-// encoders break long lines.
+// patterns are the forms in which keys occur in texts, all found in one pass over a text.
+// Line breaks within a key are ignored after its first bytes, because encoders break long
+// lines.
 type patterns struct {
-	list    []*pattern // longest first: of two that begin alike the longer one is meant
-	first1  [256]bool  // bytes with which one begins
+	list    []*pattern // longest first: of two with a common beginning the longer one is meant
+	first1  [256]bool  // bytes with which some pattern begins
 	first2  map[[2]byte][]*pattern
 	longest int
 }
 
 type pattern struct {
 	value []byte
-	shown []byte // what stands there instead
+	shown []byte // the mark that replaces it
 	name  string
 }
 
 const (
 	markBegins = "[key "
-	// unbroken is how many of the first bytes of a key stand in one line. So the
-	// end of a line is not held back for a byte that may begin a key. What is
+	// unbroken is how many of the first bytes of a key must be on one line, so that the
+	// end of a line is not held back for a byte that may begin a key. A key that is
 	// broken earlier is found without these bytes.
 	unbroken = 4
 )
 
-// newPatterns makes patterns of names by value.
+// newPatterns returns the patterns of names by value.
 func newPatterns(names map[string]string) *patterns {
 	p := &patterns{first2: map[[2]byte][]*pattern{}}
 	seen := map[string]bool{}
@@ -207,8 +208,8 @@ func (p *patterns) replaceAll(data []byte) []byte {
 	return append(s.Next(data), s.End()...)
 }
 
-// replaceKeys takes the keys out of data, up to one that may become a longer one
-// unless this is the end. rest is what follows the last key.
+// replaceKeys replaces the keys in data, up to one that may become longer, unless this is
+// the end. rest is what follows the last replaced key.
 func (p *patterns) replaceKeys(data []byte, end bool) (out, rest []byte) {
 	flat := dropLineEnds(data)
 	for {
@@ -223,8 +224,8 @@ func (p *patterns) replaceKeys(data []byte, end bool) (out, rest []byte) {
 	}
 }
 
-// firstKey finds the first key in data, which is flat when squeezed, the longest of
-// those that begin there; nil when there is none.
+// firstKey finds the first key in data, and the longest of those that begin there; nil if
+// there is none. flat is data without line breaks, and the position is one in flat.
 func (p *patterns) firstKey(data, flat []byte) (int, *pattern) {
 	for i := 0; i+1 < len(flat); i++ {
 		if !p.first1[flat[i]] {
@@ -239,14 +240,14 @@ func (p *patterns) firstKey(data, flat []byte) (int, *pattern) {
 	return -1, nil
 }
 
-// inOneLine reports whether no line ends in the first bytes of a key at a place
-// of data.
+// inOneLine reports whether the first bytes of a key at position at of data contain no
+// line break.
 func inOneLine(data []byte, at int) bool {
 	return !bytes.ContainsAny(data[at:min(at+unbroken, len(data))], "\r\n")
 }
 
-// mayBeLonger reports whether flat, which begins with a key of size bytes, may turn
-// out to begin with a longer one.
+// mayBeLonger reports whether flat, which begins with a key of size bytes, may turn out
+// to begin with a longer one.
 func (p *patterns) mayBeLonger(flat []byte, size int) bool {
 	for _, one := range p.first2[[2]byte(flat)] {
 		if len(one.value) > size && len(flat) < len(one.value) && bytes.HasPrefix(one.value, flat) {
@@ -256,8 +257,7 @@ func (p *patterns) mayBeLonger(flat []byte, size int) bool {
 	return false
 }
 
-// countBegun is how many of the last bytes of data may be the beginning of a key, or
-// a whole one that may become longer.
+// countBegun returns how many of the last bytes of data may be the beginning of a key.
 func (p *patterns) countBegun(data []byte) int {
 	flat := dropLineEnds(data)
 	for i := max(0, len(flat)-p.longest); i < len(flat); i++ {
@@ -271,7 +271,7 @@ func (p *patterns) countBegun(data []byte) int {
 	return 0
 }
 
-// beginsLonger reports whether a longer pattern begins with tail.
+// beginsLonger reports whether a pattern longer than tail begins with tail.
 func (p *patterns) beginsLonger(tail []byte) bool {
 	if len(tail) == 1 {
 		return true
@@ -284,7 +284,7 @@ func (p *patterns) beginsLonger(tail []byte) bool {
 	return false
 }
 
-// dropLineEnds is data without ends of lines; data itself when it has none.
+// dropLineEnds returns data without line breaks; data itself if it has none.
 func dropLineEnds(data []byte) []byte {
 	if !bytes.ContainsAny(data, "\r\n") {
 		return data
@@ -298,7 +298,7 @@ func dropLineEnds(data []byte) []byte {
 	return flat
 }
 
-// positionBefore is where byte n of the squeezed data stands in data.
+// positionBefore returns the position in data of byte n of the data without line breaks.
 func positionBefore(data []byte, n int) int {
 	for i, b := range data {
 		if b == '\r' || b == '\n' {

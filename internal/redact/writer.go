@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Writer redacts what is written to w. What is held back comes with Close, which
-// does not close w. It may be used from many goroutines.
+// Writer redacts what is written to w. Text that is held back is written by Close, which
+// does not close w. It is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
@@ -14,7 +14,7 @@ type Writer struct {
 	stream *Stream
 }
 
-// Writer makes a writer over w.
+// Writer returns a Writer that writes to w.
 func (k *Keys) Writer(w io.Writer) *Writer { return &Writer{w: w, keys: k, stream: k.Stream()} }
 
 // Write implements [io.Writer].
@@ -33,7 +33,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what was held back.
+// Close writes the text that was held back.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
