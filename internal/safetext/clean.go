@@ -7,32 +7,32 @@ import (
 	"unicode/utf8"
 )
 
-// Options say what [Options.Clean] leaves in a text. The zero value leaves
-// nothing but what can be seen.
+// Options says what [Options.Clean] leaves in a text. The zero value leaves only what can
+// be seen.
 type Options struct {
-	// Styles keeps colour and weight: SGR sequences. It is for text that was put
-	// together from cleaned parts and styles; it cannot be trusted to make
-	// foreign text honest, since SGR can also hide text.
+	// Styles keeps colour and weight: SGR sequences. It is for text that was assembled
+	// from cleaned parts and styles; it must not be used on foreign text, because SGR can
+	// also hide text.
 	Styles bool
-	// Links keeps OSC 8 with an address that begins http://, https:// or mailto:.
-	// It is for rendered text, in which each link shows its address: a link can
+	// Links keeps OSC 8 sequences whose address begins with http://, https:// or mailto:.
+	// It is for rendered text in which each link shows its address, because a link can
 	// also hide one.
 	Links bool
-	// Invisible keeps bidi controls and characters that show nothing: for text
-	// that is stored or compared, as of files, and shown elsewhere.
+	// Invisible keeps bidi controls and invisible characters, for text that is stored or
+	// compared, such as that of files, and shown elsewhere.
 	Invisible bool
-	// Returns makes newlines of carriage returns, which are removed otherwise.
+	// Returns replaces carriage returns with newlines; otherwise they are removed.
 	Returns bool
 }
 
-// Clean makes untrusted text safe to print: it removes escape sequences (CSI,
-// OSC, DCS, APC, PM, SOS and the short ones), all C0 controls but newline and
-// tab, C1 controls, bidi controls and invisible characters. Joiners and
-// variation selectors stay where a script or an emoji needs them. Line and
-// paragraph separators become newlines, bytes that are no UTF-8 become U+FFFD.
+// Clean makes untrusted text safe to print: it removes escape sequences (CSI, OSC, DCS,
+// APC, PM, SOS and the short ones), all C0 controls except newline and tab, C1 controls,
+// bidi controls and invisible characters. Joiners and variation selectors stay where a
+// script or an emoji needs them. Line and paragraph separators become newlines, bytes
+// that are not valid UTF-8 become U+FFFD.
 //
-// A string sequence (OSC and its like) that is never ended swallows no more
-// than the rest of its line. Cleaning twice changes nothing.
+// A string sequence (OSC and its like) that is never terminated swallows no more than the
+// rest of its line. Cleaning is idempotent.
 func Clean(s string) string { return Options{}.Clean(s) }
 
 // Clean is [Clean], except for what the options keep.
@@ -44,16 +44,14 @@ func (o Options) Clean(s string) string {
 	return string(f.feedBytes(make([]byte, 0, len(s)), []byte(s)))
 }
 
-// Line is Clean for a text that must stay on one line: newlines and tabs become
-// spaces.
+// Line is Clean for a text that must stay on one line: newlines and tabs become spaces.
 func Line(s string) string { return OneLine(Clean(s)) }
 
-// Plain makes text fit to be stored and given to a model: it is without what
-// drives a terminal, and has every other character that it had. Carriage
-// returns become newlines.
+// Plain makes text fit to be stored and given to a model: it removes what drives a
+// terminal and keeps every other character. Carriage returns become newlines.
 func Plain(s string) string { return Options{Invisible: true, Returns: true}.Clean(s) }
 
-// OneLine makes spaces of newlines and tabs.
+// OneLine replaces newlines and tabs with spaces.
 func OneLine(s string) string {
 	if !strings.ContainsAny(s, "\n\t") {
 		return s
@@ -66,7 +64,8 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// isPlain reports that s is printable ASCII, newlines and tabs: most text.
+// isPlain reports whether s consists of printable ASCII, newlines and tabs, as most text
+// does.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
@@ -76,10 +75,9 @@ func isPlain(s string) bool {
 	return true
 }
 
-// Cleaner passes text on as [Clean] would leave it, however it is cut into
-// writes. Close (which does not close the writer beneath) says that the text
-// has ended: it writes what an unfinished UTF-8 sequence becomes. A Cleaner is
-// for one goroutine.
+// Cleaner passes text on as [Clean] would leave it, however it is split into writes.
+// Close, which does not close the underlying writer, ends the text: it writes what an
+// unfinished UTF-8 sequence becomes. A Cleaner is not safe for concurrent use.
 type Cleaner struct {
 	w    io.Writer
 	f    filter
@@ -87,14 +85,14 @@ type Cleaner struct {
 	out  []byte
 }
 
-// NewCleaner makes a Cleaner that writes to w.
+// NewCleaner returns a Cleaner that writes to w.
 func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
 
-// Write cleans p and passes it on in one write. The count is of p's bytes,
-// all of them unless the writer beneath failed.
+// Write cleans p and passes it on in one write. It returns len(p), and the error of the
+// underlying writer.
 func (c *Cleaner) Write(p []byte) (int, error) { return len(p), c.passOn(p, false) }
 
-// Close ends the text. The Cleaner is then as new.
+// Close ends the text. The Cleaner can then be used for another one.
 func (c *Cleaner) Close() error {
 	err := c.passOn(nil, true)
 	c.f = filter{}
@@ -123,7 +121,7 @@ func (c *Cleaner) passOn(p []byte, last bool) error {
 	return err
 }
 
-// unfinishedBytes counts the bytes at the end of p that may become a rune when more
+// unfinishedBytes returns how many bytes at the end of p may become a rune when more
 // bytes come.
 func unfinishedBytes(p []byte) int {
 	for n := 1; n <= min(3, len(p)); n++ {
@@ -137,13 +135,13 @@ func unfinishedBytes(p []byte) int {
 	return 0
 }
 
-// state is where in an escape sequence a filter is.
+// state is the position of a filter within an escape sequence.
 type state uint8
 
 const (
 	inText      state = iota
 	inEscape          // after ESC
-	inShort           // after ESC and an intermediate: one final byte to come
+	inShort           // after ESC and an intermediate: a final byte is missing
 	inCSI             // after ESC [
 	inString          // OSC, DCS, APC, PM, SOS: until ST or BEL
 	inStringEsc       // ESC inside a string: ST or a new sequence
@@ -153,8 +151,8 @@ const (
 type filter struct {
 	Options
 	state  state
-	prev   rune   // the rune kept last, or a carriage return; joiners depend on it
-	params []byte // of a CSI sequence, when SGR is kept, or of an OSC one, when links are
+	prev   rune   // the last rune kept, or a carriage return; joiners depend on it
+	params []byte // of a CSI sequence if SGR is kept, or of an OSC one if links are
 }
 
 // feedBytes appends the clean form of src to dst. src must not end inside a UTF-8
@@ -176,8 +174,8 @@ func (f *filter) feedBytes(dst, src []byte) []byte {
 	return dst
 }
 
-// feedEscape moves through escape sequences; it reports whether r was part of one.
-// A rune that cannot belong to the sequence ends it and is text again.
+// feedEscape advances through escape sequences; it reports whether r was part of one. A
+// rune that cannot belong to the sequence ends it and is text again.
 func (f *filter) feedEscape(dst *[]byte, r rune) bool {
 	switch f.state {
 	case inStringEsc, inString:
@@ -208,7 +206,7 @@ func (f *filter) feedEscape(dst *[]byte, r rune) bool {
 	return false
 }
 
-// feedString moves through a string sequence.
+// feedString advances through a string sequence.
 func (f *filter) feedString(dst *[]byte, r rune) bool {
 	if f.state == inStringEsc {
 		if r == '\\' {
@@ -228,14 +226,14 @@ func (f *filter) feedString(dst *[]byte, r rune) bool {
 		f.state = inText
 		return false
 	default:
-		if f.Links && len(f.params) <= maxLink { // one longer is longer than a link may be
+		if f.Links && len(f.params) <= maxLink { // beyond that, no link is kept
 			f.params = utf8.AppendRune(f.params, r)
 		}
 	}
 	return true
 }
 
-// maxLink bounds a link that is kept.
+// maxLink bounds the length of a link that is kept, in bytes.
 const maxLink = 2048
 
 // keepLink keeps the sequence that has just ended if it begins or ends a link.
@@ -245,8 +243,9 @@ func (f *filter) keepLink(dst *[]byte) {
 	}
 }
 
-// Linkable reports whether an address may become a link: its scheme is one that
-// only opens a page or a letter, and nothing in it can be mistaken or is unseen.
+// Linkable reports whether an address may become a link: its scheme only opens a page or
+// a letter, and it contains no character that is invisible or could be mistaken for
+// another.
 func Linkable(address string) bool { return address != "" && isLink(address) }
 
 func isLink(address string) bool {
@@ -279,7 +278,7 @@ func (f *filter) feedShort(dst *[]byte, r rune) bool {
 	return f.feedEscape(dst, r)
 }
 
-// maxParams bounds an SGR sequence that is kept.
+// maxParams bounds the length of an SGR sequence that is kept, in bytes.
 const maxParams = 64
 
 func (f *filter) feedCSI(dst *[]byte, r rune) bool {
@@ -309,12 +308,12 @@ func isSGR(params []byte) bool {
 	return len(params) <= maxParams
 }
 
-// visibleRune gives the rune to print for r, or -1. It depends only on r and on
-// the rune kept before it, so that cleaning twice changes nothing.
+// visibleRune returns the rune to print for r, or -1. It depends only on r and on the
+// rune kept before it, so that cleaning is idempotent.
 func (f *filter) visibleRune(r rune) rune {
 	switch {
 	case r == '\n' && f.prev == '\r' && f.Returns:
-		f.prev = 0 // written with the carriage return
+		f.prev = 0 // the carriage return was already written as a newline
 		return -1
 	case r == '\r' && f.Returns:
 		return '\n'
@@ -351,8 +350,8 @@ func isSelector(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef || r == 0x200c || r == 0x200d
 }
 
-// isHidden reports characters that show nothing but change what is read: bidi
-// controls, zero-width spaces, tags, and format characters out of use.
+// isHidden reports whether a character is invisible but changes what is read: bidi
+// controls, zero-width spaces, tags, and deprecated format characters.
 func isHidden(r rune) bool {
 	switch r {
 	case 0x00ad, 0x034f, 0x061c, 0x180e, 0x200b, 0x200e, 0x200f, 0xfeff:
