@@ -6,29 +6,29 @@ import (
 	"fika/internal/term"
 )
 
-// A chip is a part of the line that stands for something, such as a file that a
-// person has named: it is shown reversed, and the cursor goes over it and erases
-// it as if it were one character. In the text of the editor it is chipStart, what
-// it says, chipEnd. Neither can be typed or pasted, since control characters are
-// taken out of both.
+// A chip is a part of the line that stands for something, such as a file that a person
+// has named: it is shown reversed, and the cursor moves over it and erases it as if it
+// were one character. In the text of the editor it is chipStart, the chip's text,
+// chipEnd. Neither mark can be typed or pasted, because control characters are removed
+// from both.
 const (
 	chipStart = '\x01'
 	chipEnd   = '\x02'
 )
 
-// Line is what was entered.
+// Line is an entered line.
 type Line struct {
 	Text  string
-	Chips []Span // in their order
+	Chips []Span // in order
 }
 
-// Span is a part of a text, from one byte offset up to another.
+// Span is a part of a text, between two byte offsets.
 type Span struct{ From, To int }
 
-// asChip is text as a chip; it is one line, and not empty.
+// asChip returns text as a chip; text must be one line, and not empty.
 func asChip(text string) string { return string(chipStart) + text + string(chipEnd) }
 
-// chipLen is the length of the chip that s begins with; 0: it begins with none.
+// chipLen returns the length of the chip at the beginning of s, or 0 if there is none.
 func chipLen(s string) int {
 	if s == "" || s[0] != chipStart {
 		return 0
@@ -36,7 +36,7 @@ func chipLen(s string) int {
 	return strings.IndexByte(s, chipEnd) + 1
 }
 
-// plain is text with its chips as ordinary words.
+// plain returns text with its chips as ordinary words.
 func plain(text string) string {
 	if strings.IndexByte(text, chipStart) < 0 {
 		return text
@@ -44,7 +44,7 @@ func plain(text string) string {
 	return decode(text).Text
 }
 
-// decode gives a line of the editor as others know it.
+// decode converts a line of the editor to the public form.
 func decode(text string) Line {
 	var l Line
 	var b strings.Builder
@@ -63,7 +63,7 @@ func decode(text string) Line {
 	}
 }
 
-// withChips is [typed] for a text whose chips stay, as the history has it.
+// withChips is [typed] for a text that keeps its chips, as in the history.
 func withChips(text string) string {
 	var b strings.Builder
 	for {
@@ -81,12 +81,14 @@ func withChips(text string) string {
 	}
 }
 
-// chipShown is how the chip at the beginning of s looks in at most width columns.
+// chipShown returns the chip at the beginning of s as it is displayed, in at most width
+// columns.
 func chipShown(s string, width int) string {
 	return "\x1b[7m" + term.Truncate(s[1:chipLen(s)-1], width) + "\x1b[27m"
 }
 
-// outside is at, or where a chip begins (or ends, with after) that at is inside of.
+// outside returns at or, if at is inside a chip, the beginning of the chip, or its end
+// with after.
 func (e *editor) outside(at int, after bool) int {
 	start := strings.LastIndexByte(e.text[:at], chipStart)
 	if start < 0 || strings.IndexByte(e.text[start:at], chipEnd) >= 0 {
@@ -98,8 +100,8 @@ func (e *editor) outside(at int, after bool) int {
 	return start
 }
 
-// typeText is insert for what was typed, and not pasted or recalled; only such
-// words become chips by themselves.
+// typeText is insert for text that was typed, not pasted or recalled; only typed words
+// become chips by themselves.
 func (e *editor) typeText(text string) {
 	from := e.pos
 	if e.typedTo == e.pos {
@@ -109,7 +111,8 @@ func (e *editor) typeText(text string) {
 	e.typedFrom, e.typedTo = from, e.pos
 }
 
-// complete is replace for a completion: what it completes stays typed.
+// complete is replace for a completion: a typed word that is completed still counts as
+// typed.
 func (e *editor) complete(from int, text string) {
 	wasTyped, first := e.typedTo == e.pos && from >= e.typedFrom, e.typedFrom
 	e.replace(from, text)
@@ -118,8 +121,8 @@ func (e *editor) complete(from int, text string) {
 	}
 }
 
-// typedWord is the word that ends at the cursor, if every character of it was
-// typed there in one go.
+// typedWord returns the word that ends at the cursor, if all of it was typed there in one
+// go.
 func (e *editor) typedWord() string {
 	from := e.spaceLeft()
 	if e.typedTo != e.pos || from < e.typedFrom || strings.IndexByte(e.text[from:e.pos], chipEnd) >= 0 {
@@ -128,7 +131,7 @@ func (e *editor) typedWord() string {
 	return e.text[from:e.pos]
 }
 
-// makeChip makes a chip of the first n bytes of the word that ends at the cursor.
+// makeChip turns the first n bytes of the word that ends at the cursor into a chip.
 func (e *editor) makeChip(n int) {
 	from := e.spaceLeft()
 	word := e.text[from:e.pos]

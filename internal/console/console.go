@@ -15,9 +15,9 @@ import (
 	"fika/internal/term"
 )
 
-// Completion is one way to go on at the cursor: Text takes the place of what
-// is between the byte offset Start and the cursor; with Chip it does so as a chip,
-// with a space behind it. Label is what the list of several shows; empty: Text.
+// Completion is one way to complete the text at the cursor: Text replaces what is between
+// the byte offset Start and the cursor; with Chip it becomes a chip followed by a space.
+// Label is shown in the list of several completions; if it is empty, Text is.
 type Completion struct {
 	Start int
 	Text  string
@@ -25,67 +25,66 @@ type Completion struct {
 	Chip  bool
 }
 
-// Options say what a console is made of. Only Streams is needed.
+// Options configures a console. Only Streams is required.
 type Options struct {
 	Streams *term.Streams
 
-	// Prompt stands before the line being typed. It may hold styles; it is one
-	// row, and cut when it takes too much of it.
+	// Prompt is shown before the line being typed. It may contain styles; it is one row,
+	// and is truncated if it takes too much of it.
 	Prompt string
 
-	// HistoryFile keeps what was entered; empty: only as long as the process.
+	// HistoryFile stores entered lines; if it is empty, they are kept only in memory.
 	HistoryFile string
 
-	// Complete answers the tab key. pos is the byte offset of the cursor in
-	// line. It is called in the console's own goroutine: keys wait for it.
+	// Complete handles the tab key. pos is the byte offset of the cursor in line. It is
+	// called in the console's own goroutine: keys wait for it.
 	Complete func(line string, pos int) []Completion
 
-	// Chip says how many bytes at the beginning of a word that was typed stand for
-	// something and become a chip: the line shows them so, and [Console.Read] tells
-	// of them. It is asked when the word is complete, never about what was pasted or
-	// recalled, with the console locked, and must not use it. nil: no word does.
+	// Chip returns how many bytes at the beginning of a typed word stand for something
+	// and become a chip: the line shows them as one, and [Console.Read] reports them. It
+	// is called when the word is complete, never for pasted or recalled text, with the
+	// console locked, and must not use it. nil: no word does.
 	Chip func(word string) int
 
-	// OnInterrupt is told of a ctrl-c on an empty line. (On a line with text,
-	// ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within
-	// two seconds, with no other key between, ends the input whatever
-	// OnInterrupt does. It runs in a goroutine of its own, one call at a time,
-	// and may use the console, but must not call Close. nil: the console says
-	// how to leave.
+	// OnInterrupt is called when ctrl-c is pressed on an empty line. (On a line with
+	// text, ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within two
+	// seconds, with no other key in between, ends the input whatever OnInterrupt does. It
+	// runs in a goroutine of its own, one call at a time, and may use the console, but
+	// must not call Close. nil: the console shows how to leave.
 	OnInterrupt func()
 
-	// Echo gives what stays on the screen of a line that was entered; "" is
-	// nothing. nil: prompt and line, as a shell does.
+	// Echo returns what remains on the screen of an entered line; "" for nothing. nil:
+	// prompt and line, as in a shell.
 	Echo func(line string) string
 
 	now        func() time.Time // nil: time.Now
 	escapeWait time.Duration    // zero: escapeWait
 }
 
-// Console is the line a person types into. All methods may be called from any
-// goroutine; ReadLine from one at a time.
+// Console is a line editor whose output appears above the line. All methods are safe for
+// concurrent use, except that only one ReadLine may run at a time.
 type Console struct {
 	opts Options
-	tty  *tty                      // nil: no terminal, lines in and lines out
-	in   cancelreader.CancelReader // what the reading goroutine reads
+	tty  *tty                      // nil if there is no terminal: lines in and lines out
+	in   cancelreader.CancelReader // input of the reading goroutine
 
 	lines   chan string   // entered lines that ReadLine has not taken
 	quit    chan struct{} // closed by Close
-	ended   chan struct{} // closed when no line can come any more; see endErr
+	ended   chan struct{} // closed when no more lines can come; see endErr
 	endOnce sync.Once
-	endErr  error // why; written before ended is closed
+	endErr  error // the reason; written before ended is closed
 
 	reading sync.Mutex // held by ReadLine
-	start   sync.Once  // of the goroutine that reads lines without a terminal
+	start   sync.Once  // starts the goroutine that reads lines without a terminal
 	close   sync.Once
 	wg      sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows and everything written to Out
+	mu     sync.Mutex // guards the fields below and everything written to Out
 	closed bool
 	screen screen
 	view   view
-	title  string                           // of the window; empty: it was not set
-	live   func(width, height int) []string // of Show; nil: none
+	title  string                           // of the window; empty if it was not set
+	live   func(width, height int) []string // passed to Show; nil: none
 	edit   editor
 	hist   *history
 	menu   menu
@@ -95,13 +94,13 @@ type Console struct {
 const (
 	maxWaiting   = 256 // entered lines that wait for ReadLine
 	interruptGap = 2 * time.Second
-	escapeWait   = 50 * time.Millisecond // after which ESC was the key
-	pasteWait    = 5 * time.Second       // after which a paste has no end
+	escapeWait   = 50 * time.Millisecond // after this, ESC was the key
+	pasteWait    = 5 * time.Second       // after this, a paste is complete without its end
 )
 
-// New makes a console. On a terminal (in and out, and TERM is not dumb) it
-// switches to raw mode at once, until Close. It fails when the terminal cannot
-// be set, or without streams.
+// New returns a console. On a terminal (in and out, and TERM is not dumb) it switches to
+// raw mode at once, until Close. Error kinds: Invalid without streams, Failed when the
+// terminal cannot be set up.
 func New(o Options) (*Console, error) {
 	if o.Streams == nil || o.Streams.In == nil || o.Streams.Out == nil {
 		return nil, fika.Errorf(fika.Invalid, "open console", "no streams were given")
@@ -126,7 +125,7 @@ func New(o Options) (*Console, error) {
 		return nil, errors.Join(err, c.in.Close())
 	}
 	if c.tty == nil {
-		c.lines = make(chan string) // nothing is read ahead of ReadLine but one line
+		c.lines = make(chan string) // nothing is read ahead of ReadLine except one line
 		return c, nil
 	}
 	return c, c.begin()
@@ -143,10 +142,10 @@ func (c *Console) begin() error {
 	return nil
 }
 
-// Interactive reports whether a person types at a terminal here.
+// Interactive reports whether a person is typing at a terminal.
 func (c *Console) Interactive() bool { return c.tty != nil }
 
-// Width is how many columns there are now.
+// Width returns the current number of columns.
 func (c *Console) Width() int {
 	if c.tty == nil {
 		return max(c.opts.Streams.Width, term.DefaultWidth)
@@ -159,10 +158,10 @@ func oneRow(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(term.CleanStyled(s))
 }
 
-// Print writes text above the line being typed; a newline at its end is added
-// when there is none. Escape sequences other than styles are removed; text
-// from others goes through [term.Clean] first. It returns when the text is
-// written. After Close it writes plainly.
+// Print writes text above the line being typed, adding a newline at its end if there is
+// none. Escape sequences other than styles are removed; callers must pass foreign text
+// through [term.Clean] first. Print returns when the text has been written. After Close
+// it writes without a line to preserve.
 func (c *Console) Print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,24 +173,23 @@ func (c *Console) Print(text string) {
 	c.redraw(printed(text))
 }
 
-// Writer gives a writer whose whole lines are printed above the line being
-// typed, for logs and streams. What has no newline yet waits; Close prints it.
+// Writer returns a writer whose complete lines are printed above the line being typed,
+// for logs and streams. Text without a newline is held back, and printed by Close.
 func (c *Console) Writer() io.WriteCloser { return &lineWriter{print: c.Print} }
 
 // Status shows one line below the line being typed ("arya is thinking…"); the empty text
-// takes it away. Without a terminal it does nothing.
+// removes it. Without a terminal it does nothing.
 func (c *Console) Status(text string) { c.change(func() { c.view.status = oneRow(text) }) }
 
 // SetPrompt changes the prompt.
 func (c *Console) SetPrompt(prompt string) { c.change(func() { c.view.prompt = oneRow(prompt) }) }
 
-// Show prints text (if any) as Print does, and from then on shows rows that still
-// change above the line being typed, and a status below it: what is not
-// finished yet. rows is asked for them whenever they are drawn, with the columns
-// and rows there are at that moment; the last few of what it returns are
-// shown. It is called while the console is locked and must not use it. nil: no
-// such rows. All of it changes in one write, so that what is finished is never
-// seen twice. Links, which Print removes, stay in text (see [term.CleanLinked]).
+// Show prints text (if any) as Print does, and from then on shows unfinished output: rows
+// that still change, above the line being typed, and a status below it. rows is called
+// whenever they are drawn, with the current numbers of columns and rows; the last few of
+// the rows it returns are shown. It is called while the console is locked and must not
+// use it. nil: no such rows. Everything changes in one write, so that finished output is
+// never seen twice. Links, which Print removes, stay in text (see [term.CleanLinked]).
 //
 // Without a terminal, or after Close, only the text is written.
 func (c *Console) Show(text string, rows func(width, height int) []string, status string) {
@@ -211,9 +209,9 @@ func (c *Console) Show(text string, rows func(width, height int) []string, statu
 	c.redraw(text)
 }
 
-// Tell sets the title of the terminal's window and, unless notice is empty, sends
-// the terminal a notification and a bell, for a person who looks elsewhere. The
-// title that was there comes back with Close. Without a terminal it does nothing.
+// Tell sets the title of the terminal's window and, unless notice is empty, sends the
+// terminal a notification and a bell, for a person who is looking elsewhere. Close
+// restores the previous title. Without a terminal it does nothing.
 func (c *Console) Tell(title, notice string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,7 +234,7 @@ func (c *Console) Tell(title, notice string) {
 	}
 }
 
-// change does f and shows what came of it.
+// change calls f and redraws.
 func (c *Console) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,8 +244,8 @@ func (c *Console) change(f func()) {
 	}
 }
 
-// redraw writes text above the block and draws the block as it now is. mu is
-// held.
+// redraw writes text above the block and draws the block in its present state. The caller
+// holds mu.
 func (c *Console) redraw(text string) {
 	v := c.view
 	v.width, v.height = c.tty.size()
@@ -273,7 +271,7 @@ func (c *Console) write(s string) {
 	}
 }
 
-// end says that no line will come any more; the first reason holds.
+// end says that no more lines will come; the first reason is kept.
 func (c *Console) end(err error) {
 	c.endOnce.Do(func() {
 		c.endErr = err
@@ -281,26 +279,27 @@ func (c *Console) end(err error) {
 	})
 }
 
-// ReadLine gives the next entered line, without its newline; a pasted text or
-// one written with alt-enter holds newlines inside. The prompt is shown from
-// the first call on, and what is typed between two calls is kept for the next.
+// ReadLine returns the next entered line, without its newline; a pasted text or one
+// written with alt-enter contains newlines. The prompt is shown from the first call on,
+// and what is typed between two calls is kept for the next.
 //
-// At the end of input (ctrl-d on an empty line, or the input is over) it
-// returns io.EOF. After a second ctrl-c the error is of kind
-// [fika.Interrupted] and also io.EOF for errors.Is. When ctx ends first, the
-// error wraps ctx.Err() and nothing that was typed is lost.
+// At the end of input (ctrl-d on an empty line, or the input is exhausted) it returns
+// io.EOF. After a second ctrl-c the error is of kind [fika.Interrupted] and also io.EOF
+// for errors.Is. If ctx ends first, the error wraps ctx.Err() and nothing that was typed
+// is lost.
 func (c *Console) ReadLine(ctx context.Context) (string, error) {
 	line, err := c.Read(ctx)
 	return line.Text, err
 }
 
-// Read is [Console.ReadLine] for who wants to know what in the line is a chip.
+// Read is [Console.ReadLine] for callers that need to know which parts of the line are
+// chips.
 func (c *Console) Read(ctx context.Context) (Line, error) {
 	line, err := c.next(ctx)
 	return decode(line), err
 }
 
-// next gives the next entered line as the editor has it.
+// next returns the next entered line in the editor's form.
 func (c *Console) next(ctx context.Context) (string, error) {
 	if !c.reading.TryLock() {
 		return "", fika.Errorf(fika.Invalid, "read a line", "somebody else is reading from this console")
@@ -342,17 +341,16 @@ func (c *Console) over() bool {
 	}
 }
 
-// Close takes the prompt away, restores the terminal and waits for the
-// console's goroutines (a second at most for an OnInterrupt that hangs; not at
-// all for a reader that is no file and cannot be woken). A ReadLine that waits
-// returns io.EOF. It may be called again.
+// Close removes the prompt, restores the terminal and waits for the console's goroutines
+// (at most a second if OnInterrupt hangs; not at all for a reader that is not a file and
+// cannot be woken). A waiting ReadLine returns io.EOF. Close may be called again.
 func (c *Console) Close() error {
 	var err error
 	c.close.Do(func() {
 		close(c.quit)
 		awake := c.in.Cancel()
 		if c.tty != nil {
-			err = c.tty.restore() // first of all: it works even if writing hangs
+			err = c.tty.restore() // first, because it works even if writing hangs
 			c.leave()
 		}
 		if awake || c.tty != nil {
@@ -388,14 +386,14 @@ func (c *Console) join() {
 	}
 }
 
-// lineWriter prints whole lines.
+// lineWriter prints complete lines.
 type lineWriter struct {
 	mu    sync.Mutex
 	rest  []byte
 	print func(string)
 }
 
-const maxPartial = 1 << 20 // bytes without a newline that wait
+const maxPartial = 1 << 20 // bytes without a newline that are held back
 
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
@@ -422,7 +420,7 @@ func (w *lineWriter) Close() error {
 	return nil
 }
 
-// file gives the file behind a stream, if there is one.
+// file returns the file behind a stream, if there is one.
 func file(stream any) (*os.File, bool) {
 	if wrapped, ok := stream.(interface{ Unwrap() io.Writer }); ok {
 		stream = wrapped.Unwrap()

@@ -13,25 +13,25 @@ import (
 	"fika/internal/term"
 )
 
-// Display shows what goes on while nobody types: text that stays, and below it
-// rows that are drawn again and again. The terminal stays in its ordinary
-// mode, so that ctrl-c and whatever reads a line work as ever. Where stdout is
-// no terminal that can be drawn on there are no rows, and the text is written.
+// Display shows progress while nobody types: text that stays, and below it rows that are
+// redrawn again and again. The terminal stays in its ordinary mode, so that ctrl-c and
+// programs that read a line work as usual. If stdout is not a terminal that can be drawn
+// on, there are no rows, and the text is written.
 //
-// Its methods may be called from any goroutine.
+// Its methods are safe for concurrent use.
 type Display struct {
 	streams *term.Streams
-	out     *os.File // nil: nothing can be drawn
+	out     *os.File // nil: drawing is not possible
 
 	mu     sync.Mutex
 	screen screen
 	rows   func(width, height int) []string
 	status string
-	open   bool // a line of stderr has no end yet: somebody may be asked something
+	open   bool // the last line on stderr is unfinished: somebody may be asked something
 	closed bool
 }
 
-// NewDisplay makes a Display. Close takes its rows away.
+// NewDisplay returns a Display. Close removes its rows.
 func NewDisplay(s *term.Streams) *Display {
 	d := &Display{streams: s, screen: screen{w: s.Out, cursor: true}}
 	if f, ok := file(s.Out); ok && s.OutTTY && os.Getenv("TERM") != "dumb" {
@@ -40,7 +40,7 @@ func NewDisplay(s *term.Streams) *Display {
 	return d
 }
 
-// Width is how many columns there are now.
+// Width returns the current number of columns.
 func (d *Display) Width() int {
 	width, _ := d.size()
 	return width
@@ -55,8 +55,8 @@ func (d *Display) size() (width, height int) {
 	return max(d.streams.Width, term.DefaultWidth), 24
 }
 
-// Show writes text (whole lines, rendered) and then shows rows and a status
-// below it, as [Console.Show] does.
+// Show writes text (whole lines, rendered) and then shows rows and a status below it, as
+// [Console.Show] does.
 func (d *Display) Show(text string, rows func(width, height int) []string, status string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *Display) Show(text string, rows func(width, height int) []string, statu
 	}
 }
 
-// draw writes text and the rows as they now are. mu is held.
+// draw writes text and the rows in their present state. The caller holds mu.
 func (d *Display) draw(text string) {
 	v := view{status: d.status, chosen: -1, style: d.streams.OutStyle()}
 	v.width, v.height = d.size()
@@ -90,8 +90,8 @@ func (d *Display) draw(text string) {
 	d.screen.update(text, b, v.width)
 }
 
-// Err is a writer for lines to stderr that come above the rows. It holds the
-// rows back while what was written last has no newline.
+// Err returns a writer for lines to stderr that appear above the rows. The rows are
+// hidden while the last text written has no newline.
 func (d *Display) Err() io.Writer {
 	if d.out == nil || !d.streams.ErrTTY {
 		return d.streams.Err
@@ -120,12 +120,12 @@ func (w errWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap returns the writer beneath, for those who must know whether it is a
+// Unwrap returns the underlying writer, for callers that must know whether it is a
 // terminal.
 func (w errWriter) Unwrap() io.Writer { return w.d.streams.Err }
 
-// Close takes the rows away. It returns the error of the first write to stdout
-// that failed; it may be called again.
+// Close removes the rows. It returns the error of the first write to stdout that failed;
+// it may be called again.
 func (d *Display) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,15 +8,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// editor is the line being typed, which may hold newlines. pos is a byte
-// offset, always between two grapheme clusters.
+// editor is the line being typed, which may contain newlines. pos is a byte offset,
+// always between two grapheme clusters.
 type editor struct {
 	text   string
 	pos    int
-	killed string // what ctrl-k and its like took last; ctrl-y puts it back
+	killed string // what ctrl-k and the like cut last; ctrl-y puts it back
 
-	// what is between was typed in one go, as far as is known; nothing is when
-	// typedTo is not pos
+	// the range that is known to have been typed in one go; empty unless typedTo is pos
 	typedFrom, typedTo int
 }
 
@@ -25,7 +24,7 @@ func (e *editor) set(text string) {
 	e.forget()
 }
 
-// forget says that the line is no longer what was typed in one go.
+// forget notes that the text before the cursor was not typed in one go.
 func (e *editor) forget() { e.typedFrom, e.typedTo = e.pos, e.pos }
 
 func (e *editor) insert(text string) {
@@ -35,8 +34,8 @@ func (e *editor) insert(text string) {
 	e.forget()
 }
 
-// align moves pos to the end of the cluster it is in: a combining mark joins
-// the letter before it.
+// align moves pos to the end of the cluster it is in, because a combining mark joins the
+// letter before it.
 func (e *editor) align() {
 	for at := e.lineStart(e.pos); at < e.pos; {
 		at = e.next(at)
@@ -46,7 +45,7 @@ func (e *editor) align() {
 	}
 }
 
-// replace puts text in the place of what is between from and pos.
+// replace puts text in place of what is between from and pos.
 func (e *editor) replace(from int, text string) {
 	e.text = e.text[:from] + text + e.text[e.pos:]
 	e.pos = from + len(text)
@@ -63,7 +62,7 @@ func (e *editor) lineEnd(pos int) int {
 	return len(e.text)
 }
 
-// next is the end of the cluster that begins at pos.
+// next returns the end of the cluster that begins at pos.
 func (e *editor) next(pos int) int {
 	if pos >= len(e.text) {
 		return len(e.text)
@@ -71,7 +70,7 @@ func (e *editor) next(pos int) int {
 	return pos + clusterLen(e.text[pos:])
 }
 
-// prev is the beginning of the cluster that ends at pos.
+// prev returns the beginning of the cluster that ends at pos.
 func (e *editor) prev(pos int) int {
 	at := e.lineStart(pos)
 	if at == pos {
@@ -86,8 +85,8 @@ func (e *editor) prev(pos int) int {
 	}
 }
 
-// clusterLen is the length of the first grapheme cluster or chip of s, at least
-// one byte; s must not be empty.
+// clusterLen returns the length of the first grapheme cluster or chip of s, at least one
+// byte; s must not be empty.
 func clusterLen(s string) int {
 	if n := chipLen(s); n > 0 {
 		return n
@@ -118,7 +117,7 @@ func (e *editor) spaceLeft() int {
 	return e.outside(len(strings.TrimRightFunc(p, func(r rune) bool { return !unicode.IsSpace(r) })), false)
 }
 
-// cut removes what is between from and to; kill keeps it for ctrl-y.
+// cut removes the text between from and to; with kill it is kept for ctrl-y.
 func (e *editor) cut(from, to int, kill bool) {
 	if from == to {
 		return
@@ -126,7 +125,7 @@ func (e *editor) cut(from, to int, kill bool) {
 	if kill {
 		e.killed = e.text[from:to]
 	}
-	back := to == e.typedTo && to == e.pos && from >= e.typedFrom // over what was typed
+	back := to == e.typedTo && to == e.pos && from >= e.typedFrom // erases backwards over typed text
 	e.text = e.text[:from] + e.text[to:]
 	e.pos = from
 	e.align()
@@ -137,7 +136,7 @@ func (e *editor) cut(from, to int, kill bool) {
 	e.forget()
 }
 
-// killEnd cuts to the end of the line, or the newline when it is there.
+// killEnd cuts to the end of the line or, at the end, the newline.
 func (e *editor) killEnd() {
 	end := e.lineEnd(e.pos)
 	if end == e.pos {
@@ -154,7 +153,7 @@ func (e *editor) killStart() {
 	e.cut(start, e.pos, true)
 }
 
-// up moves to the line above; false when there is none.
+// up moves to the line above; it returns false if there is none.
 func (e *editor) up() bool {
 	start := e.lineStart(e.pos)
 	if start == 0 {
@@ -164,7 +163,7 @@ func (e *editor) up() bool {
 	return true
 }
 
-// down moves to the line below; false when there is none.
+// down moves to the line below; it returns false if there is none.
 func (e *editor) down() bool {
 	end := e.lineEnd(e.pos)
 	if end == len(e.text) {
@@ -181,8 +180,8 @@ func (e *editor) clusters(from, to int) (n int) {
 	return n
 }
 
-// column is the place of the n-th cluster of the line that begins at start, or
-// the end of that line.
+// column returns the offset of the n-th cluster of the line that begins at start, or the
+// end of that line.
 func (e *editor) column(start, n int) int {
 	for ; n > 0 && start < len(e.text) && e.text[start] != '\n'; n-- {
 		start = e.next(start)
@@ -190,8 +189,8 @@ func (e *editor) column(start, n int) int {
 	return start
 }
 
-// apply does what a does to the line; false when a is none of its business or
-// there was nothing to do.
+// apply performs a on the line; it returns false if a is no editing action or nothing
+// changed.
 func (e *editor) apply(a action) bool {
 	before, pos := e.text, e.pos
 	switch a {

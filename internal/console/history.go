@@ -16,22 +16,22 @@ import (
 const (
 	maxHistory      = 1000     // entries that are kept
 	maxHistoryEntry = 64 << 10 // bytes of an entry that is kept
-	maxHistoryFile  = 16 << 20 // bytes of a file that is read: its end
+	maxHistoryFile  = 16 << 20 // bytes that are read from the end of the file
 )
 
-// history is what was entered before, oldest first, each text once. The file
-// holds one entry a line, newlines and backslashes escaped; consoles that share
-// it append to it, and it is written anew when it has grown to twice its size.
+// history holds the lines entered before, oldest first and without duplicates. The file
+// holds one entry per line, with newlines and backslashes escaped; consoles that share it
+// append to it, and it is rewritten when it has grown to twice its size.
 type history struct {
 	path    string
 	entries []string
-	at      int    // of entries; len(entries) is the line being typed
+	at      int    // index in entries; len(entries) is the line being typed
 	draft   string // the line being typed, while at is on an entry
 	torn    bool   // the file does not end in a newline
 }
 
-// loadHistory reads the file at path; a file that is not there is empty. With
-// an error there is still a history to use, kept in memory only.
+// loadHistory reads the file at path; a missing file is empty. With an error it still
+// returns a usable history.
 func loadHistory(path string) (*history, error) {
 	h := &history{path: path}
 	if path == "" {
@@ -71,7 +71,7 @@ func parseHistory(raw []byte) []string {
 	return lines
 }
 
-// historyEscapes keep an entry on one line; chips stand between \[ and \].
+// historyEscapes keep an entry on one line; chips are between \[ and \].
 var historyEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, string(chipStart), `\[`, string(chipEnd), `\]`)
 
 func unescape(s string) string {
@@ -101,7 +101,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// remember puts line at the end and takes an earlier copy out.
+// remember appends line and removes an earlier copy.
 func (h *history) remember(line string) {
 	if i := slices.Index(h.entries, line); i >= 0 {
 		h.entries = slices.Delete(h.entries, i, i+1)
@@ -112,8 +112,8 @@ func (h *history) remember(line string) {
 	}
 }
 
-// add keeps line, here and in the file. Lines that begin with a space, and
-// huge ones, are not kept. A file that fails is not tried again.
+// add adds line, here and in the file. Blank lines, lines that begin with a space, and
+// lines over maxHistoryEntry are not added. A file that fails is not tried again.
 func (h *history) add(line string) error {
 	keep := strings.TrimSpace(line) != "" && line[0] != ' ' && len(line) <= maxHistoryEntry && utf8.ValidString(line)
 	if keep && (len(h.entries) == 0 || h.entries[len(h.entries)-1] != line) {
@@ -154,7 +154,7 @@ func appendFile(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// rewrite replaces the file by what is remembered.
+// rewrite replaces the file with the entries in memory.
 func (h *history) rewrite() error {
 	var b strings.Builder
 	for _, line := range h.entries {
@@ -177,10 +177,10 @@ func (h *history) rewrite() error {
 	return fika.Wrap(fika.Failed, "shorten the history", err)
 }
 
-// reset goes back to the line being typed.
+// reset returns to the line being typed.
 func (h *history) reset() { h.at, h.draft = len(h.entries), "" }
 
-// older gives the entry before the one shown; now is the line as it stands.
+// older returns the entry before the one shown; now is the line as it stands.
 func (h *history) older(now string) (string, bool) {
 	if h.at == 0 {
 		return "", false
@@ -192,8 +192,7 @@ func (h *history) older(now string) (string, bool) {
 	return h.entries[h.at], true
 }
 
-// newer gives the entry after the one shown, at last the line that was being
-// typed.
+// newer returns the entry after the one shown, and finally the line that was being typed.
 func (h *history) newer() (string, bool) {
 	if h.at >= len(h.entries) {
 		return "", false

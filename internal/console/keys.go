@@ -40,11 +40,11 @@ const (
 	actQuit // ctrl-\: quit with a stack dump
 )
 
-// key is one thing a person did; text is what is to be inserted.
+// key is one key press or paste; text is the text to insert.
 type key struct {
 	action action
 	text   string
-	pasted bool // and not typed, as far as the terminal tells them apart
+	pasted bool // not typed, as far as the terminal distinguishes them
 }
 
 const (
@@ -55,8 +55,8 @@ const (
 	maxSequence = 64      // bytes of an escape sequence; longer ones are noise
 )
 
-// decoder turns the bytes of a terminal into keys. Sequences may be cut
-// anywhere; what is unfinished waits for more.
+// decoder turns the bytes from a terminal into keys. Sequences may be split anywhere; an
+// unfinished one waits for more.
 type decoder struct {
 	rest    []byte
 	pasting bool
@@ -64,10 +64,10 @@ type decoder struct {
 	cut     bool // the paste was longer than maxPaste
 }
 
-// waiting reports that bytes are held back until more come.
+// waiting reports whether bytes are held back until more come.
 func (d *decoder) waiting() bool { return len(d.rest) > 0 || d.pasting }
 
-// feed takes bytes as they arrive and gives the keys they complete.
+// feed takes bytes as they arrive and returns the keys they complete.
 func (d *decoder) feed(p []byte) []key {
 	src := append(d.rest, p...)
 	d.rest = nil
@@ -88,8 +88,8 @@ func (d *decoder) feed(p []byte) []key {
 	return keys
 }
 
-// flush is for when nothing more came: an ESC alone was the escape key, a
-// paste without an end is what there is of it.
+// flush is called when nothing more came: an ESC alone is the escape key, and a paste
+// without an end is complete.
 func (d *decoder) flush() []key {
 	var keys []key
 	if d.pasting {
@@ -100,7 +100,7 @@ func (d *decoder) flush() []key {
 	return keys
 }
 
-// decodeKey decodes one key at the start of src; 0 means that more is needed.
+// decodeKey decodes one key at the start of src; it returns 0 if it needs more bytes.
 func (d *decoder) decodeKey(src []byte, keys *[]key) int {
 	if src[0] == 0x1b {
 		return d.takeEscape(src, keys)
@@ -130,7 +130,7 @@ func takeText(src []byte, keys *[]key) int {
 	return n
 }
 
-// controlKeys are the control characters that mean something.
+// controlKeys maps the control characters that have a meaning to their actions.
 var controlKeys = [128]action{
 	'A' - 64: actHome, 'B' - 64: actLeft, 'C' - 64: actInterrupt, 'D' - 64: actEOF, 'E' - 64: actEnd,
 	'F' - 64: actRight, 'H' - 64: actBackspace, 'I' - 64: actTab, 'J' - 64: actEnter, 'K' - 64: actKillEnd,
@@ -151,7 +151,7 @@ func (d *decoder) takeEscape(src []byte, keys *[]key) int {
 		}
 		add(keys, finalKey(src[2], false))
 		return 3
-	case 0x1b: // two escapes: the first was the key
+	case 0x1b: // two escapes: the first was a key of its own
 		return 1
 	default:
 		add(keys, altKey(c))
@@ -196,7 +196,7 @@ func (d *decoder) takeCSI(src []byte, keys *[]key) int {
 	if n == len(src) {
 		return 0
 	}
-	if src[n] < 0x40 || src[n] > 0x7e { // broken off: what follows is typed
+	if src[n] < 0x40 || src[n] > 0x7e { // broken off: what follows was typed
 		return n
 	}
 	params, final := string(src[2:n]), src[n]
@@ -238,8 +238,8 @@ func csiKey(params string, final byte) action {
 	return finalKey(final, mod != "" && mod != "1" && mod != "2")
 }
 
-// finalKey is for the keys named by a letter; word says that a modifier makes
-// the arrows go by words.
+// finalKey returns the action of a key named by a letter; word says that a modifier makes
+// the arrows move by words.
 func finalKey(c byte, word bool) action {
 	switch c {
 	case 'A':
@@ -276,7 +276,7 @@ func (d *decoder) takePaste(src []byte, keys *[]key) int {
 		d.endPaste(keys)
 		return end + len(pasteEnd)
 	}
-	n := len(src) // keep what may be the beginning of the end
+	n := len(src) // keep what may be the beginning of the end mark
 	for k := min(len(pasteEnd)-1, len(src)); k > 0; k-- {
 		if strings.HasPrefix(pasteEnd, string(src[len(src)-k:])) {
 			n = len(src) - k
@@ -300,6 +300,6 @@ func (d *decoder) endPaste(keys *[]key) {
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// typed makes text from a terminal fit for the line: one kind of newline, no
-// control characters.
+// typed makes text from a terminal fit for the line: one kind of newline, no control
+// characters.
 func typed(text string) string { return term.Clean(lineEnds.Replace(text)) }

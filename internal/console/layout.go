@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxInputRows = 12 // of the line being edited; more scrolls inside
+	maxInputRows = 12 // for the line being edited; a longer one scrolls
 	maxMenuRows  = 6
 	maxLiveRows  = 8
 	tabWidth     = 4
 )
 
-// view is everything the block at the bottom shows.
+// view is everything that the block at the bottom shows.
 type view struct {
 	live           []string // rows that still change; the last ones are shown
 	prompt, status string
@@ -30,10 +30,9 @@ type view struct {
 	style          term.Style
 }
 
-// block is a view laid out: rows narrower than the terminal, and where the
-// cursor rests. With top it rests, unseen, at the beginning of the first row,
-// and the row that is typed in shows a drawn one; otherwise it is in the given
-// row, behind the text before.
+// block is a view laid out: rows narrower than the terminal, and where the cursor rests.
+// With top it rests, hidden, at the beginning of the first row, and the row being typed
+// in shows a drawn cursor; otherwise it is in the given row, after the text before.
 type block struct {
 	rows   []string
 	top    bool
@@ -41,15 +40,15 @@ type block struct {
 	before string
 }
 
-// row is a stretch of the text that fits on one row of the terminal.
+// row is a piece of the text that fits on one row of the terminal.
 type row struct {
 	from, to int
 	shown    string
 }
 
-// layout lays out v: rows that still change, the line being typed, the status,
-// the completions. Every row leaves the last column free, so that the cursor
-// has a place behind it, and there are never more rows than the terminal has.
+// layout lays out v: rows that still change, the line being typed, the status, the
+// completions. Every row leaves the last column free, so that the cursor has a place
+// after it, and there are never more rows than the terminal has.
 func layout(v view) block {
 	width := max(2, v.width) - 1
 	height := max(2, v.height) - 1
@@ -118,8 +117,8 @@ func inputRows(v view, width, room int) (b block) {
 	return b
 }
 
-// drawnCursor is a row of the text in which the place at pos is marked, as a
-// terminal would show its cursor there. A chip, reversed by itself, is underlined.
+// drawnCursor returns a row of the text with the place at pos marked, as a terminal would
+// show its cursor there. A chip, which is already reversed, is underlined.
 func drawnCursor(text string, r row, pos, width int) string {
 	under, rest := "\x1b[7m \x1b[27m", ""
 	if pos < r.to {
@@ -134,8 +133,8 @@ func drawnCursor(text string, r row, pos, width int) string {
 	return shown(text[r.from:pos], width) + under + rest
 }
 
-// truncate cuts a row to width columns, counted as by a terminal that joins no
-// characters: such a one shows a family of three as three people.
+// truncate cuts a row to width columns, as counted by a terminal that joins no
+// characters: such a terminal shows a family of three as three people.
 func truncate(row string, width int) string {
 	for most := width; most > 0 && apart(row) > width; {
 		most -= max(1, apart(row)-width)
@@ -144,7 +143,7 @@ func truncate(row string, width int) string {
 	return row
 }
 
-// apart is the width of a row, each character by itself.
+// apart returns the width of a row, counting each character separately.
 func apart(row string) (n int) {
 	row = ansi.Strip(row)
 	for _, r := range row {
@@ -157,7 +156,7 @@ func apart(row string) (n int) {
 	return max(n, ansi.StringWidth(row))
 }
 
-// marker says how many rows are out of sight, if there is room for that.
+// marker says how many rows are out of sight, if there is room for the number.
 func marker(arrow string, n, width int) string {
 	s := fmt.Sprintf("%s%d", arrow, n)
 	if term.Width(s) > width {
@@ -172,8 +171,8 @@ func fit(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-term.Width(s)))
 }
 
-// shown is how text of one line looks: tabs become spaces, chips are reversed, and
-// neither has more than width columns.
+// shown returns text of one line as it is displayed: tabs become spaces, chips are
+// reversed, and neither takes more than width columns.
 func shown(text string, width int) string {
 	var b strings.Builder
 	for {
@@ -188,8 +187,7 @@ func shown(text string, width int) string {
 	return strings.ReplaceAll(b.String(), "\t", strings.Repeat(" ", min(tabWidth, width)))
 }
 
-// wrap cuts text into rows of at most width columns; there is always one row,
-// and one more when the last is full, for the cursor to go to.
+// wrap cuts text into rows of at most width columns. There is always at least one row.
 func wrap(text string, width int) []row {
 	var rows []row
 	from, used := 0, 0
@@ -214,8 +212,8 @@ func wrap(text string, width int) []row {
 	return rows
 }
 
-// measure gives length and columns of the first cluster of s; a chip or a tab takes
-// at most most columns.
+// measure returns the length and the columns of the first cluster of s; a chip or a tab
+// takes at most most columns.
 func measure(s string, most int) (n, width int) {
 	if n = chipLen(s); n > 0 {
 		return n, min(most, term.Width(s[1:n-1]))
@@ -231,7 +229,7 @@ func measure(s string, most int) (n, width int) {
 	return n, width
 }
 
-// cursorRow is the row that pos is on: at a border, the later one.
+// cursorRow returns the row that contains pos; at a border, the later one.
 func cursorRow(rows []row, pos int) int {
 	for i := len(rows) - 1; i > 0; i-- {
 		if pos >= rows[i].from {
@@ -241,8 +239,8 @@ func cursorRow(rows []row, pos int) int {
 	return 0
 }
 
-// menuRows sets the completions in as many columns as fit; what does not fit
-// is counted on the last row.
+// menuRows sets the completions in as many columns as fit; the last row counts those that
+// do not fit.
 func menuRows(v view, width, most int) []string {
 	cell := 0
 	for _, m := range v.menu {

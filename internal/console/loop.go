@@ -13,7 +13,7 @@ import (
 // run starts the goroutines of a console on a terminal.
 func (c *Console) run() {
 	chunks := make(chan []byte)
-	interrupts := make(chan struct{}, 1) // full: OnInterrupt knows already
+	interrupts := make(chan struct{}, 1) // if full, OnInterrupt is called anyway
 	c.wg.Go(func() { c.read(chunks) })
 	c.wg.Go(func() { c.act(chunks, interrupts) })
 	if c.opts.OnInterrupt != nil {
@@ -21,8 +21,7 @@ func (c *Console) run() {
 	}
 }
 
-// read passes on what the terminal sends until it goes away or Close is
-// called.
+// read passes on what the terminal sends until it goes away or Close is called.
 func (c *Console) read(chunks chan<- []byte) {
 	defer close(chunks)
 	buf := make([]byte, 32<<10)
@@ -57,12 +56,12 @@ type actor struct {
 	*Console
 	keys      decoder
 	interrupt chan<- struct{}
-	last      time.Time // of the ctrl-c just before; zero: there was none
+	last      time.Time // time of the ctrl-c just before; zero: there was none
 	suspended bool
 }
 
-// act is the goroutine that owns the line being edited: it alone changes it
-// (under mu, since others draw it).
+// act is the goroutine that owns the line being edited: it alone changes the line (under
+// mu, because others draw it).
 func (c *Console) act(chunks <-chan []byte, interrupt chan<- struct{}) {
 	a := actor{Console: c, interrupt: interrupt}
 	signals := make(chan os.Signal, 4)
@@ -93,7 +92,7 @@ func (c *Console) act(chunks <-chan []byte, interrupt chan<- struct{}) {
 			if isContinue(s) {
 				a.resume()
 			}
-			c.change(func() {}) // the size may be another one
+			c.change(func() {}) // the size may have changed
 		case <-c.quit:
 			return
 		}
@@ -118,7 +117,7 @@ func (a *actor) handle(keys []key) {
 }
 
 // actOnKey acts on one key; show says that the outcome is to be drawn, which is not
-// needed between the keys of one chunk.
+// necessary between the keys of one chunk.
 func (a *actor) actOnKey(k key, show bool) {
 	switch k.action {
 	case actTab, actBackTab:
@@ -141,7 +140,7 @@ func (a *actor) actOnKey(k key, show bool) {
 	}
 	a.menu.clear()
 	a.hint = ""
-	a.last = time.Time{} // a ctrl-c after this is a first one again
+	a.last = time.Time{} // the next ctrl-c counts as a first one again
 	text := ""
 	switch k.action {
 	case actInsert:
@@ -173,7 +172,7 @@ func (a *actor) actOnKey(k key, show bool) {
 	}
 }
 
-// insert puts what was typed or pasted into the line. mu is held.
+// insert puts typed or pasted text into the line. The caller holds mu.
 func (a *actor) insert(k key) {
 	if k.pasted {
 		a.edit.insert(typed(k.text))
@@ -189,8 +188,8 @@ func (a *actor) insert(k key) {
 	}
 }
 
-// finishWord makes a chip of the word before the cursor, if it was typed and
-// stands for something. mu is held.
+// finishWord turns the word before the cursor into a chip, if it was typed and stands for
+// something. The caller holds mu.
 func (a *actor) finishWord() {
 	if a.opts.Chip == nil {
 		return
@@ -202,8 +201,7 @@ func (a *actor) finishWord() {
 	}
 }
 
-// recall takes an entry of the history into the line, unless the cursor moved
-// inside the line.
+// recall puts a history entry into the line, unless the cursor moved inside the line.
 func (a *actor) recall(moved bool, entry func() (string, bool)) {
 	if moved {
 		return
@@ -215,8 +213,8 @@ func (a *actor) recall(moved bool, entry func() (string, bool)) {
 
 func (a *actor) older() (string, bool) { return a.hist.older(a.edit.text) }
 
-// enter hands the line to ReadLine and gives what stays of it on the screen.
-// mu is held.
+// enter passes the line to ReadLine and returns what remains of it on the screen. The
+// caller holds mu.
 func (a *actor) enter() string {
 	line := a.edit.text
 	if a.over() {
@@ -243,7 +241,7 @@ func (a *actor) enter() string {
 	return text
 }
 
-// interrupted is ctrl-c.
+// interrupted handles ctrl-c.
 func (a *actor) interrupted() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -275,7 +273,8 @@ func (a *actor) interrupted() {
 	}
 }
 
-// complete is the tab key: the first asks, the next ones choose.
+// complete handles the tab key: the first press asks for completions, the next ones
+// choose.
 func (a *actor) complete(k action) {
 	steps := 1
 	if k == actBackTab {
@@ -303,7 +302,7 @@ func (a *actor) suspend() {
 	stopSelf()
 }
 
-// giveBack leaves the terminal as others expect it.
+// giveBack leaves the terminal in the state that other programs expect.
 func (a *actor) giveBack() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -312,7 +311,7 @@ func (a *actor) giveBack() {
 	_ = a.tty.restore() // it fails only when the terminal is gone
 }
 
-// resume takes the terminal again.
+// resume takes the terminal back.
 func (a *actor) resume() {
 	a.suspended = false
 	if err := a.tty.raw(); err != nil {
@@ -323,7 +322,7 @@ func (a *actor) resume() {
 	a.change(func() {})
 }
 
-// abort is ctrl-\: give the terminal back, then end with a stack dump.
+// abort handles ctrl-\: it gives the terminal back, then quits with a stack dump.
 func (a *actor) abort() {
 	a.giveBack()
 	quitSelf()

@@ -8,10 +8,10 @@ import (
 	"fika/internal/term"
 )
 
-// menu holds the completions shown under the line. Empty: none are.
+// menu holds the completions shown under the line; it is empty if none are.
 type menu struct {
 	items  []Completion
-	chosen int // the one in the line now; -1: the common beginning
+	chosen int // item in the line now; -1: the common beginning
 }
 
 func (m *menu) labels() []string {
@@ -24,9 +24,9 @@ func (m *menu) labels() []string {
 
 func (m *menu) clear() { m.items, m.chosen = nil, -1 }
 
-// offer puts the common beginning of items into the line, and keeps them to
-// choose from when there are several. Items that do not fit the line are left
-// out; it reports whether one was left.
+// offer puts the common beginning of items into the line, and keeps the items to choose
+// from if there are several. Items that do not fit the line are ignored; it reports
+// whether any fit.
 func (m *menu) offer(e *editor, items []Completion) bool {
 	m.clear()
 	var fit []Completion
@@ -36,7 +36,7 @@ func (m *menu) offer(e *editor, items []Completion) bool {
 			continue
 		}
 		if it.Chip && (it.Text == "" || term.CleanLine(it.Text) != it.Text) {
-			continue // a name that would drive a terminal, or break the line
+			continue // a name that would control a terminal, or break the line
 		}
 		it.Text = typed(it.Text)
 		if it.Label == "" {
@@ -68,7 +68,7 @@ func (m *menu) offer(e *editor, items []Completion) bool {
 	return true
 }
 
-// choose puts the next item, by steps, into the line.
+// choose puts the item steps further on into the line.
 func (m *menu) choose(e *editor, steps int) {
 	if m.chosen < 0 && steps < 0 {
 		m.chosen = 0
@@ -78,7 +78,7 @@ func (m *menu) choose(e *editor, steps int) {
 	e.complete(it.Start, it.inserted())
 }
 
-// inserted is what takes the place of what was typed.
+// inserted returns the text that replaces what was typed.
 func (c Completion) inserted() string {
 	if c.Chip {
 		return asChip(c.Text) + " "

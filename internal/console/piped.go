@@ -13,11 +13,11 @@ import (
 	"fika"
 )
 
-// maxLine bounds a line that is read where there is no terminal.
+// maxLine bounds, in bytes, a line that is read without a terminal.
 const maxLine = 16 << 20
 
-// openInput makes a reader that Close can wake. Regular files and devices such
-// as /dev/null cannot be waited for, and need not be: reading them never hangs.
+// openInput returns a reader that Close can wake. Regular files and devices such as
+// /dev/null cannot be waited for, and need not be: reading them never blocks.
 func openInput(in io.Reader) (cancelreader.CancelReader, error) {
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeCharDevice != 0 && !xterm.IsTerminal(int(f.Fd()))) {
@@ -31,17 +31,17 @@ func openInput(in io.Reader) (cancelreader.CancelReader, error) {
 	return r, nil
 }
 
-// readyReader reads what always answers at once.
+// readyReader reads from a file that never blocks.
 type readyReader struct{ io.Reader }
 
-// Cancel reports that the reading goroutine can be joined: it waits for nothing.
+// Cancel reports that the reading goroutine can be joined: it never blocks.
 func (readyReader) Cancel() bool { return true }
 
-// Close leaves the file open; it belongs to whoever opened it.
+// Close leaves the file open; it belongs to its opener.
 func (readyReader) Close() error { return nil }
 
-// runPiped starts the goroutine that reads lines from what is no terminal. It
-// reads one line ahead of ReadLine.
+// runPiped starts the goroutine that reads lines when there is no terminal. It reads one
+// line ahead of ReadLine.
 func (c *Console) runPiped() {
 	c.wg.Go(func() {
 		r := bufio.NewReaderSize(c.in, 64<<10)
@@ -69,8 +69,8 @@ func pipedEnd(err error) error {
 	return fika.Wrap("", "read a line", err)
 }
 
-// readLine gives a line without its end; the last one may have none, and comes
-// with io.EOF.
+// readLine returns a line without its end; the last line may have none, and comes with
+// io.EOF.
 func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	syncOn  = "\x1b[?2026h" // the terminal shows what follows at once
+	syncOn  = "\x1b[?2026h" // the terminal shows what follows in one step
 	syncOff = "\x1b[?2026l"
 	wrapOff = "\x1b[?7l"
 	wrapOn  = "\x1b[?7h"
@@ -26,24 +26,24 @@ const (
 	hide   = "\x1b[?25l"
 	unhide = "\x1b[?25h"
 
-	// clear empties everything from the beginning of this row on. It steps off
-	// the first column because some terminals take a clear from the top left
-	// corner as "scroll it all away", and would keep the block for ever.
+	// clear erases everything from the beginning of this row on. It steps off the first
+	// column because some terminals treat a clear from the top left corner as "scroll it
+	// all away", and would keep the block for ever.
 	clear = "\x1b[2K\x1b[C\x1b[J\r"
 )
 
-// screen knows what block is on the terminal and replaces it.
+// screen knows which block is on the terminal and replaces it.
 type screen struct {
 	w       io.Writer
-	cursor  bool // it stays to be seen, although nobody types
+	cursor  bool // the cursor stays visible, although nobody types
 	drawn   block
 	visible bool
 	err     error // the first failed write; nothing is written after it
 }
 
-// update erases the block, writes text (whole lines) in its place and draws
-// next below it, in one write. width is that of the terminal now, which may
-// not be what it was when the block was drawn.
+// update erases the block, writes text (whole lines) in its place and draws next below
+// it, in one write. width is the current width of the terminal, which may differ from
+// that at the time the block was drawn.
 func (s *screen) update(text string, next block, width int) {
 	if s.err != nil || text == "" && !s.visible && len(next.rows) == 0 {
 		return
@@ -57,10 +57,10 @@ func (s *screen) update(text string, next block, width int) {
 	_, s.err = io.WriteString(s.w, b.String())
 }
 
-// erase moves to the first row of the block and clears from there. Where the
-// cursor rests in the first row there is nothing to count: whatever a terminal
-// did to the rows when its width changed, all of them are below. Otherwise a
-// terminal that became narrower has broken the rows into several.
+// erase moves to the first row of the block and clears from there. If the cursor rests in
+// the first row there is nothing to count: whatever the terminal did to the rows when its
+// width changed, all of them are below. Otherwise the rows are counted as a terminal that
+// became narrower has rewrapped them.
 func (s *screen) erase(b *strings.Builder, width int) {
 	if !s.visible {
 		return
@@ -80,9 +80,9 @@ func (s *screen) erase(b *strings.Builder, width int) {
 	s.visible = false
 }
 
-// draw writes the rows and puts the cursor in its place, by writing again what
-// is before it: where a terminal and this program disagree about the width of
-// a character, the terminal is right.
+// draw writes the rows and positions the cursor by writing again what is before it: if
+// the terminal and this program disagree about the width of a character, the terminal is
+// right.
 func (s *screen) draw(b *strings.Builder, next block) {
 	if s.drawn.top && !next.top && !s.cursor {
 		b.WriteString(unhide)
@@ -111,10 +111,10 @@ func (s *screen) draw(b *strings.Builder, next block) {
 	b.WriteString(wrapOn)
 }
 
-// printed makes text ready to be written in raw mode: whole lines, safe.
+// printed makes text ready to be written in raw mode: complete lines, safe.
 func printed(text string) string { return rawLines(term.CleanStyled(text)) }
 
-// printedLinked is printed for text that may hold links.
+// printedLinked is printed for text that may contain links.
 func printedLinked(text string) string { return rawLines(term.CleanLinked(text)) }
 
 func rawLines(text string) string {

@@ -14,11 +14,11 @@ import (
 // tty is the terminal: its mode and its size.
 type tty struct {
 	in, out *os.File
-	width   int // when the terminal does not tell
+	width   int // if the terminal does not tell
 	before  *xterm.State
 }
 
-// openTTY switches the terminal to raw mode; nil when the streams are not a
+// openTTY switches the terminal to raw mode; it returns nil if the streams are not a
 // terminal that can be drawn on.
 func openTTY(s *term.Streams) (*tty, error) {
 	in, okIn := file(s.In)
@@ -35,8 +35,8 @@ func openTTY(s *term.Streams) (*tty, error) {
 	return t, t.raw()
 }
 
-// raw switches to raw mode. The mode before is the one of openTTY, so that
-// raw after a suspension does not keep what the shell had meanwhile.
+// raw switches to raw mode. restore always returns to the mode found by openTTY, so that
+// calling raw after a suspension does not save the shell's mode.
 func (t *tty) raw() error {
 	_, err := xterm.MakeRaw(int(t.in.Fd()))
 	return fika.Wrap(fika.Failed, "set the terminal", err)
@@ -44,7 +44,7 @@ func (t *tty) raw() error {
 
 func (t *tty) restore() error { return xterm.Restore(int(t.in.Fd()), t.before) }
 
-// size gives columns and rows, now.
+// size returns the current columns and rows.
 func (t *tty) size() (width, height int) {
 	width, height, err := xterm.GetSize(int(t.out.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
