@@ -42,8 +42,8 @@ type ended struct {
 }
 
 // runPlugin starts a plugin and waits for it. Error kinds: Failed when it could not be
-// started, Interrupted when ctx ended, Limit when it took longer than its timeout,
-// Storage when its environment could not be built.
+// started, Denied when it could not be confined, Interrupted when ctx ended, Limit when it
+// took longer than its timeout, Storage when its environment could not be built.
 func (p *Plugins) runPlugin(ctx context.Context, l launch) (ended, error) {
 	defer l.env.removeFiles()
 	if err := l.env.buildFailure(); err != nil {
