@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Answer is the standard output of a command. It remembers the first write
-// that fails and refuses all later ones, so that a command that ends can ask
-// once whether its answer has arrived. It may be used by several goroutines.
+// Answer is the standard output of a command. It remembers the first write that fails and
+// refuses all later ones, so that a command can ask once, at its end, whether its answer
+// has arrived. It is safe for concurrent use.
 type Answer struct {
 	w   io.Writer
 	mu  sync.Mutex
@@ -40,6 +40,6 @@ func (a *Answer) Err() error {
 	return a.err
 }
 
-// Unwrap returns the writer beneath, for those who must know whether it is a
+// Unwrap returns the underlying writer, for callers that must know whether it is a
 // terminal.
 func (a *Answer) Unwrap() io.Writer { return a.w }

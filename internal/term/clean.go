@@ -13,10 +13,10 @@ func Clean(s string) string { return safetext.Clean(s) }
 // become spaces.
 func CleanLine(s string) string { return safetext.Line(s) }
 
-// CleanStyled is Clean, except that colour and weight stay, as made by [Style].
+// CleanStyled is Clean, but keeps colour and weight, as made by [Style].
 func CleanStyled(s string) string { return safetext.Options{Styles: true}.Clean(s) }
 
-// CleanLinked is CleanStyled, except that links stay, too.
+// CleanLinked is CleanStyled, but also keeps links.
 func CleanLinked(s string) string { return safetext.Options{Styles: true, Links: true}.Clean(s) }
 
 // Linkable reports whether an address may become a link.
@@ -25,6 +25,6 @@ func Linkable(address string) bool { return safetext.Linkable(address) }
 // Cleaner cleans a text that comes in pieces.
 type Cleaner = safetext.Cleaner
 
-// NewCleaner passes text on to w as [Clean] would leave it, however it is cut
-// into writes. Its Close says that the text has ended.
+// NewCleaner returns a Cleaner that passes text on to w as [Clean] would leave it,
+// however it is split into writes. Its Close ends the text.
 func NewCleaner(w io.Writer) *Cleaner { return safetext.NewCleaner(w) }

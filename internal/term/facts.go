@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Fact is something that is known of a thing: what it is called, and what it is.
+// Fact is one known property of a thing: its label and its value.
 type Fact struct{ Label, Value string }
 
-// Facts writes what is known of one thing to Out, a line for each; a value that is
-// empty is left out, and one that is too long for the terminal goes on below itself.
+// Facts writes the facts about one thing to Out, one per line. Facts without a value are
+// left out; a value that is too long for the terminal continues on the next lines,
+// aligned with itself.
 func (s *Streams) Facts(facts ...Fact) error {
 	label := 0
 	for _, f := range facts {

@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DropTyped forgets what was typed at a terminal and not read yet.
+// DropTyped discards input that was typed at a terminal and not read yet.
 func DropTyped(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

@@ -4,5 +4,5 @@ package term
 
 import "os"
 
-// DropTyped cannot be done here.
+// DropTyped does nothing on this platform.
 func DropTyped(*os.File) {}

@@ -9,8 +9,8 @@ import (
 
 const day = 24 * time.Hour
 
-// Duration writes d for a person, in at most two units: 120ms, 3.2s, 42s,
-// 3m 5s, 1h 23m, 3d 4h.
+// Duration formats d for a person, in at most two units: 120ms, 3.2s, 42s, 3m 5s, 1h 23m,
+// 3d 4h.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -40,8 +40,8 @@ func twoUnits(d, big time.Duration, bigName string, small time.Duration, smallNa
 	return s
 }
 
-// Ago says how long before now t was, in one unit: just now, 5m ago, 3d ago;
-// "in 5m" when t is to come, "-" for the zero time.
+// Ago formats how long before now t was, in one unit: just now, 5m ago, 3d ago; "in 5m"
+// if t is in the future, "-" for the zero time.
 func Ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -70,11 +70,11 @@ func oneUnit(d time.Duration) string {
 	}
 }
 
-// ShortCount writes n shortly: 999, 1.2k, 12k, 3.4M, 5.6G. Digits are cut, not
-// rounded up, so that it never says more than there is.
+// ShortCount formats n briefly: 999, 1.2k, 12k, 3.4M, 5.6G. Digits are cut, not rounded
+// up, so that it never overstates n.
 func ShortCount(n int64) string {
 	if n < 0 {
-		if n == -n { // the smallest int64 has no positive twin
+		if n == -n { // the smallest int64 has no positive counterpart
 			n++
 		}
 		return "-" + ShortCount(-n)
@@ -96,8 +96,8 @@ func ShortCount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Cost writes what was spent: "?" where no price is known of what was used, and
-// "$0.004 + ?" where that is so of a part of it.
+// Cost formats what was spent: "?" if the price of all usage is unknown, and "$0.004 + ?"
+// if that of a part of it is.
 func Cost(micro int64, unpriced bool) string {
 	switch {
 	case unpriced && micro == 0:
@@ -108,9 +108,9 @@ func Cost(micro int64, unpriced bool) string {
 	return Dollars(micro)
 }
 
-// Dollars writes micro-dollars with as many digits as tell something: $12.30,
-// $0.004, $0.000012; "-" for 0, because a model without prices costs nothing
-// only as far as anybody knows.
+// Dollars formats micro-dollars with as many digits as are meaningful: $12.30, $0.004,
+// $0.000012; "-" for 0, because a model without prices costs nothing only as far as is
+// known.
 func Dollars(micro int64) string {
 	usd := float64(micro) / 1e6
 	switch {

@@ -2,16 +2,16 @@ package term
 
 import "strings"
 
-// Retake keeps a streamed answer readable when its call is made again: what a
-// new attempt repeats is not printed twice, and no more than one attempt is
-// printed half. The zero value is ready for the first attempt.
+// Retake keeps a streamed answer readable when its call is repeated: what a new attempt
+// repeats is not printed twice, and at most one attempt is printed incompletely. The zero
+// value is ready for the first attempt.
 type Retake struct {
-	shown string // what was printed of the attempt that went furthest
+	shown string // what was printed of the attempt that got furthest
 	held  string // of this attempt, not printed yet
-	again bool   // this attempt is not the first and has not gone further yet
+	again bool   // this attempt is not the first and has not got further yet
 }
 
-// Restart says that what came so far is void.
+// Restart discards what has come so far.
 func (r *Retake) Restart() { r.again, r.held = true, "" }
 
 // Add takes a piece of the answer and returns what to print of it.
@@ -27,8 +27,8 @@ func (r *Retake) Add(piece string) string {
 	return r.Flush()
 }
 
-// Flush returns what is still to be printed when the answer is complete: its
-// rest where it continues what was printed, all of it where it differs.
+// Flush returns what is still to be printed when the answer is complete: its rest if it
+// continues what was printed, otherwise all of it.
 func (r *Retake) Flush() string {
 	if !r.again || r.held == "" {
 		return ""

@@ -11,24 +11,23 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// DefaultWidth is the width assumed for a terminal that does not tell.
+// DefaultWidth is the width assumed for a terminal that does not report one.
 const DefaultWidth = 80
 
-// Streams are the standard streams of a command and what is known of them.
-// Commands take it instead of using os.Stdout, so that a test can hand in
-// buffers.
+// Streams are the standard streams of a command and what is known about them. Commands
+// take a Streams instead of using os.Stdout, so that a test can pass buffers.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
 	InTTY, OutTTY, ErrTTY bool
 
-	// Color says that colour is wanted where there is a terminal. Whether one
-	// stream gets it also depends on that stream: see OutStyle and ErrStyle.
+	// Color says that colour is wanted on a terminal. Whether a stream gets it also
+	// depends on that stream: see OutStyle and ErrStyle.
 	Color bool
 
-	// Width is the number of columns of the terminal when the command began;
-	// 0 when there is none, and then nothing is cut.
+	// Width is the number of columns of the terminal when the command began; if there is
+	// none, it is 0 and nothing is cut.
 	Width int
 }
 
@@ -55,20 +54,20 @@ func colorWanted(getenv func(string) string) bool {
 	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// OutStyle colours text for Out, or leaves it as it is.
+// OutStyle returns the style for Out, which does nothing unless Out gets colour.
 func (s *Streams) OutStyle() Style { return Style{on: s.Color && s.OutTTY} }
 
-// ErrStyle colours text for Err, or leaves it as it is.
+// ErrStyle returns the style for Err, which does nothing unless Err gets colour.
 func (s *Streams) ErrStyle() Style { return Style{on: s.Color && s.ErrTTY} }
 
-// Table writes a plain aligned table to Out, cut to the terminal if there is
+// Table writes a plain aligned table to Out, cut to the width of the terminal if there is
 // one.
 func (s *Streams) Table(headers []string, rows [][]string) error {
 	_, err := io.WriteString(s.Out, s.TableText(headers, rows))
 	return err
 }
 
-// TableText is what Table prints.
+// TableText returns what Table prints.
 func (s *Streams) TableText(headers []string, rows [][]string) string {
 	return FormatTable(s.tableOptions(Plain), headers, rows)
 }
@@ -87,8 +86,8 @@ func (s *Streams) tableOptions(b Border) TableOptions {
 	return o
 }
 
-// Buffer is a bytes.Buffer that several goroutines may use at once. The zero
-// value is empty and ready.
+// Buffer is a bytes.Buffer that is safe for concurrent use. The zero value is empty and
+// ready.
 type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -101,14 +100,14 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// Read takes from the front; io.EOF when empty.
+// Read reads from the front; it returns io.EOF when the buffer is empty.
 func (b *Buffer) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Read(p)
 }
 
-// String gives what is in the buffer, without taking it.
+// String returns the content of the buffer without consuming it.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,15 +121,16 @@ func (b *Buffer) Reset() {
 	b.buf.Reset()
 }
 
-// TestStreams gives streams made of buffers, none of them a terminal, for tests of
+// TestStreams returns streams made of buffers, none of them a terminal, for tests of
 // commands.
 func TestStreams() (s *Streams, in, out, err *Buffer) {
 	in, out, err = new(Buffer), new(Buffer), new(Buffer)
 	return &Streams{In: in, Out: out, Err: err}, in, out, err
 }
 
-// ReadSecret reads a line of the terminal that In is, by in, which may end earlier
-// ([ReadUntil]), without showing what is typed. The error is context.Canceled for ctrl-C.
+// ReadSecret reads a line from the terminal that In is, without showing what is typed. It
+// reads through in, which may end earlier ([ReadUntil]). The error is context.Canceled
+// for ctrl-C, and io.EOF, with the line so far, for ctrl-D.
 func (s *Streams) ReadSecret(in io.Reader) (string, error) {
 	f, ok := s.In.(*os.File)
 	if !ok {

@@ -2,36 +2,36 @@ package term
 
 import "hash/fnv"
 
-// Style puts weight and colour on text, or leaves it as it is: the zero value
-// does nothing. Get one from [Streams.OutStyle] or [Streams.ErrStyle].
+// Style puts weight and colour on text, or leaves it unchanged: the zero value does
+// nothing. Get one from [Streams.OutStyle] or [Streams.ErrStyle].
 type Style struct{ on bool }
 
-// NewStyle makes a Style that works, or one that does nothing.
+// NewStyle returns a Style that works, or one that does nothing.
 func NewStyle(on bool) Style { return Style{on: on} }
 
 // IsOn reports whether the style does anything.
 func (s Style) IsOn() bool { return s.on }
 
-// Bold makes text heavy.
+// Bold makes text bold.
 func (s Style) Bold(text string) string { return s.wrapCodes("1", "22", text) }
 
 // Dim makes text faint.
 func (s Style) Dim(text string) string { return s.wrapCodes("2", "22", text) }
 
-// Red is for what failed.
+// Red is for failures.
 func (s Style) Red(text string) string { return s.wrapCodes("31", "39", text) }
 
-// Green is for what is done.
+// Green is for things that are done.
 func (s Style) Green(text string) string { return s.wrapCodes("32", "39", text) }
 
-// Yellow is for what wants attention.
+// Yellow is for things that need attention.
 func (s Style) Yellow(text string) string { return s.wrapCodes("33", "39", text) }
 
-// speakerColors are 256-colour numbers that can be read on dark and on light
-// ground, red and grey left out.
+// speakerColors are 256-colour numbers that are legible on dark and on light backgrounds,
+// without red and grey.
 const speakerColors = "\x1b\x21\x27\x2b\x3f\x44\x62\x63\x81\x82\x85\x88\xac\xae\xb0\xcf"
 
-// Speaker gives text the colour of name: always the same one for a name.
+// Speaker gives text the colour of name, which is always the same for a name.
 func (s Style) Speaker(name, text string) string {
 	if !s.on {
 		return text

@@ -12,25 +12,25 @@ type Border int
 
 // The borders.
 const (
-	Plain Border = iota // columns set apart by two spaces
+	Plain Border = iota // columns separated by two spaces
 	Box                 // lines around every cell
 )
 
-// TableOptions say how a table looks. Width is the number of columns it may
-// take; 0 means that nothing is cut.
+// TableOptions says how a table looks. Width is the number of columns it may take; 0
+// means that nothing is cut.
 type TableOptions struct {
 	Border Border
 	Width  int
 	Style  Style // for the headers
 }
 
-// minColumn is how narrow a column may become when a table is cut.
+// minColumn is the minimum width of a column when a table is cut.
 const minColumn = 4
 
-// FormatTable sets headers and rows as a table that ends in a newline. Rows
-// may be shorter than the headers; what is longer is left out. Cells are
-// cleaned (styles stay) and put on one line; when the table is wider than it
-// may be, the widest columns are cut first. No headers: no table.
+// FormatTable formats headers and rows as a table that ends in a newline. Rows may be
+// shorter than the headers; extra cells are left out. Cells are cleaned (styles stay) and
+// put on one line. If the table is too wide, the widest columns are cut first; a plain
+// table that would become illegible is written as a list. Without headers it returns "".
 func FormatTable(o TableOptions, headers []string, rows [][]string) string {
 	if len(headers) == 0 {
 		return ""
@@ -64,8 +64,8 @@ func FormatTable(o TableOptions, headers []string, rows [][]string) string {
 	return t.drawTable(cells)
 }
 
-// shrinkColumns narrows the widest columns until all fit into room, or until each is
-// as narrow as a column may be.
+// shrinkColumns narrows the widest columns until all fit into room, or until each has the
+// minimum width.
 func shrinkColumns(widths []int, room int) {
 	total := 0
 	for _, w := range widths {
@@ -86,8 +86,8 @@ func shrinkColumns(widths []int, room int) {
 	}
 }
 
-// tooNarrow reports whether columns do not fit, or are cut so short that what is
-// left of them says nothing.
+// tooNarrow reports whether columns do not fit, or are cut so short that they become
+// illegible.
 func tooNarrow(widths, wide []int, room int) bool {
 	total, cut := 0, 0
 	for i, w := range widths {
@@ -99,11 +99,11 @@ func tooNarrow(widths, wide []int, room int) bool {
 	return total > room || cut > 0
 }
 
-// minLegible is how narrow a column may become that is cut.
+// minLegible is the minimum width of a cut column that is still legible.
 const minLegible = 8
 
-// writeRecords sets a table that is too wide as a list: a line for each cell that is
-// not empty, with its header, and an empty line between rows.
+// writeRecords formats a table that is too wide as a list: a line for each non-empty
+// cell, with its header, and an empty line between rows.
 func writeRecords(o TableOptions, cells [][]string) string {
 	label := 0
 	for _, h := range cells[0] {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadUntil returns the terminal in, to be read until ctx ends: Read returns the
-// error of ctx then, also while it waits for somebody to type. What is no file is
-// returned as it is. One goroutine may read at a time.
+// ReadUntil returns a reader of the terminal in that ends with ctx: Read then returns the
+// error of ctx, even while it waits for input. If in is not a file, it is returned
+// unchanged. Only one goroutine may read at a time.
 func ReadUntil(ctx context.Context, in io.Reader) io.Reader {
 	f, ok := in.(*os.File)
 	if !ok {
@@ -24,7 +24,7 @@ type until struct {
 	*os.File
 	err      func() error
 	whenOver func(func())
-	over     *os.File // can be read when ctx has ended; nil: nobody has read yet
+	over     *os.File // becomes readable when ctx has ended; nil: nobody has read yet
 }
 
 // Read implements io.Reader.
@@ -44,7 +44,7 @@ func (u *until) Read(p []byte) (int, error) {
 		case u.err() != nil:
 			return 0, u.err()
 		case errors.Is(err, unix.EINTR):
-		default: // it can be read, or this system cannot wait for a terminal
+		default: // in is readable, or this system cannot poll a terminal
 			return u.File.Read(p)
 		}
 	}

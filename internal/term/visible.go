@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Visible shows a text so that nothing in it can hide: lines stay lines, and
-// escapes, other control characters and those that turn the direction of
-// writing or have no width are written out, as in \u{202e}.
+// Visible shows a text so that nothing in it can hide: lines stay lines, and escapes,
+// other control characters, and characters that change the writing direction or have no
+// width are written out, as in \u{202e}.
 func Visible(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {

@@ -7,12 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width counts the columns that text takes on a terminal: two for wide runes
+// Width returns the number of columns that text takes on a terminal: two for wide runes
 // and emoji, none for combining marks and escape sequences.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Truncate cuts text to at most width columns, ending in … when something was
-// cut. Styles in it are closed.
+// Truncate cuts text to at most width columns, ending in … if something was cut. Styles
+// in it are closed.
 func Truncate(text string, width int) string {
 	if width <= 0 {
 		return ""
@@ -22,13 +22,13 @@ func Truncate(text string, width int) string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// Wrap breaks text, which may hold styles, between words into lines of at most
-// width columns, and inside a word only when that is longer than a line.
+// Wrap breaks text, which may contain styles, between words into lines of at most width
+// columns. It breaks inside a word only if the word is longer than a line.
 func Wrap(text string, width int) string { return ansi.Wrap(text, max(1, width), "") }
 
-// FoldLines breaks lines between words so that they fit into width columns where they
-// can. A word that is longer stays whole: what a person copies, such as a path, has
-// no break in it. The first spaces of a line stand before its other parts, too.
+// FoldLines breaks lines between words so that they fit into width columns if possible. A
+// longer word stays whole, so that a path, for example, can be copied. The indentation of
+// a line is repeated before its other parts.
 func FoldLines(text string, width int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
@@ -60,11 +60,11 @@ func FoldLines(text string, width int) string {
 	return b.String()
 }
 
-// ReflowText fills the lines of paragraphs up to width columns. Lines that are indented
-// are lists and tables, and stay lines.
+// ReflowText fills the lines of paragraphs up to width columns. Indented lines are lists
+// and tables, and are not joined.
 func ReflowText(text string, width int) string {
 	var out []string
-	open := false // the last line goes on
+	open := false // the last line can be continued
 	for _, l := range strings.Split(text, "\n") {
 		switch plain := l != "" && !strings.HasPrefix(l, " "); {
 		case plain && open:
@@ -76,8 +76,8 @@ func ReflowText(text string, width int) string {
 	return FoldLines(strings.Join(out, "\n"), width)
 }
 
-// HangText puts a label before a text: beside it, where the label has fewer than column
-// columns, else above it; the text begins at column in each of its lines.
+// HangText puts a label before a text: beside it if the label has fewer than column
+// columns, otherwise above it. Each line of the text begins at column.
 func HangText(label, text string, column, width int) string {
 	space := strings.Repeat(" ", column)
 	lines := FoldLines(space+text, width)
