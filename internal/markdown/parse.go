@@ -13,12 +13,12 @@ import (
 	"fika/internal/term"
 )
 
-// parsers are the three that are needed; making them costs some microseconds,
-// so it is done where a text is shown and never before.
+// parsers are the three parsers that are needed; creating them costs some microseconds,
+// so they are created only when a text is shown.
 type parsers struct {
-	full   parser.Parser // blocks and what is in them
-	blocks parser.Parser // blocks alone: where one ends
-	inline parser.Parser // one paragraph, whatever it looks like: a cell
+	full   parser.Parser // blocks and their inline content
+	blocks parser.Parser // only blocks: where each ends
+	inline parser.Parser // one paragraph, whatever it looks like, such as a cell
 }
 
 func newParsers() parsers {
@@ -36,7 +36,7 @@ func parseTree(p parser.Parser, src []byte) ast.Node { return p.Parse(text.NewRe
 // struck is the level of the emphasis that ~~ makes; asterisks make 1 and 2.
 const struck = 3
 
-// strikeParser finds ~~strikethrough~~.
+// strikeParser parses ~~strikethrough~~.
 type strikeParser struct{}
 
 func (strikeParser) Trigger() []byte { return []byte{'~'} }
@@ -64,8 +64,8 @@ func (strikeDelimiter) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 
 func (strikeDelimiter) OnMatch(int) ast.Node { return ast.NewEmphasis(struck) }
 
-// unescapeText gives what a piece of source says: without the backslashes before
-// punctuation, and with what character references stand for, cleaned again.
+// unescapeText returns the text that a piece of source stands for: without backslashes
+// before punctuation, and with character references decoded, cleaned again.
 func unescapeText(src []byte) string {
 	if bytes.IndexByte(src, '\\') < 0 && bytes.IndexByte(src, '&') < 0 {
 		return string(src)
@@ -87,8 +87,8 @@ func unescapeText(src []byte) string {
 	return term.Clean(b.String())
 }
 
-// referenceLength is the length of the character reference that src begins with; 1
-// when the & is only itself.
+// referenceLength returns the length of the character reference at the beginning of src,
+// or 1 if the & stands for itself.
 func referenceLength(src []byte) int {
 	end := bytes.IndexByte(src[:min(len(src), 40)], ';')
 	if end < 2 {
@@ -102,8 +102,8 @@ func referenceLength(src []byte) int {
 	return end + 1
 }
 
-// The bounds of what Markdown may cost: parsing takes time in the square of how
-// deep a line nests, and of how many brackets a paragraph has.
+// Bounds on the cost of Markdown: parsing time is quadratic in the nesting depth of a
+// line, and in the number of brackets of a paragraph.
 const (
 	maxNesting  = 32
 	maxBrackets = 4096
@@ -111,7 +111,7 @@ const (
 	maxLine     = 4 << 10
 )
 
-// plainLine makes a line that nests too deep ordinary text.
+// plainLine turns a line that nests too deeply into ordinary text.
 func plainLine(line string) string {
 	marks := 0
 	for i, c := range []byte(line) {

@@ -10,31 +10,31 @@ import (
 	"fika/internal/term"
 )
 
-// Options say how a text is shown.
+// Options says how a text is shown.
 type Options struct {
-	// Width is how many columns there are; 0: 80. Prose takes 100 at most.
+	// Width is the number of columns; 0: 80. Prose takes at most 100.
 	Width int
 
-	// Style: without colour and weight the marks of the source stay.
+	// Style adds colour and weight; without them the marks of the source stay.
 	Style term.Style
 
-	// Links makes addresses lead somewhere (OSC 8); it wants a terminal that at
-	// least ignores what it does not know.
+	// Links makes addresses clickable (OSC 8); it needs a terminal that at least ignores
+	// sequences it does not know.
 	Links bool
 
-	// Indent is how many columns are left free before each row but those of code,
-	// which is to be copied as it is.
+	// Indent is how many columns are left free before each row, except rows of code,
+	// which must be easy to copy.
 	Indent int
 
-	// Person reports whether @name addresses somebody who is to notice it; nil:
-	// nobody stands out.
+	// Person reports whether @name addresses somebody and should stand out; nil: no name
+	// does.
 	Person func(name string) bool
 }
 
 const (
 	defaultWidth = 80
 	maxProse     = 100
-	minProse     = 10 // columns that indenting leaves
+	minProse     = 10 // columns that indenting must leave
 )
 
 func (o Options) width() int {
@@ -44,8 +44,8 @@ func (o Options) width() int {
 	return o.Width
 }
 
-// Render gives the whole of a text as it is to be shown, ending in a newline
-// unless it is empty. It is what a [Stream] gives in pieces.
+// Render returns the whole text as it is shown, ending in a newline unless it is empty.
+// It returns at once what a [Stream] returns in pieces.
 func Render(text string, o Options) string {
 	s := NewStream(o)
 	return s.Add(text) + s.End()
@@ -57,10 +57,10 @@ type renderer struct {
 	o      Options
 	out    []string
 	indent row // before each row
-	marker row // instead of indent, before the next row alone; nil: none
+	marker row // instead of indent, for the next row only; nil: none
 }
 
-// newRenderer returns a renderer of top blocks.
+// newRenderer returns a renderer of top-level blocks.
 func newRenderer(p parsers, o Options) renderer {
 	r := renderer{p: p, o: o}
 	if o.Indent > 0 {
@@ -69,7 +69,7 @@ func newRenderer(p parsers, o Options) renderer {
 	return r
 }
 
-// writeFlush writes a row of code, which begins at the edge unless it is in a list
+// writeFlush writes a row of code, which begins at the left edge unless it is in a list
 // or a quote.
 func (r *renderer) writeFlush(content row) {
 	outer := r.indent
@@ -108,7 +108,8 @@ func (r *renderer) roomLeft() int {
 	return max(1, min(maxProse+r.o.Indent, r.o.width())-r.indent.rowWidth())
 }
 
-// writeIndented writes f indented. Where that would leave too little room, it is not.
+// writeIndented calls f with an indent, or without one if that would leave too little
+// room.
 func (r *renderer) writeIndented(marker, indent row, f func()) {
 	outer, lead := r.indent, r.indent
 	if r.marker != nil {
@@ -122,7 +123,7 @@ func (r *renderer) writeIndented(marker, indent row, f func()) {
 	}
 	f()
 	if r.marker != nil {
-		r.writeLine(nil) // an item with nothing in it
+		r.writeLine(nil) // an empty item
 	}
 	r.indent = outer
 }
@@ -177,7 +178,7 @@ func (r *renderer) writeBlock(n ast.Node, src []byte) {
 	}
 }
 
-// writeChildren writes the blocks in a quote or an item.
+// writeChildren writes the blocks in a quote or a list item.
 func (r *renderer) writeChildren(n ast.Node, src []byte) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c != n.FirstChild() && c.HasBlankPreviousLines() {
@@ -213,7 +214,7 @@ func (r *renderer) writeCode(line string) {
 	r.writeFlush(row{{text: strings.TrimRight(line, "\n"), look: code}})
 }
 
-// writeParagraph writes a paragraph, or the table that it is.
+// writeParagraph writes a paragraph, or a table if the paragraph is one.
 func (r *renderer) writeParagraph(n ast.Node, src []byte) {
 	lines := n.Lines()
 	raw := make([]string, lines.Len())
@@ -237,7 +238,7 @@ func (r *renderer) writeParagraph(n ast.Node, src []byte) {
 	r.writeTable(raw[at:], columns)
 }
 
-// inlineSpans gives the text of what is one paragraph whatever it looks like.
+// inlineSpans returns the text of src as one paragraph, whatever it looks like.
 func (r *renderer) inlineSpans(src []byte) []span {
 	doc := parseTree(r.p.inline, src)
 	if doc.FirstChild() == nil {

@@ -9,7 +9,7 @@ import (
 	"fika/internal/term"
 )
 
-// look is how a piece of text looks: a set of the following.
+// look is the appearance of a piece of text: a set of the following.
 type look uint8
 
 const (
@@ -22,14 +22,14 @@ const (
 	person
 )
 
-// span is a piece of text of one look. href, if not empty, is where it leads.
+// span is a piece of text with one look. href, if not empty, is the address it links to.
 type span struct {
 	text string
 	look look
 	href string
 }
 
-// inline gathers the spans of the children of a block.
+// inline collects the spans of the children of a block.
 type inline struct {
 	src    []byte
 	marks  bool // the marks of emphasis and code stay
@@ -37,7 +37,7 @@ type inline struct {
 	spans  []span
 }
 
-// spansOf gives the text of a block, in pieces.
+// spansOf returns the text of a block, in pieces.
 func (r *renderer) spansOf(n ast.Node, src []byte, base look) []span {
 	in := inline{src: src, marks: !r.o.Style.IsOn(), person: r.o.Person}
 	in.addChildren(n, base)
@@ -55,15 +55,15 @@ func (in *inline) addText(text string, l look) {
 	in.spans = append(in.spans, span{text: text, look: l})
 }
 
-// addMark adds a mark of the source where nothing else shows what it says.
+// addMark adds a mark of the source if nothing else shows its meaning.
 func (in *inline) addMark(mark string, l look) {
 	if in.marks {
 		in.addText(mark, l)
 	}
 }
 
-// addChildren adds what is in n. The tree is walked by hand, not by recursion:
-// hostile text nests emphasis as deep as it is long.
+// addChildren adds the content of n. The tree is walked without recursion, because
+// hostile text can nest emphasis as deep as it is long.
 func (in *inline) addChildren(n ast.Node, l look) {
 	type level struct {
 		next ast.Node
@@ -89,8 +89,8 @@ func (in *inline) addChildren(n ast.Node, l look) {
 	}
 }
 
-// addNode adds n; when its children are to follow, it gives their look and what
-// comes behind them.
+// addNode adds n. If its children are to follow, it returns their look and a function
+// that adds what comes after them.
 func (in *inline) addNode(n ast.Node, l look) (look, func()) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -117,7 +117,7 @@ func (in *inline) addNode(n ast.Node, l look) (look, func()) {
 		return l | more, func() { in.addMark(mark, l) }
 	case *ast.Link:
 		from := len(in.spans)
-		in.spans = append(in.spans, span{}) // nothing before the link joins it
+		in.spans = append(in.spans, span{}) // a separate span, so that nothing before the link joins it
 		return l | underlined, func() { in.makeLink(from, unescapeText(n.Destination), l) }
 	case *ast.Image:
 		in.addText("[image: ", l)
@@ -129,7 +129,7 @@ func (in *inline) addNode(n ast.Node, l look) (look, func()) {
 	return l, nil
 }
 
-// addTextNode adds the text of a node. A line break of the source stays one.
+// addTextNode adds the text of a node. Line breaks of the source are kept.
 func (in *inline) addTextNode(n *ast.Text, l look) {
 	text := unescapeText(n.Segment.Value(in.src))
 	if n.IsRaw() {
@@ -141,7 +141,7 @@ func (in *inline) addTextNode(n *ast.Text, l look) {
 	}
 }
 
-// rawText is the text of a code span.
+// rawText returns the text of a code span.
 func (in *inline) rawText(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -152,7 +152,7 @@ func (in *inline) rawText(n ast.Node) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// addTag adds an HTML tag: a line break is one, the rest is text.
+// addTag adds an HTML tag: <br> is a line break, other tags are text.
 func (in *inline) addTag(tag string, l look) {
 	switch strings.ToLower(strings.Join(strings.Fields(tag), "")) {
 	case "<br>", "<br/>":
@@ -162,7 +162,7 @@ func (in *inline) addTag(tag string, l look) {
 	}
 }
 
-// addAddress adds an address that stands in the text by itself.
+// addAddress adds an address that stands by itself in the text.
 func (in *inline) addAddress(dest, label string, l look) {
 	if !strings.Contains(dest, ":") && strings.Contains(dest, "@") {
 		dest = "mailto:" + dest
@@ -170,7 +170,7 @@ func (in *inline) addAddress(dest, label string, l look) {
 	in.spans = append(in.spans, span{label, l | underlined, linkAddress(dest)})
 }
 
-// makeLink makes what was added since from a link, followed by its address unless
+// makeLink turns the spans added since from into a link, followed by its address unless
 // its text is the address.
 func (in *inline) makeLink(from int, dest string, l look) {
 	href := linkAddress(dest)
@@ -189,7 +189,8 @@ func (in *inline) makeLink(from int, dest string, l look) {
 	}
 }
 
-// linkAddress is dest as a terminal takes it, or "" where it must not lead there.
+// linkAddress returns dest in the form for a terminal, or "" if it must not become a
+// link.
 func linkAddress(dest string) string {
 	href := string(util.URLEscape([]byte(strings.TrimSpace(dest)), false))
 	if !term.Linkable(href) {
@@ -198,7 +199,7 @@ func linkAddress(dest string) string {
 	return href
 }
 
-// addProse adds text in which addresses lead somewhere and people stand out.
+// addProse adds text in which addresses become links and people stand out.
 func (in *inline) addProse(text string, l look) {
 	at := 0
 	for i := 0; i < len(text); {
@@ -228,8 +229,8 @@ func (in *inline) addProse(text string, l look) {
 	in.addText(text[at:], l)
 }
 
-// nameLen is the length of the name that s begins with: up to the next space
-// or punctuation that no name holds.
+// nameLen returns the length of the name at the beginning of s: up to the next space or
+// punctuation that cannot be part of a name.
 func nameLen(s string) int {
 	for i, r := range s {
 		if r <= ' ' || r < 0x80 && !wordByte(byte(r)) && r != '-' {
@@ -243,8 +244,8 @@ func wordByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
-// bareURL is the length of the address that s begins with, 0 when it begins
-// with none. Punctuation at its end belongs to the sentence.
+// bareURL returns the length of the address at the beginning of s, or 0 if there is none.
+// Punctuation at its end belongs to the sentence.
 func bareURL(s string) int {
 	rest, ok := strings.CutPrefix(s, "https://")
 	if !ok {

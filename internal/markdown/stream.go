@@ -9,20 +9,21 @@ import (
 	"fika/internal/term"
 )
 
-// Stream shows a text that comes in pieces: what is finished is given once,
-// what is not is given as rows to be drawn again and again.
+// Stream renders a text that comes in pieces: finished parts are returned once, the
+// unfinished part as rows that are drawn again and again. It is not safe for concurrent
+// use.
 type Stream struct {
 	o       Options
 	p       parsers
 	clean   *term.Cleaner
-	cleaned strings.Builder // what the cleaner passed on
+	cleaned strings.Builder // output of the cleaner
 
-	partial string // the line that has no end yet
-	pending []byte // whole lines of the block that may still go on
-	looked  int    // bytes of pending when its blocks were last looked at
+	partial string // the unfinished line
+	pending []byte // whole lines of the block that may still continue
+	looked  int    // length of pending when its blocks were last looked at
 
-	said  bool // something was given
-	blank bool // a blank line was before pending
+	said  bool // something was returned
+	blank bool // a blank line came before pending
 	fence *fence
 	list  *openList
 }
@@ -34,29 +35,29 @@ type fence struct {
 	indent int
 }
 
-// openList is a list of which items were given already.
+// openList is a list some of whose items have already been returned.
 type openList struct {
-	number int // of the item that pending begins with
+	number int // number of the item that pending begins with
 }
 
-// NewStream makes a Stream.
+// NewStream returns a Stream.
 func NewStream(o Options) *Stream {
 	s := &Stream{o: o, p: newParsers()}
 	s.clean = term.NewCleaner(&s.cleaned)
 	return s
 }
 
-// Add takes the next piece and gives what is finished by it: whole rows, each
-// ending in a newline; "" when nothing is.
+// Add takes the next piece and returns what it finishes: whole rows, each ending in a
+// newline, or "" if nothing is finished.
 func (s *Stream) Add(piece string) string {
-	_, _ = s.clean.Write([]byte(piece)) // a builder takes everything
+	_, _ = s.clean.Write([]byte(piece)) // a builder accepts everything
 	return s.takeLines()
 }
 
-// End says that the text is complete and gives the rest. The Stream is then as
-// new, but for what was given before.
+// End ends the text and returns the rest. The Stream can then be used for another text,
+// which is set apart from this one.
 func (s *Stream) End() string {
-	_ = s.clean.Close() // as in Add
+	_ = s.clean.Close() // cannot fail, as in Add
 	var b strings.Builder
 	b.WriteString(s.takeLines())
 	if s.partial != "" {
@@ -72,7 +73,7 @@ func (s *Stream) End() string {
 	return b.String()
 }
 
-// takeLines moves on by the whole lines that there are.
+// takeLines processes the whole lines that are available.
 func (s *Stream) takeLines() string {
 	text := s.partial + s.cleaned.String()
 	s.cleaned.Reset()
@@ -94,8 +95,8 @@ func (s *Stream) takeLines() string {
 	return b.String()
 }
 
-// lineEnd is where a line that is too long goes on as another one: behind a
-// space if there is one in the second half, never inside a character.
+// lineEnd returns where a line that is too long is split: after a space if there is one
+// in the second half, and never inside a character.
 func lineEnd(text string) int {
 	if i := strings.LastIndexByte(text[:maxLine], ' '); i > maxLine/2 {
 		return i + 1
@@ -124,10 +125,9 @@ func (s *Stream) takeLine(line string) string {
 	return s.finishedPart(blank)
 }
 
-// dueToLook reports whether to look at the blocks of pending: always when there is
-// little of it; when there is more, only when it has grown, or when something
-// ends or begins for certain. What is finished stays finished, so that looking
-// later changes nothing but when it is given.
+// dueToLook reports whether to look at the blocks of pending: always if there is little
+// of it; otherwise only if it has grown, or if something certainly ends or begins. What
+// is finished stays finished, so looking later only changes when it is returned.
 func (s *Stream) dueToLook(line string, blank bool) bool {
 	const little = 2 << 10
 	trimmed := strings.TrimLeft(line, " ")
@@ -135,7 +135,7 @@ func (s *Stream) dueToLook(line string, blank bool) bool {
 		strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")
 }
 
-// finishedPart gives what of pending is finished.
+// finishedPart returns the finished part of pending.
 func (s *Stream) finishedPart(blank bool) string {
 	s.looked = len(s.pending)
 	doc := parseTree(s.p.blocks, s.pending)
@@ -174,8 +174,7 @@ func (s *Stream) finishedPart(blank bool) string {
 	return b.String()
 }
 
-// firstNumber is the number of the first item of the list that pending begins
-// with.
+// firstNumber returns the number of the first item of the list that pending begins with.
 func (s *Stream) firstNumber(l *ast.List) int {
 	if s.list != nil {
 		return s.list.number
@@ -183,13 +182,13 @@ func (s *Stream) firstNumber(l *ast.List) int {
 	return l.Start
 }
 
-// lineStart is where the line of pos begins.
+// lineStart returns the beginning of the line that contains pos.
 func lineStart(src []byte, pos int) int {
 	pos = max(0, min(pos, len(src)))
 	return strings.LastIndexByte(string(src[:pos]), '\n') + 1
 }
 
-// renderUpTo renders pending up to a place and keeps the rest.
+// renderUpTo renders pending up to at and keeps the rest.
 func (s *Stream) renderUpTo(at int) string {
 	rest := append([]byte(nil), s.pending[at:]...)
 	head := s.pending[:at]
@@ -214,8 +213,8 @@ func (s *Stream) flushPending() string {
 	return out
 }
 
-// renderPart renders a block that is too long and goes on with the next part of it: a
-// table keeps its header.
+// renderPart renders a part of a block that is too long. If the block is a table, the
+// next part begins with its header.
 func (s *Stream) renderPart() string {
 	var header []byte
 	if p, ok := parseTree(s.p.blocks, s.pending).LastChild().(*ast.Paragraph); ok {
@@ -229,7 +228,7 @@ func (s *Stream) renderPart() string {
 	return out
 }
 
-// renderBlocks gives the blocks of src as rows.
+// renderBlocks returns the blocks of src as rows.
 func (s *Stream) renderBlocks(src []byte) string {
 	r := newRenderer(s.p, s.o)
 	s.writeBlocks(&r, src)
@@ -244,7 +243,7 @@ func (s *Stream) joinRows(rows []string) string {
 	return strings.Join(rows, "\n") + "\n"
 }
 
-// writeBlocks writes the top blocks of src.
+// writeBlocks writes the top-level blocks of src.
 func (s *Stream) writeBlocks(r *renderer, src []byte) {
 	doc := parseTree(s.p.full, src)
 	said, blank, list := s.said, s.blank, s.list
@@ -264,7 +263,7 @@ func (s *Stream) writeBlocks(r *renderer, src []byte) {
 	}
 }
 
-// writeItems writes the items of a list of which some may have been written before.
+// writeItems writes the items of a list, some of which may have been written before.
 func (s *Stream) writeItems(r *renderer, l *ast.List, src []byte, before *openList) {
 	number := l.Start
 	if before != nil {
@@ -319,8 +318,8 @@ func (f fence) closesFence(line string) bool {
 	return len(line)-len(marks) < 4 && len(marks)-len(rest) >= f.length && strings.TrimSpace(rest) == ""
 }
 
-// outdentLine takes from a line as many columns as its fence was indented by; of a
-// tab the rest stays as spaces.
+// outdentLine removes as many columns from a line as its fence was indented by; the rest
+// of a tab becomes spaces.
 func (f fence) outdentLine(line string) string {
 	const tab = 4
 	for range f.indent {
@@ -343,17 +342,17 @@ func (s *Stream) closeFence() string {
 	return s.joinRows(r.out)
 }
 
-// maxTail bounds what is shown of a block before it is finished.
+// maxTail bounds, in bytes, how much of an unfinished block is shown.
 const maxTail = 4 << 10
 
-// Tail is what was not finished at one moment. It may be used from any
+// Tail is the unfinished part of a text at one moment. It may be used from any
 // goroutine.
 type Tail struct {
-	s   Stream // without a cleaner: it only shows
+	s   Stream // without a cleaner, because it only renders
 	src string
 }
 
-// Tail gives what is not finished now.
+// Tail returns the part that is unfinished now.
 func (s *Stream) Tail() Tail {
 	t := Tail{s: Stream{o: s.o, p: s.p, said: s.said, blank: s.blank, list: s.list, fence: s.fence}}
 	t.src = string(s.pending) + s.partial
@@ -369,7 +368,7 @@ func (s *Stream) Tail() Tail {
 // InCode reports whether the text is inside code that is shown line by line.
 func (s *Stream) InCode() bool { return s.fence != nil }
 
-// Rows gives the last rows of the tail, at most n, at the given width.
+// Rows returns the last rows of the tail, at most n, at the given width.
 func (t Tail) Rows(width, n int) []string {
 	if t.src == "" || n <= 0 {
 		return nil
@@ -388,7 +387,7 @@ func (t Tail) Rows(width, n int) []string {
 	return rows
 }
 
-// lastBytes is the end of text, n bytes or a little less.
+// lastBytes returns the last n bytes of text, or fewer so as not to split a character.
 func lastBytes(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -400,5 +399,5 @@ func lastBytes(text string, n int) string {
 	return text[at:]
 }
 
-// Empty reports whether there is nothing in it.
+// Empty reports whether the tail has nothing to show.
 func (t Tail) Empty() bool { return strings.TrimSpace(t.src) == "" }

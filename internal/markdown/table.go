@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// alignment of a column.
+// alignment is the alignment of a column.
 type alignment byte
 
 const (
@@ -15,11 +15,11 @@ const (
 
 const (
 	maxColumns = 32
-	minColumn  = 6 // columns of the terminal below which a column is not squeezed
+	minColumn  = 6 // columns of the terminal; a narrower column is not squeezed
 )
 
-// findTable gives the place of the header row of a table in the lines of a
-// paragraph, and how its columns are aligned; -1: there is none.
+// findTable returns the index of the header row of a table in the lines of a paragraph,
+// and the alignment of its columns; -1 if there is no table.
 func findTable(lines []string) (at int, columns []alignment) {
 	for i := 1; i < len(lines); i++ {
 		if columns := readDelimiters(lines[i]); columns != nil && len(splitCells(lines[i-1])) == len(columns) {
@@ -29,7 +29,8 @@ func findTable(lines []string) (at int, columns []alignment) {
 	return -1, nil
 }
 
-// readDelimiters reads the row below the header; nil when it is none.
+// readDelimiters parses the row below the header; it returns nil if line is not such a
+// row.
 func readDelimiters(line string) []alignment {
 	if !strings.Contains(line, "|") || strings.Trim(line, " \t|:-") != "" {
 		return nil
@@ -55,7 +56,7 @@ func readDelimiters(line string) []alignment {
 	return columns
 }
 
-// splitCells cuts a row at its bars; one behind a backslash is text.
+// splitCells splits a row at its bars; a bar after a backslash is text.
 func splitCells(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
@@ -83,15 +84,15 @@ func splitCells(line string) []string {
 	return out
 }
 
-// grid is a table: its cells in spans.
+// grid is a table with its cells as spans.
 type grid struct {
 	columns []alignment
-	rows    [][][]span // the first one is the header
+	rows    [][][]span // the first is the header
 	widths  []int
 }
 
-// writeTable writes a table that begins with its header row and the one below it.
-// Where its columns do not fit side by side, each row becomes a few lines.
+// writeTable writes a table that begins with its header row and the delimiter row. If its
+// columns do not fit side by side, each row becomes several lines.
 func (r *renderer) writeTable(lines []string, columns []alignment) {
 	g := grid{columns: columns, widths: make([]int, len(columns))}
 	for i, line := range lines {
@@ -133,7 +134,8 @@ func widestWord(spans []span) (n int) {
 	return n
 }
 
-// squeezeColumns narrows the widest columns until all fit; false when they cannot.
+// squeezeColumns narrows the widest columns until all fit; it returns false if they
+// cannot.
 func (g *grid) squeezeColumns(room int) bool {
 	total := 0
 	for _, w := range g.widths {
@@ -161,7 +163,7 @@ func (g *grid) squeezeColumns(room int) bool {
 	return true
 }
 
-// writeGrid writes the rows side by side.
+// writeGrid writes the table with its columns side by side.
 func (r *renderer) writeGrid(g grid) {
 	tall := false
 	wrapped := make([][][]row, len(g.rows))
@@ -186,7 +188,7 @@ func (r *renderer) writeGrid(g grid) {
 	}
 }
 
-// tableRow is the h-th row of the terminal of one row of the table.
+// tableRow returns the h-th terminal row of one row of the table.
 func (g grid) tableRow(cells [][]row, h int) (out row) {
 	for c, lines := range cells {
 		if c > 0 {

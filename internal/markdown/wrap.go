@@ -9,7 +9,7 @@ import (
 	"fika/internal/term"
 )
 
-// row is what stands on one row of the terminal.
+// row is the content of one row of the terminal.
 type row []span
 
 func (w row) rowWidth() (n int) {
@@ -27,11 +27,11 @@ type wrapper struct {
 	used int
 	gap  row // spaces that are written only if a word follows on the row
 	word row
-	wide int // of word
+	wide int // width of word
 }
 
 // wrapSpans breaks spans into rows of at most width columns: between words, between
-// ideographs, and inside a word only when it is longer than a row.
+// ideographs, and inside a word only if it is longer than a row.
 func wrapSpans(spans []span, width int) []row {
 	w := wrapper{most: max(1, width)}
 	for _, s := range spans {
@@ -68,7 +68,8 @@ func (w *wrapper) addSpan(s span) {
 	}
 }
 
-// withSpan appends a piece, joined to the one before when they look alike.
+// withSpan appends a piece, merging it with the previous one if they have the same look
+// and address.
 func (w row) withSpan(s span) row {
 	if n := len(w); n > 0 && w[n-1].look == s.look && w[n-1].href == s.href {
 		w[n-1].text += s.text
@@ -77,8 +78,8 @@ func (w row) withSpan(s span) row {
 	return append(w, s)
 }
 
-// endWordUnless ends a word of an ideograph, unless the sign that follows must
-// not begin a row.
+// endWordUnless ends a word after an ideograph, unless the next character must not begin
+// a row.
 func (w *wrapper) endWordUnless(rest string) {
 	if rest != "" {
 		if n, _ := firstCluster(rest); closesWord(rest[:n]) {
@@ -144,8 +145,8 @@ func (w *wrapper) endRow() {
 	w.row, w.used, w.gap = nil, 0, nil
 }
 
-// firstCluster gives length and columns of the first character of s, as a person
-// sees characters.
+// firstCluster returns the length and the columns of the first character of s, as a
+// person perceives characters.
 func firstCluster(s string) (n, width int) {
 	if c := s[0]; c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1, 1
@@ -154,8 +155,8 @@ func firstCluster(s string) (n, width int) {
 	return max(1, len(first)), width
 }
 
-// writeRow gives the row as a terminal takes it. Each row is complete: what it
-// begins, it ends.
+// writeRow returns the row as terminal output. Each row is self-contained: it ends every
+// style and link that it begins.
 func (w row) writeRow(o Options) string {
 	var b strings.Builder
 	for _, s := range w {
@@ -185,7 +186,7 @@ func (w row) writeRow(o Options) string {
 	return b.String()
 }
 
-// styleCodes are the numbers of the sequence that turns a look on.
+// styleCodes returns the numbers of the escape sequence that turns a look on.
 func (l look) styleCodes() string {
 	var codes []string
 	for _, c := range [...]struct {
