@@ -10,7 +10,7 @@ import (
 	"fika/internal/term"
 )
 
-// doWithAgents is /agents.
+// doWithAgents runs /agents.
 func (m *Master) doWithAgents(ctx context.Context, words []string) error {
 	if len(words) == 0 {
 		words = []string{"list"}
@@ -31,7 +31,7 @@ func (m *Master) doWithAgents(ctx context.Context, words []string) error {
 	return fika.Errorf(fika.Invalid, "", "/agents takes list, health, or start, stop, restart and a name")
 }
 
-// readManaged reads the name and the flags of /agents start, stop and restart.
+// readManaged parses the name and the flags of /agents start, stop and restart.
 func readManaged(verb string, words []string) (name string, how fika.Desired, err error) {
 	how = fika.DesiredStopped
 	for _, w := range words {
@@ -52,7 +52,7 @@ func readManaged(verb string, words []string) (name string, how fika.Desired, er
 	return name, how, nil
 }
 
-// listAgents is /agents list.
+// listAgents runs /agents list.
 func (m *Master) listAgents(ctx context.Context) error {
 	list, err := m.roster.list(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (m *Master) listAgents(ctx context.Context) error {
 	return nil
 }
 
-// showHealth is /agents health.
+// showHealth runs /agents health.
 func (m *Master) showHealth(ctx context.Context) error {
 	list, err := m.roster.list(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (m *Master) showHealth(ctx context.Context) error {
 	return nil
 }
 
-// manageAgent starts and stops without keeping the console waiting.
+// manageAgent starts or stops an agent without keeping the console waiting.
 func (m *Master) manageAgent(ctx context.Context, verb, name string, how fika.Desired) {
 	if verb != "start" {
 		m.out.printLine("Stopping agent '%s'...", term.CleanLine(name))
@@ -127,7 +127,7 @@ func (m *Master) manageAgent(ctx context.Context, verb, name string, how fika.De
 			default:
 				m.out.printSuccess("Started (pid: %d)", pid)
 			}
-			m.roster.changes(ctx) // the person made them, and is not told of them
+			m.roster.changes(ctx) // changes that the person made are not reported
 		}
 	})
 }

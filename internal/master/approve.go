@@ -7,8 +7,8 @@ import (
 	"fika/internal/question"
 )
 
-// questions shows the tool calls that wait for a person's word, and takes the
-// answers. Piped input is shown none: nobody reads them.
+// questions shows the tool calls that wait for a person's approval, and accepts the
+// answers. With piped input none are shown, because nobody reads them.
 type questions struct {
 	approvals question.Approvals // nil: there are none
 	desk      question.Desk
@@ -18,19 +18,19 @@ type questions struct {
 
 func (q *questions) readByNobody() bool { return q.approvals == nil || !q.screen.Interactive() }
 
-// showNews shows questions that are new, and what became of others.
+// showNews shows new questions, and what became of earlier ones.
 func (q *questions) showNews(ctx context.Context) {
 	if q.readByNobody() {
 		return
 	}
 	said, err := q.desk.TakeNews(ctx, q.approvals)
 	if err != nil {
-		return // readOutcomes tells of a store that cannot be read
+		return // readOutcomes reports a store that cannot be read
 	}
 	q.print(said)
 }
 
-// approve is /approve, /approve N and /approve N --deny WHY.
+// approve runs /approve, /approve N and /approve N --deny WHY.
 func (q *questions) approve(ctx context.Context, words []string) error {
 	if q.readByNobody() {
 		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: fika approve N")

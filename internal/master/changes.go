@@ -8,17 +8,18 @@ import (
 	"fika/internal/term"
 )
 
-// showChanges is /diff [REQUEST].
+// showChanges runs /diff [REQUEST].
 func (m *Master) showChanges(ctx context.Context, args []string) error {
 	return m.doWithChanges(ctx, changes.Diff, args)
 }
 
-// undo is /undo [REQUEST].
+// undo runs /undo [REQUEST].
 func (m *Master) undo(ctx context.Context, args []string) error {
 	return m.doWithChanges(ctx, changes.Undo, args)
 }
 
-// doWithChanges prints what do has to say of the changes that words name.
+// doWithChanges calls do for the changes that words name, and prints the lines it
+// returns.
 func (m *Master) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), words []string) error {
 	if m.o.Changes == nil {
 		return fika.Errorf(fika.Invalid, "", "what agents change is not known here; fika undo")

@@ -32,14 +32,14 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /usage                   tokens and money so far
   /help, /quit             (ctrl-d leaves too; work goes on)`
 
-// command is what may follow a slash.
+// command is a command that may follow a slash.
 type command struct {
-	names  []string // the first is the one that help names
+	names  []string // the first is the name shown in the help
 	offers []string // what completion offers; nil: the first name
 	run    func(m *Master, ctx context.Context, args []string) error
 }
 
-// consoleCommands are all of them, in the order of the help.
+// consoleCommands returns all commands, in the order of the help.
 func consoleCommands() []command {
 	return []command{
 		{[]string{"agents", "agent"}, []string{"agents list", "agents start ", "agents stop ", "agents restart ", "agents health"}, (*Master).doWithAgents},
@@ -86,7 +86,7 @@ func SlashCommands() []string {
 	return out
 }
 
-// carryOut carries out a /command, of which words are its name and what follows.
+// carryOut runs a /command; words are its name and its arguments.
 func (m *Master) carryOut(ctx context.Context, words []string) error {
 	for _, c := range consoleCommands() {
 		if slices.Contains(c.names, strings.ToLower(words[0])) {
@@ -96,7 +96,7 @@ func (m *Master) carryOut(ctx context.Context, words []string) error {
 	return fika.Errorf(fika.Invalid, "", "there is no /%s; /help lists the commands", term.CleanLine(words[0]))
 }
 
-// switchConversation is /switch AGENT CONVERSATION.
+// switchConversation runs /switch AGENT CONVERSATION.
 func (m *Master) switchConversation(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return fika.Errorf(fika.Invalid, "", "/switch takes an agent and a conversation; /conversations lists them")
@@ -109,7 +109,7 @@ func (m *Master) switchConversation(ctx context.Context, args []string) error {
 	return nil
 }
 
-// resetAgent is @agent:reset.
+// resetAgent runs @agent:reset.
 func (m *Master) resetAgent(ctx context.Context, name string) {
 	row, err := m.roster.reset(ctx, name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *Master) resetAgent(ctx context.Context, name string) {
 	m.out.printSuccess("@%s conversation context reset", row.Name)
 }
 
-// listConversations is /conversations [AGENT] and /tasks [AGENT].
+// listConversations runs /conversations [AGENT] and /tasks [AGENT].
 func (m *Master) listConversations(ctx context.Context, kind fika.ConversationKind, args []string) error {
 	f := client.ConversationFilter{Kind: kind, Limit: 30}
 	name := ""
@@ -157,13 +157,12 @@ func (m *Master) listConversations(ctx context.Context, kind fika.ConversationKi
 	return nil
 }
 
-// isUnpriced reports whether it is not known what a model took for what was used
-// of it.
+// isUnpriced reports whether the price of a model's usage is not known.
 func (m *Master) isUnpriced(model string, u fika.Usage) bool {
 	return m.o.CostKnown != nil && !m.o.CostKnown(model, u)
 }
 
-// showUsage is /usage.
+// showUsage runs /usage.
 func (m *Master) showUsage(ctx context.Context, _ []string) error {
 	list, err := m.o.Usage(ctx, time.Time{})
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"fika/internal/term"
 )
 
-// display prints what the console has to say: lines, tables, and how requests ended.
+// display prints the console's output: lines, tables, and how requests ended.
 type display struct {
 	screen Screen
 	style  term.Style
-	width  int                        // of tables; 0: as wide as they are
-	quiet  bool                       // bare completion lines
-	render func(answer string) string // nil: its text, cleaned
+	width  int                        // of tables; 0: as wide as their content
+	quiet  bool                       // completion lines without answers
+	render func(answer string) string // renders an answer; nil: as cleaned text
 }
 
 func (d *display) printLine(format string, args ...any) {
 	d.screen.Print(fmt.Sprintf(format, args...))
 }
 
-// printNote prints what is said beside, printWarning what a person should see, and
+// printNote prints a remark, printWarning something that a person should see, and
 // printSuccess what was done.
 func (d *display) printNote(text string)    { d.screen.Print(d.style.Dim(text)) }
 func (d *display) printWarning(text string) { d.screen.Print(d.style.Yellow(text)) }
@@ -40,7 +40,7 @@ func (d *display) printTable(headers []string, rows [][]string) {
 	d.screen.Print(term.FormatTable(term.TableOptions{Border: term.Box, Width: d.width, Style: d.style}, headers, rows))
 }
 
-// rendered is a text of an agent as it is shown.
+// rendered returns an agent's text as it is displayed.
 func (d *display) rendered(text string) string {
 	if d.render == nil {
 		return term.Clean(text)
@@ -81,13 +81,14 @@ func (d *display) showFailure(e *pendingRequest, who string, info client.Request
 		why = info.Reason
 	}
 	about := d.style.Dim(e.aboutLine())
-	if e.agent == teamAgent { // what the others have answered
+	if e.agent == teamAgent { // the answers of its members
 		about += d.answerLines(info)
 	}
 	d.printFailure("%s %s: %s\n%s", who, word, term.Clean(why), about)
 }
 
-// answerLines is the answer of a request, on lines of its own; empty: there is none.
+// answerLines returns the answer of a request on lines of its own, or "" if there is
+// none.
 func (d *display) answerLines(info client.RequestInfo) string {
 	answer := strings.TrimSpace(info.Outcome.Answer)
 	if answer == "" {
@@ -96,7 +97,7 @@ func (d *display) answerLines(info client.RequestInfo) string {
 	return "\n" + d.rendered(answer)
 }
 
-// requestMeasures tells what a request took: "12.3 s, 1.2k/450 tokens, $0.004".
+// requestMeasures describes what a request used: "12.3 s, 1.2k/450 tokens, $0.004".
 func requestMeasures(r client.RequestInfo) string {
 	from := r.StartedAt
 	if from.IsZero() {
@@ -113,7 +114,7 @@ func requestMeasures(r client.RequestInfo) string {
 	return strings.Join(parts, ", ")
 }
 
-// showWaiting tells above the prompt who is waited for.
+// showWaiting shows in the status line which agents the console is waiting for.
 func (d *display) showWaiting(list []*pendingRequest, now time.Time) {
 	if !d.screen.Interactive() {
 		return
@@ -133,7 +134,7 @@ func (d *display) showWaiting(list []*pendingRequest, now time.Time) {
 	d.screen.Status(d.style.Dim(text))
 }
 
-// showQueue is the table of what is waited for.
+// showQueue prints a table of the requests that the console is waiting for.
 func (d *display) showQueue(list []*pendingRequest, now time.Time) {
 	if len(list) == 0 {
 		d.printNote("nothing is waited for")
@@ -146,7 +147,7 @@ func (d *display) showQueue(list []*pendingRequest, now time.Time) {
 	d.printTable([]string{"Request", "Agent", "Kind", "Since", "Prompt"}, rows)
 }
 
-// showChange tells what has become of an agent.
+// showChange reports a change in an agent's state.
 func (d *display) showChange(c agentChange) {
 	switch c.kind {
 	case agentBroke:
@@ -158,7 +159,7 @@ func (d *display) showChange(c agentChange) {
 	}
 }
 
-// showHello prints the lines a console begins with.
+// showHello prints the opening lines of a console.
 func (d *display) showHello(started []Agent, bus string) {
 	if d.quiet {
 		return

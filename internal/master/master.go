@@ -15,7 +15,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// Screen is where lines come from and words go.
+// Screen is the source of lines and the destination of output.
 type Screen interface {
 	ReadLine(context.Context) (string, error)
 	Print(text string)
@@ -23,53 +23,53 @@ type Screen interface {
 	Interactive() bool
 }
 
-// Requests gives agents work, and tells what came of it.
+// Requests gives agents work, and reports its outcome.
 type Requests interface {
 	// Submit commits a request under the given id and wakes the agent.
 	Submit(context.Context, fika.Agent, client.Ask) (client.Accepted, error)
-	// Request reads one; NotFound.
+	// Request reads a request. Error kind: NotFound.
 	Request(context.Context, fika.RequestID) (client.RequestInfo, error)
 	Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error)
 }
 
-// Agents looks after agents.
+// Agents manages agents.
 type Agents interface {
 	List(ctx context.Context, all bool) ([]client.AgentView, error)
-	// Start returns with the first sign of life, Stop when the process has gone.
+	// Start returns at the first sign of life, Stop when the process is gone.
 	Start(context.Context, fika.Agent, time.Duration) (client.AgentView, error)
 	Stop(context.Context, fika.Agent, fika.Desired, time.Duration) (client.AgentView, error)
-	// Reset and Switch change the conversation that an agent goes on with.
+	// Reset and Switch change the conversation that an agent continues.
 	Reset(context.Context, fika.Agent) (fika.Conversation, error)
 	Switch(ctx context.Context, agent fika.Agent, conversation string) (fika.Conversation, error)
 }
 
 // Directory finds agents.
 type Directory interface {
-	// Find finds one by what was typed; NotFound comes with the nearest name.
+	// Find finds an agent by what was typed; NotFound suggests the nearest name.
 	Find(ctx context.Context, name string) (fika.Agent, error)
-	// View tells besides how it is.
+	// View also returns the agent's state.
 	View(ctx context.Context, name string) (client.AgentView, error)
 }
 
-// Availability says why an agent will not come to its work by itself; "" when it
-// will.
+// Availability says why an agent will not get to its work by itself; "" if it will.
 type Availability interface {
 	NeverAnswers(context.Context, fika.Agent) string
 }
 
 // Routing finds the agent that a prompt is for.
 type Routing interface {
-	// Choose gives the agent that a prompt is for: NotFound or Invalid when that
-	// is nobody who can be chosen, or not sure.
+	// Choose returns the agent that a prompt is for. Error kinds: NotFound or Invalid
+	// when there is no such agent that can be chosen, or the choice is not sure.
 	Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error)
-	// ChooseJudged may ask a model where that is not sure; warn is told why the model
-	// has not chosen.
+	// ChooseJudged is Choose, but may ask a model if the choice is not sure; warn is told
+	// why the model has not chosen.
 	ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, client.Match, error)
 }
 
 // Teams lets several agents work on one line.
 type Teams interface {
-	// StartTeam begins a run of a team; NotFound for an agent there is not.
+	// StartTeam begins a run of a team. Error kind: NotFound for an agent that does not
+	// exist.
 	StartTeam(context.Context, workflow.Line) (client.Run, *workflow.Definition, error)
 	Cancel(ctx context.Context, id fika.RequestID, reason string) (client.Run, error)
 }
@@ -77,31 +77,31 @@ type Teams interface {
 // Archive reads what happened.
 type Archive interface {
 	List(context.Context, client.ConversationFilter) ([]client.ConversationInfo, error)
-	// Active tells which ask conversations are gone on with.
+	// Active returns the ask conversations that their agents will continue.
 	Active(context.Context) (map[fika.ConversationID]bool, error)
 }
 
-// Agent is a line of the tables about agents.
+// Agent is a row of the tables about agents.
 type Agent struct {
 	Name     fika.AgentName
 	Status   fika.AgentState
 	Model    string
 	PID      int
-	Uptime   time.Duration // negative: it does not run
+	Uptime   time.Duration // negative: it is not running
 	Requests int64
 	Waiting  int
 	Seen     time.Time
 	Trouble  string // empty: healthy
-	Why      string // what a busy one does
+	Why      string // what a busy agent is doing
 }
 
-// Memory keeps which requests a console waits for beyond its end.
+// Memory keeps the ids of a console's pending requests beyond its end.
 type Memory interface {
 	Load() ([]fika.RequestID, error)
 	Save([]fika.RequestID) error
 }
 
-// Options is all that a master depends on.
+// Options holds everything that a master depends on.
 type Options struct {
 	Screen       Screen
 	Requests     Requests
@@ -111,48 +111,47 @@ type Options struct {
 	Availability Availability
 	Routing      Routing
 	Archive      Archive
-	Approvals    question.Approvals // calls that wait for a person's word
+	Approvals    question.Approvals // calls that wait for a person's approval
 	Changes      changes.Source     // what agents changed in files; nil: it cannot be undone here
-	Person       string             // who answers
-	// Usage tells what was spent since a time.
+	Person       string             // who answers questions
+	// Usage returns what was used since a time.
 	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)
-	// CostKnown reports whether it is known what a model took for what was used of
-	// it; nil: it always is.
+	// CostKnown reports whether the price of a model's usage is known; nil: it always is.
 	CostKnown func(model string, u fika.Usage) bool
-	// Summarise sums up what an agent has before it now.
+	// Summarise summarises what is in an agent's conversation now.
 	Summarise func(ctx context.Context, agent fika.AgentName) (string, error)
 	// Here works a prompt in this process, in the current context.
 	Here   func(ctx context.Context, prompt string) (client.RequestInfo, error)
 	Memory Memory
-	// Ended gets a value when some request may have its outcome, and News brings
+	// Ended receives a value when some request may have its outcome, and News receives
 	// lines about the bus to show; both may be nil.
 	Ended      <-chan struct{}
 	News       <-chan string
 	NewID      func() fika.RequestID
 	Style      term.Style
-	Width      int                        // of tables; 0: as wide as they are
-	Render     func(answer string) string // what of an answer is shown; nil: its text, cleaned
-	Configured bool                       // the config names agents; else plain text is worked here
-	Default    fika.AgentName             // for plain text; empty: none
-	Quiet      bool                       // bare completion lines
-	// Wait lets each line of piped input wait for the answers of those before
-	// it. Timeout ends the waiting for answers to piped input; 0: never.
+	Width      int                        // of tables; 0: as wide as their content
+	Render     func(answer string) string // renders an answer; nil: as cleaned text
+	Configured bool                       // the config names agents; otherwise plain text is worked here
+	Default    fika.AgentName             // agent for plain text; empty: none
+	Quiet      bool                       // completion lines without answers
+	// Wait makes each line of piped input wait for the answers to those before it.
+	// Timeout bounds the wait for answers to piped input; 0: no bound.
 	Wait    bool
 	Timeout time.Duration
-	// Revive starts a hub when none runs, and returns a line that says so. It
-	// is called after a request was sent, and, with killed, when the bus goes
-	// away while an answer is waited for: then only a hub that was killed is
-	// started again, not one that was stopped. It may be nil.
+	// Revive starts a hub if none is running, and returns a line that says so. It is
+	// called after a request was sent and, with killed, when the bus goes away while an
+	// answer is pending: then only a hub that was killed is started again, not one that
+	// was stopped. It may be nil.
 	Revive func(ctx context.Context, killed bool) (string, error)
-	// Revives reports whether Revive would start a hub now: then nobody need be
-	// told that none runs. It may be nil.
+	// Revives reports whether Revive would start a hub now, so that nobody need be told
+	// that none is running. It may be nil.
 	Revives func() bool
-	Poll    time.Duration // how often to look at the store; 0: 500 ms
-	Health  time.Duration // how often to look at agents; 0: 30 s
+	Poll    time.Duration // interval for reading the store; 0: 500 ms
+	Health  time.Duration // interval for checking agents; 0: 30 s
 	Now     func() time.Time
 }
 
-// Master is a console. Create it with [New], run it once.
+// Master is a console. Create it with [New], and run it once.
 type Master struct {
 	o         Options
 	out       *display
@@ -160,22 +159,22 @@ type Master struct {
 	pending   *pendingList
 	questions *questions
 
-	mail   chan func() // capacity 64; senders wait when it is full, or until Run ends
+	mail   chan func() // capacity 64; senders block while it is full, until Run ends
 	done   chan struct{}
 	jobs   sync.WaitGroup
-	here   chan struct{} // capacity 1: taken by the prompt that is worked here
-	busy   int           // jobs that run
-	revive bool          // Revive is at work
+	here   chan struct{} // capacity 1: held by the prompt that is being worked here
+	busy   int           // running jobs
+	revive bool          // Revive is running
 
 	failed  int           // requests and lines that did not end well
-	said    string        // the last trouble with the store
+	said    string        // the last error of the store that was shown
 	offered *proposal     // what the next line may say yes to; nil: nothing
-	idle    chan struct{} // closed when nothing is waited for; nil: nobody asks
+	idle    chan struct{} // closed when nothing is pending; nil: nobody asks
 	ended   bool          // no more lines will come
 	quit    bool
 }
 
-// New makes a master.
+// New returns a master.
 func New(o Options) *Master {
 	if o.Poll == 0 {
 		o.Poll = 500 * time.Millisecond
@@ -197,17 +196,18 @@ func New(o Options) *Master {
 	}
 }
 
-// Hello prints the lines a console begins with. started are the agents that were
-// started for it.
+// Hello prints the opening lines of a console. started are the agents that were started
+// for it.
 func (m *Master) Hello(started []Agent, bus string) { m.out.showHello(started, bus) }
 
-// ErrFailed says that some request of the session did not end well; it has
-// been told already.
+// ErrFailed says that some request of the session did not end well, which has already
+// been reported.
 var ErrFailed = errors.New("a request failed")
 
-// Run reads lines until the input ends or /quit, and on a terminal leaves
-// then, while work goes on; otherwise it waits for all answers first and
-// returns [ErrFailed] when one of them was bad.
+// Run reads lines until the input ends or /quit. On a terminal it then returns, while
+// work goes on; otherwise it first waits for all answers, and returns [ErrFailed] if one
+// of them was bad. Other error kinds: Detached when Timeout has passed, Interrupted when
+// ctx ends, and those of reading the pending requests of an earlier console.
 func (m *Master) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer m.jobs.Wait()
@@ -265,7 +265,7 @@ func (m *Master) Run(ctx context.Context) error {
 	return nil
 }
 
-// isOver reports whether there is no reason to stay.
+// isOver reports whether Run can return.
 func (m *Master) isOver() bool {
 	if m.quit || (m.ended && m.o.Screen.Interactive()) {
 		return true
@@ -273,7 +273,7 @@ func (m *Master) isOver() bool {
 	return m.ended && len(m.pending.requests) == 0 && m.busy == 0
 }
 
-// releaseReader lets the next line in when nothing is waited for.
+// releaseReader lets the next line in when nothing is pending.
 func (m *Master) releaseReader() {
 	if m.idle != nil && len(m.pending.requests) == 0 && m.busy == 0 {
 		close(m.idle)
@@ -281,7 +281,7 @@ func (m *Master) releaseReader() {
 	}
 }
 
-// postTask hands f to the owner goroutine; after Run has ended it does nothing.
+// postTask passes f to the owner goroutine; after Run has ended it does nothing.
 func (m *Master) postTask(f func()) {
 	select {
 	case m.mail <- f:
@@ -289,7 +289,7 @@ func (m *Master) postTask(f func()) {
 	}
 }
 
-// Interrupt is ctrl-c: it cancels the newest request that is waited for.
+// Interrupt handles ctrl-c: it cancels the newest pending request.
 func (m *Master) Interrupt() {
 	m.postTask(func() {
 		if newest := m.pending.newest(); newest != nil {
@@ -324,8 +324,8 @@ func (m *Master) readLines(ctx context.Context) {
 	}
 }
 
-// awaitIdle waits until all that was sent has its answer. It returns false when
-// ctx ends first.
+// awaitIdle blocks until everything that was sent has its answer. It returns false if ctx
+// ends first.
 func (m *Master) awaitIdle(ctx context.Context) bool {
 	idle := make(chan struct{})
 	m.postTask(func() { m.idle = idle })
@@ -384,7 +384,8 @@ func (m *Master) reviveHub(ctx context.Context, killed bool) {
 	})
 }
 
-// runBeside runs f beside the owner; what it returns is run by the owner.
+// runBeside runs f in a goroutine beside the owner; the function that f returns is run by
+// the owner.
 func (m *Master) runBeside(f func() func()) {
 	m.busy++
 	m.jobs.Add(1)
@@ -404,15 +405,15 @@ func (m *Master) showTrouble(err error) {
 	m.out.printFailure("%s", term.Clean(err.Error()))
 }
 
-// showError is showTrouble of an error that may be nil.
+// showError calls showTrouble unless err is nil.
 func (m *Master) showError(err error) {
 	if err != nil {
 		m.showTrouble(err)
 	}
 }
 
-// checkAgents tells what has changed about agents since the last look: who crashed,
-// who is back, who needs a person.
+// checkAgents reports what has changed about agents since the last check: which crashed,
+// which are back, which need a person.
 func (m *Master) checkAgents(ctx context.Context) {
 	for _, change := range m.roster.changes(ctx) {
 		if !m.o.Quiet {

@@ -10,13 +10,13 @@ import (
 	"fika/internal/term"
 )
 
-// addPending adds a request to what is waited for.
+// addPending adds a request to the pending ones.
 func (m *Master) addPending(e *pendingRequest) { m.showError(m.pending.add(e)) }
 
-// dropPending no longer waits for a request.
+// dropPending removes a request from the pending ones.
 func (m *Master) dropPending(e *pendingRequest) { m.showError(m.pending.drop(e)) }
 
-// showOutcome shows how a request ended, and counts one that did not end well.
+// showOutcome shows how a request ended, and counts it if it did not end well.
 func (m *Master) showOutcome(e *pendingRequest, info client.RequestInfo) {
 	if info.State != fika.Done {
 		m.failed++
@@ -24,8 +24,8 @@ func (m *Master) showOutcome(e *pendingRequest, info client.RequestInfo) {
 	m.out.showOutcome(e, info)
 }
 
-// takeUpPending takes up what an earlier console was waiting for. A piped one waits
-// for its own lines only, and leaves the others to the next console.
+// takeUpPending takes over the pending requests of an earlier console. A piped console
+// waits only for its own lines, and leaves the others to the next console.
 func (m *Master) takeUpPending(ctx context.Context) error {
 	ids, err := m.o.Memory.Load()
 	if err != nil {
@@ -58,7 +58,7 @@ func (m *Master) takeUpPending(ctx context.Context) error {
 	return nil
 }
 
-// readOutcomes reads the outcomes that are there by now.
+// readOutcomes reads the outcomes that are available by now.
 func (m *Master) readOutcomes(ctx context.Context) {
 	for _, e := range m.pending.stored() {
 		info, err := m.o.Requests.Request(ctx, e.id)
@@ -67,7 +67,7 @@ func (m *Master) readOutcomes(ctx context.Context) {
 			m.dropPending(e)
 			m.showTrouble(fika.Errorf(fika.NotFound, "", "request %s of @%s has been deleted", shortID(e.id), e.agent))
 		case err != nil:
-			if ctx.Err() == nil && m.said != err.Error() { // once, not at every look
+			if ctx.Err() == nil && m.said != err.Error() { // once, not at every poll
 				m.said = err.Error()
 				m.out.printWarning(term.Clean(err.Error()))
 			}
@@ -80,8 +80,8 @@ func (m *Master) readOutcomes(ctx context.Context) {
 	m.said = ""
 }
 
-// cancelByID is /cancel [ID]: it cancels the request whose id begins so; without an
-// id, the newest.
+// cancelByID runs /cancel [ID]: it cancels the request whose id begins with ID, or the
+// newest one if no id is given.
 func (m *Master) cancelByID(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		newest := m.pending.newest()
@@ -95,7 +95,7 @@ func (m *Master) cancelByID(ctx context.Context, args []string) error {
 	switch found := m.pending.startingWith(id); len(found) {
 	case 1:
 		m.cancelRequest(ctx, found[0])
-	case 0: // one that this console does not wait for
+	case 0: // a request that this console is not waiting for
 		r, err := m.o.Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the master console")
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func cancelWord(r fika.Request) string {
 	return "asked to stop"
 }
 
-// cancelRequest asks for a request to end; its outcome is shown as any other.
+// cancelRequest asks for a request to end; its outcome is shown like any other.
 func (m *Master) cancelRequest(ctx context.Context, e *pendingRequest) {
 	switch {
 	case e.cancel != nil:
@@ -136,7 +136,7 @@ func (m *Master) cancelRequest(ctx context.Context, e *pendingRequest) {
 	m.readOutcomes(ctx)
 }
 
-// giveUp ends the waiting for answers to piped input.
+// giveUp ends the wait for answers to piped input. Its error is of kind Detached.
 func (m *Master) giveUp() error {
 	var left []string
 	for _, e := range m.pending.stored() {

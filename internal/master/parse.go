@@ -14,7 +14,7 @@ type Verb string
 // The verbs.
 const (
 	Nothing Verb = ""        // an empty line
-	Plain   Verb = "plain"   // text for the default agent, or for here
+	Plain   Verb = "plain"   // text for the default agent, or to be worked here
 	Ask     Verb = "ask"     // continue an agent's conversation
 	Task    Verb = "task"    // a conversation of its own
 	Reset   Verb = "reset"   // begin an agent's conversation afresh
@@ -22,21 +22,22 @@ const (
 	Command Verb = "command" // a /command
 )
 
-// Line is what a person typed, understood.
+// Line is a parsed line.
 type Line struct {
 	Verb  Verb
-	Agent string        // as typed, checked later
+	Agent string        // as typed; checked later
 	Team  workflow.Line // for several agents
 	Text  string        // the prompt
 	Words []string      // of a command, without the slash
 }
 
-// verbs are what may stand between two colons.
+// verbs are the words that may stand between two colons.
 var verbs = map[string]Verb{"task": Task, "ask": Ask, "reset": Reset}
 
-// ParseLine understands a line: @agent:task: prompt, @agent:ask: prompt,
-// @agent: prompt (an ask), @a, @b: prompt, @a -> @b: prompt and @a, @b --combine @c: prompt (a team), @agent:reset, /command, or plain text. "//" begins
-// plain text with a slash. Error kind: Invalid.
+// ParseLine parses a line: @agent:task: prompt, @agent:ask: prompt, @agent: prompt (an
+// ask), @a, @b: prompt, @a -> @b: prompt and @a, @b --combine @c: prompt (a team),
+// @agent:reset, /command, or plain text. "//" begins plain text with a slash. Error kind:
+// Invalid.
 func ParseLine(s string) (Line, error) {
 	text := strings.TrimSpace(s)
 	switch {
@@ -92,22 +93,22 @@ func parseRoute(s string) (Line, error) {
 	return l, nil
 }
 
-// parseTeam reads a line for several agents. Whatever is wrong before the prompt
-// is an error that says how it is written, never text for the first of them.
+// parseTeam parses a line for several agents. A mistake before the prompt is an error
+// that says how to write it; the line never becomes text for the first agent.
 func parseTeam(s string) (Line, error) {
 	l, err := workflow.ParseLine(s, nil)
 	if err != nil {
 		return Line{}, err
 	}
-	if l.IsSingle() { // @a:task → @b: the arrow stands where no name can follow
+	if l.IsSingle() { // @a:task → @b: the arrow is where no name can follow
 		return Line{}, fika.Errorf(fika.Invalid, "", "a team is named before the first colon: write \"%s -> @b: …\"", l.Address)
 	}
 	return Line{Verb: Team, Team: l, Text: l.Prompt}, nil
 }
 
-// namesSeveral reports whether a line is meant for several agents, well written
-// or not: names with commas or arrows between them before the colon, or an arrow
-// and another @name where the prompt would begin.
+// namesSeveral reports whether a line is meant for several agents, correctly written or
+// not: names with commas or arrows between them before the colon, or an arrow and another
+// @name where the prompt would begin.
 func namesSeveral(s string) bool {
 	end := strings.IndexAny(s, ": \t\n→-=>,")
 	if end <= 0 {

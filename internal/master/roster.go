@@ -8,25 +8,25 @@ import (
 	"fika/internal/client"
 )
 
-// roster is the agents as the console knows them: what its tables show of them, and
-// what of that has changed since it was last told.
+// roster holds what the console knows about the agents: what its tables show, and what
+// has changed since it was last reported.
 type roster struct {
 	agents    Agents
 	directory Directory
 	now       func() time.Time
-	known     map[fika.AgentName]Agent // as they were when they were last looked at
+	known     map[fika.AgentName]Agent // as of the last look
 }
 
 const (
-	// startPatience is how long an agent may take to give a sign of life, and
-	// stopPatience how long one to end after its step.
+	// startPatience is how long an agent may take until its first sign of life, and
+	// stopPatience how long until it has ended after its step.
 	startPatience = 20 * time.Second
 	stopPatience  = 45 * time.Second
-	// finishPatience is how long one that is to finish its requests may take.
+	// finishPatience is how long an agent may take to finish its requests.
 	finishPatience = 24 * time.Hour
 )
 
-// list gives the agents as they are.
+// list returns the agents in their present state.
 func (r *roster) list(ctx context.Context) ([]Agent, error) {
 	views, err := r.agents.List(ctx, false)
 	out := make([]Agent, 0, len(views))
@@ -47,25 +47,26 @@ func agentLine(v client.AgentView, now time.Time) Agent {
 	return a
 }
 
-// changeKind is what has become of an agent since the last look.
+// changeKind is how an agent has changed since the last look.
 type changeKind string
 
-// What may have become of an agent.
+// The kinds of change.
 const (
 	agentUnchanged changeKind = ""
 	agentBroke     changeKind = "broke"     // it needs a person
 	agentRestarted changeKind = "restarted" // another process works for it
-	agentRecovered changeKind = "recovered" // it needed a person, and does no more
+	agentRecovered changeKind = "recovered" // it needed a person, and no longer does
 )
 
-// agentChange is an agent that is not as it was.
+// agentChange is an agent that has changed.
 type agentChange struct {
 	agent Agent
 	kind  changeKind
 }
 
-// changes looks at the agents, and gives those that are not as they were at the last
-// look. What cannot be read is told by the next look at the store.
+// changes looks at the agents, and returns those that have changed since the last look.
+// If they cannot be read it returns nothing: the next read of the store reports the
+// error.
 func (r *roster) changes(ctx context.Context) []agentChange {
 	list, err := r.list(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (r *roster) changes(ctx context.Context) []agentChange {
 	return out
 }
 
-// changeOf says what has become of an agent.
+// changeOf returns how an agent has changed.
 func changeOf(before, now Agent) changeKind {
 	switch {
 	case now.isBroken() && before.Status != now.Status:
@@ -102,8 +103,8 @@ func (a Agent) isBroken() bool {
 	return a.Status == fika.AgentFailed || a.Status == fika.AgentUnhealthy
 }
 
-// start starts an agent and waits for its first sign of life. already reports that
-// it ran before.
+// start starts an agent and waits for its first sign of life. already reports that it was
+// running before.
 func (r *roster) start(ctx context.Context, name string) (pid int, already bool, err error) {
 	before, err := r.directory.View(ctx, name)
 	if err != nil {
@@ -113,7 +114,7 @@ func (r *roster) start(ctx context.Context, name string) (pid int, already bool,
 	return v.PID, err == nil && v.PID == before.PID, err
 }
 
-// stop stops an agent and waits until its process has gone.
+// stop stops an agent and waits until its process is gone.
 func (r *roster) stop(ctx context.Context, name string, how fika.Desired) error {
 	row, err := r.directory.Find(ctx, name)
 	if err != nil {
@@ -127,7 +128,7 @@ func (r *roster) stop(ctx context.Context, name string, how fika.Desired) error 
 	return err
 }
 
-// reset lets an agent's next ask begin afresh, and gives the agent.
+// reset makes an agent's next ask begin afresh, and returns the agent.
 func (r *roster) reset(ctx context.Context, name string) (fika.Agent, error) {
 	row, err := r.directory.Find(ctx, name)
 	if err == nil {

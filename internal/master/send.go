@@ -24,7 +24,7 @@ func (m *Master) sendPlain(ctx context.Context, text string) {
 	}
 }
 
-// sendRequest commits a request. Its id is remembered first: a console that is killed
+// sendRequest commits a request. Its id is saved first, so that a console that is killed
 // in between loses nothing.
 func (m *Master) sendRequest(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
 	row, err := m.findAgent(ctx, name, prompt)
@@ -52,8 +52,8 @@ func (m *Master) sendRequest(ctx context.Context, name string, kind fika.Request
 	m.reviveHub(ctx, false)
 }
 
-// findAgent finds the agent of a line: auto is the one that the prompt is for, of
-// which the person is told why.
+// findAgent finds the agent of a line. For auto it is the agent that the prompt is for,
+// and the person is told why.
 func (m *Master) findAgent(ctx context.Context, name, prompt string) (fika.Agent, error) {
 	if !strings.EqualFold(name, client.Auto) {
 		return m.o.Directory.Find(ctx, name)
@@ -65,8 +65,8 @@ func (m *Master) findAgent(ctx context.Context, name, prompt string) (fika.Agent
 	return row, err
 }
 
-// neverAnswers says why an agent will not come to what it was given by itself;
-// "" when it will, once the console has started the hub.
+// neverAnswers says why an agent will not get to its work by itself; "" if it will, once
+// the console has started the hub.
 func (m *Master) neverAnswers(ctx context.Context, row fika.Agent) string {
 	if m.o.Revives != nil && m.o.Revives() {
 		return ""
@@ -74,8 +74,8 @@ func (m *Master) neverAnswers(ctx context.Context, row fika.Agent) string {
 	return m.o.Availability.NeverAnswers(ctx, row)
 }
 
-// sendTeam begins the work of a team. The run goes on without this console, which
-// shows what comes of it as of any request.
+// sendTeam starts the work of a team. The run goes on without this console, which shows
+// its outcome like that of any request.
 func (m *Master) sendTeam(ctx context.Context, l workflow.Line) {
 	r, _, err := m.o.Teams.StartTeam(ctx, l)
 	if err != nil {
@@ -115,14 +115,14 @@ func (m *Master) workHere(ctx context.Context, prompt string) {
 	})
 }
 
-// proposal is an agent that was proposed for a line without one.
+// proposal is an agent that was proposed for a line that names none.
 type proposal struct {
 	agent  fika.AgentName
 	prompt string
 }
 
-// propose asks whether the agent that a prompt is for shall have it. It asks only
-// at a terminal, and only when that is sure; false: it asked nothing.
+// propose asks whether the agent that a prompt is for should get it. It asks only at a
+// terminal, and only if the choice is sure; it returns false if it did not ask.
 func (m *Master) propose(ctx context.Context, prompt string) bool {
 	if !m.o.Screen.Interactive() {
 		return false
@@ -140,8 +140,8 @@ func (m *Master) propose(ctx context.Context, prompt string) bool {
 	return true
 }
 
-// answerProposal takes a line for the answer to what was proposed, if it is one.
-// Anything but yes and no is a line of its own, and the proposal is dropped.
+// answerProposal treats a line as the answer to a proposal, if there is one. Anything but
+// yes and no is a line of its own, and the proposal is dropped.
 func (m *Master) answerProposal(ctx context.Context, line string) bool {
 	p := m.offered
 	if p == nil {

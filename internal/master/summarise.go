@@ -7,7 +7,7 @@ import (
 	"fika"
 )
 
-// beginSummary is /summarise AGENT: it has an agent's conversation summed up, without
+// beginSummary runs /summarise AGENT: it has an agent's conversation summarised, without
 // keeping the console waiting.
 func (m *Master) beginSummary(ctx context.Context, args []string) error {
 	if len(args) != 1 {

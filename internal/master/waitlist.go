@@ -13,18 +13,18 @@ import (
 	"fika/internal/process"
 )
 
-// WaitList keeps the ids that a console waits for in a file, so that the next
-// console shows what came of them. Only one console of a home does; the others
-// remember nothing.
+// WaitList keeps the ids of a console's pending requests in a file, so that the next
+// console shows their outcomes. Only one console of a home keeps it; the others keep
+// nothing.
 type WaitList struct {
 	path string
-	lock *os.File // nil: it cannot be opened
-	mine bool     // this console has the file
+	lock *os.File // nil: it could not be opened
+	mine bool     // this console owns the file
 	mu   sync.Mutex
 }
 
-// OpenWaitList opens the list in the run folder of a home, and takes it if no
-// other console has it. Close it.
+// OpenWaitList opens the list in the run folder of a home, and takes ownership if no
+// other console has it. The caller must close it.
 func OpenWaitList(runDir string) *WaitList {
 	l := &WaitList{path: filepath.Join(runDir, "master.json")}
 	lock, err := os.OpenFile(filepath.Join(runDir, "master.lock"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -37,7 +37,8 @@ func OpenWaitList(runDir string) *WaitList {
 // KeptHere reports whether this console keeps the list.
 func (l *WaitList) KeptHere() bool { return l.mine }
 
-// Load reads the ids; a file that makes no sense is set aside.
+// Load reads the ids; a file that cannot be parsed is set aside. Error kinds: Storage,
+// Invalid.
 func (l *WaitList) Load() ([]fika.RequestID, error) {
 	if !l.mine {
 		return nil, nil
@@ -57,7 +58,7 @@ func (l *WaitList) Load() ([]fika.RequestID, error) {
 	return ids, nil
 }
 
-// Save replaces them.
+// Save replaces the ids. Error kind: Storage.
 func (l *WaitList) Save(ids []fika.RequestID) error {
 	if !l.mine {
 		return nil
@@ -71,7 +72,7 @@ func (l *WaitList) Save(ids []fika.RequestID) error {
 	return fika.Wrap(fika.Storage, "console", err)
 }
 
-// Close lets another console have the file.
+// Close lets another console take the file.
 func (l *WaitList) Close() error {
 	if l.lock == nil {
 		return nil
