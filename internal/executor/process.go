@@ -15,7 +15,7 @@ import (
 	"fika/internal/tool"
 )
 
-// Store is what an executor needs of the store.
+// Store is the part of the store that an executor needs.
 type Store interface {
 	ClaimStep(context.Context, store.ExecutorLease) (*store.ClaimedStep, error)
 	StepsOf(context.Context, store.ExecutorLease) ([]store.Execution, error)
@@ -24,41 +24,41 @@ type Store interface {
 	Recovery
 }
 
-// Recovery is what an executor does with the calls of the one before it, and with
-// its lease.
+// Recovery is the part of the store for the calls of the previous executor, and for the
+// lease.
 type Recovery interface {
 	TakeOver(context.Context, store.ExecutorLease) ([]store.ClaimedStep, error)
 	RenewExecutor(ctx context.Context, l store.ExecutorLease, d time.Duration) error
 }
 
-// Runner judges a call and runs it. What goes wrong is a result.
+// Runner judges a call and runs it. Failures are results.
 type Runner interface {
 	Run(ctx context.Context, c store.ClaimedStep, started func(fika.Process)) tool.Result
 	// End ends what a call of a killed process has left running.
 	End(ctx context.Context, c store.ClaimedStep)
-	// Undo puts back the protected files that calls of a killed process changed, when
-	// all of them are ended, and says what it did.
+	// Undo puts back the protected files that calls of a killed process changed, once all
+	// of them have ended, and reports what it did through warn.
 	Undo(warn func(string))
 }
 
-// Options are what an executor is made of.
+// Options configures an executor.
 type Options struct {
 	Lease  store.ExecutorLease
 	Store  Store
 	Runner Runner
-	Wake   <-chan struct{} // somebody says that there may be work
-	Poll   time.Duration   // between two looks that nobody asked for
-	Lasts  time.Duration   // of the lease after each sign of life
-	Tell   func(string)    // a line for a person
-	Still  func() error    // why it is not to claim anything more; nil: it is
+	Wake   <-chan struct{} // signals that there may be work
+	Poll   time.Duration   // interval for looking without a signal
+	Lasts  time.Duration   // duration of the lease after each renewal
+	Tell   func(string)    // prints a line for a person
+	Still  func() error    // why it must not claim anything more; nil: it may
 }
 
 const (
-	// mostAtOnce is how many calls run side by side.
+	// mostAtOnce is how many calls run in parallel.
 	mostAtOnce = 16
-	// watchTime is how often calls that run are looked at: does anybody want them?
+	// watchTime is how often running calls are checked for whether they are still wanted.
 	watchTime = 200 * time.Millisecond
-	// holdTime is how long a result is held for a store that does not take it.
+	// holdTime is how long a result is held while the store does not accept it.
 	holdTime = time.Minute
 )
 
@@ -73,15 +73,16 @@ type Process struct {
 	calls   sync.WaitGroup
 }
 
-// New makes an executor.
+// New returns an executor.
 func New(o Options) *Process {
 	return &Process{o: o, running: map[string]context.CancelCauseFunc{}, ended: make(chan string, mostAtOnce)}
 }
 
 func keyOf(id fika.RequestID, n int) string { return fmt.Sprintf("%s/%d", id, n) }
 
-// Run works until ctx ends, or Still says so, and then finishes the calls that run. The error is of
-// kind Lost when another process is the executor now: then nothing is finished.
+// Run works until ctx ends or Still returns an error, and then finishes the running
+// calls; it returns the error of Still, if any. The error is of kind Lost if another
+// process is the executor now: then nothing is finished.
 func (p *Process) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer p.calls.Wait()
@@ -106,7 +107,7 @@ func (p *Process) Run(ctx context.Context) error {
 		if err := p.o.Still(); err != nil && ctx.Err() == nil {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
-			cancel() // it finishes what runs
+			cancel() // it finishes the running calls
 			ended = err
 		}
 		if ctx.Err() == nil {
@@ -124,7 +125,7 @@ func (p *Process) rest(ctx context.Context) {
 	if len(p.running) > 0 {
 		wait = watchTime
 		if ctx.Err() != nil {
-			done = nil // it has been heard: now the calls that run are waited for
+			done = nil // ctx has ended; now it waits for the running calls
 		}
 	}
 	timer := time.NewTimer(wait)
@@ -138,7 +139,7 @@ func (p *Process) rest(ctx context.Context) {
 	}
 }
 
-// claimAll claims and begins what is offered.
+// claimAll claims and begins the calls that are offered.
 func (p *Process) claimAll(ctx context.Context) {
 	for len(p.running) < mostAtOnce {
 		crash.Point("executor claim.before")
@@ -165,7 +166,7 @@ func (p *Process) begin(ctx context.Context, c store.ClaimedStep) {
 		defer cancel(nil)
 		p.o.Tell(fmt.Sprintf("@%s %s %s", c.Agent, c.Step.Tool, key))
 		r := p.o.Runner.Run(ctx, c, func(proc fika.Process) {
-			_ = p.o.Store.RecordExecution(context.WithoutCancel(ctx), p.o.Lease, c.Request, c.N, proc) // recovery finds it by its mark, too
+			_ = p.o.Store.RecordExecution(context.WithoutCancel(ctx), p.o.Lease, c.Request, c.N, proc) // recovery also finds it by its mark
 		})
 		crash.Point("executor result.before")
 		p.finish(ctx, c, r)
@@ -173,8 +174,7 @@ func (p *Process) begin(ctx context.Context, c store.ClaimedStep) {
 	})
 }
 
-// finish stores a result. What has happened is held for a store that does not take
-// it for the moment.
+// finish stores a result. It holds the result while the store does not accept it.
 func (p *Process) finish(ctx context.Context, c store.ClaimedStep, r tool.Result) {
 	if fika.IsKind(context.Cause(ctx), fika.Lost) {
 		return // the next executor decides
@@ -215,13 +215,13 @@ func (p *Process) watch(ctx context.Context) {
 	}
 	for key, cancel := range p.running {
 		if !wanted[key] {
-			cancel(errUnwanted) // or its end has just been stored
+			cancel(errUnwanted) // or its result has just been stored
 		}
 	}
 }
 
-// takeOver ends what an earlier process had claimed and left, and says so in its
-// results. None of it is run again: a command may have done anything.
+// takeOver ends the calls that an earlier process had claimed and left, and says so in
+// their results. None is run again, because a command may have done anything.
 func (p *Process) takeOver(ctx context.Context) error {
 	left, err := p.o.Store.TakeOver(ctx, p.o.Lease)
 	if err != nil {
