@@ -45,7 +45,7 @@ func fill(b *testing.B, s *Store, c fika.ConversationID, n int) {
 	}
 }
 
-// BenchmarkOpen is what a one-shot prompt pays before it can do anything.
+// BenchmarkOpen measures what a one-shot prompt pays before it can do anything.
 func BenchmarkOpen(b *testing.B) {
 	s, path := benchStore(b)
 	a, err := s.EnsureAgent(b.Context(), NewAgent{Name: "coder"})
@@ -95,7 +95,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn is a foreground turn without tools, in a short and in a long
+// BenchmarkTurn measures a foreground turn without tools, in a short and in a long
 // conversation: both must cost the same.
 func BenchmarkTurn(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
@@ -138,7 +138,7 @@ func finish(b *testing.B, s *Store, f Fence) {
 	}
 }
 
-// BenchmarkChatTurn is a message in a chat and the turn that answers it.
+// BenchmarkChatTurn measures a message in a chat and the turn that answers it.
 func BenchmarkChatTurn(b *testing.B) {
 	s, _ := benchStore(b)
 	l := benchLease(b, s)
@@ -166,7 +166,7 @@ func BenchmarkChatTurn(b *testing.B) {
 	b.ReportMetric(float64(fin.Microseconds())/float64(b.N), "finish-us")
 }
 
-// BenchmarkToolStep is what one tool call adds to a turn.
+// BenchmarkToolStep measures what one tool call adds to a turn.
 func BenchmarkToolStep(b *testing.B) {
 	s, _ := benchStore(b)
 	l := benchLease(b, s)
@@ -194,7 +194,7 @@ func BenchmarkToolStep(b *testing.B) {
 	b.ReportMetric(float64(plan.Microseconds())/float64(b.N), "plan-us")
 }
 
-// BenchmarkIdleClaim is the look every two seconds that finds nothing.
+// BenchmarkIdleClaim measures the look every two seconds that finds nothing.
 func BenchmarkIdleClaim(b *testing.B) {
 	s, _ := benchStore(b)
 	l := benchLease(b, s)
@@ -214,8 +214,8 @@ func BenchmarkIdleClaim(b *testing.B) {
 	})
 }
 
-// BenchmarkHop is what the store takes of a mention's way from one process to
-// another: an answer that mentions, the look of the other's process, its claim.
+// BenchmarkHop measures the store's share of a mention's way from one process to
+// another: an answer that mentions, the other process's look, its claim.
 func BenchmarkHop(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "fika.db")
 	type side struct {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCopiedColumns: a copy takes along every column of every table, but what a
-// database knows of itself and of those that write to it.
+// TestCopiedColumns: a copy includes every column of every table, except for what a
+// database records about itself and its writers.
 func TestCopiedColumns(t *testing.T) {
 	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	there, err := many(context.Background(), s.db.r, scanText, `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c

@@ -11,7 +11,7 @@ import (
 	"fika/internal/store"
 )
 
-// TestCopy: rows go from SQLite to PostgreSQL and back and are the same.
+// TestCopy: rows that go from SQLite to PostgreSQL and back stay the same.
 func TestCopy(t *testing.T) {
 	url := servers.URL(t)
 	file := store.Options{Path: filepath.Join(t.TempDir(), "fika.db")}
@@ -62,8 +62,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestBackup: a backup is made while others write, holds one moment, and a
-// process from before cannot write to what is made of it.
+// TestBackup: a backup is made while others write and shows a single moment, and an
+// earlier process cannot write to a store restored from it.
 func TestBackup(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -105,9 +105,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestReplace: the schema of a server is replaced all at once, what was there
-// keeps its rows under another name, and what an interrupted call has left is
-// in nobody's way.
+// TestReplace: the schema on a server is replaced all at once, the old rows stay
+// under another name, and the remains of an interrupted call do not get in the way.
 func TestReplace(t *testing.T) {
 	url := servers.URL(t)
 	file := filepath.Join(t.TempDir(), "fika.db")
@@ -142,8 +141,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestHalfACopy: what a copy that was interrupted has left is opened by nobody
-// but who goes on with it.
+// TestHalfACopy: the remains of an interrupted copy can be opened only to continue
+// it.
 func TestHalfACopy(t *testing.T) {
 	from := open(t, store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	if _, err := from.CreateChat(t.Context(), "room"); err != nil {
@@ -171,7 +170,7 @@ func TestHalfACopy(t *testing.T) {
 	}
 }
 
-// TestD12Lost: where a database was, none is begun anew.
+// TestD12Lost: where a database was, Open does not begin a new one.
 func TestD12Lost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fika.db")
 	if _, err := store.Open(t.Context(), store.Options{Path: path, Existing: true}); !fika.IsKind(err, fika.Storage) {

@@ -10,9 +10,9 @@ import (
 	"fika/internal/store"
 )
 
-// TestServerCrashes ends a PostgreSQL server as a crash does, again and again,
-// while stores take agents over from each other and post: what was acknowledged
-// is there, no epoch is given twice, and nobody gets an error.
+// TestServerCrashes crashes a PostgreSQL server again and again while stores take
+// agents over from each other and post: everything acknowledged is there, no epoch is
+// given twice, and no caller gets an error.
 func TestServerCrashes(t *testing.T) {
 	server := servers.Server(t)
 	opt := store.Options{URL: servers.URL(t), BusyWait: time.Minute}

@@ -16,11 +16,11 @@ import (
 	"fika"
 )
 
-// Lose lets the answer to the n-th commit, and to every one for which again
-// says so, be lost after it was committed.
+// Lose makes the answer to a commit be lost, after it was committed, whenever lose
+// reports true.
 func (o *Options) Lose(lose func() bool) { o.lose = lose }
 
-// Wall sets the clock of the process wrong.
+// Wall sets the clock of the process wrong by a duration.
 func (o *Options) Wall(wrong time.Duration) {
 	o.wall = func() time.Time { return time.Now().Add(wrong) }
 }
@@ -28,7 +28,7 @@ func (o *Options) Wall(wrong time.Duration) {
 // TryFor bounds how long one try waits for an answer.
 func (o *Options) TryFor(d time.Duration) { o.tryFor = d }
 
-// FaultOf is what a SQLSTATE means for the caller: wait, or the kind of its
+// FaultOf returns what a SQLSTATE means for the caller: wait, or the kind of the
 // error.
 func FaultOf(state string) string {
 	s := &db{opt: Options{URL: "postgres://fika@/fika"}, d: &pgDialect{}}
@@ -41,8 +41,8 @@ func FaultOf(state string) string {
 	return string(f.Kind)
 }
 
-// MakeSchema6 makes an empty database as programs did that knew six versions of
-// the schema, and runs texts in it.
+// MakeSchema6 creates an empty database as a program with schema version 6 would, and
+// runs texts in it.
 func MakeSchema6(ctx context.Context, opt Options, texts ...string) error {
 	if opt.URL != "" {
 		s := &db{opt: opt, d: &pgDialect{}}
@@ -106,7 +106,7 @@ func (s *Store) Do(ctx context.Context, list ...string) error {
 	})
 }
 
-// Dump gives all rows that mean something, in words.
+// Dump returns all meaningful rows as text.
 func (s *Store) Dump(ctx context.Context) ([]string, error) {
 	var out []string
 	say := func(kind string, list []string, err error) error {

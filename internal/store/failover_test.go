@@ -11,11 +11,11 @@ import (
 	"fika/internal/store/pgtest"
 )
 
-// TestFailover takes a server away for good under a store that writes, and lets
-// the one that followed it take over: writing waits and goes on there, and what
-// was acknowledged is there, as the first had waited for the second.
+// TestFailover removes a server for good while a store writes, and lets its standby
+// take over: writes wait and go on there, and everything acknowledged is there,
+// because the first server had waited for the standby.
 func TestFailover(t *testing.T) {
-	servers.Server(t) // or skip
+	servers.Server(t) // may skip the test
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -48,8 +48,8 @@ func TestFailover(t *testing.T) {
 	for n := range 20 {
 		post(n)
 	}
-	// While nobody may be written, a write waits. It is sent before the second
-	// server takes over, and answered after.
+	// A write waits while no server accepts writes. It is sent before the standby
+	// takes over and answered after.
 	gone := make(chan error, 1)
 	go func() {
 		first.Kill()
@@ -77,7 +77,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// until looks again and again until something is so, not for ever.
+// until polls until a condition holds, and fails the test if that takes too long.
 func until(t *testing.T, is func(context.Context) (bool, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -46,7 +46,7 @@ func run(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-// sound asks SQLite whether the file is whole.
+// sound asks SQLite to check the file.
 func sound(t *testing.T, path string) {
 	t.Helper()
 	db := raw(t, path)
@@ -116,7 +116,7 @@ func TestOpenRefusesOtherPrograms(t *testing.T) {
 
 func TestOpenGoesOnAfterAnInterruptedMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fika.db")
-	// What is left when the process dies before the first migration commits.
+	// This is what remains if the process dies before the first migration commits.
 	run(t, raw(t, path), `CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL,
 is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')));
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)`)
@@ -225,7 +225,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("%d of %d entries are readable: %v", len(all), stored, err)
 	}
 	s.Close()
-	s = openAt(t, Options{Path: path}) // space was made
+	s = openAt(t, Options{Path: path}) // space has been freed
 	p, err := s.Post(t.Context(), Post{Conversation: room, Content: "again"})
 	if err != nil || p.Entry.Seq != int64(stored+1) {
 		t.Fatalf("seq %d after %d: %v", p.Entry.Seq, stored, err)
@@ -342,14 +342,14 @@ func TestBackupBeforeMigration(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	sound(t, found[0])
-	// A backup is a database like any other.
+	// A backup is an ordinary database.
 	c, err := openAt(t, Options{Path: found[0]}).Conversation(t.Context(), "room")
 	if err != nil || c.Name != "room" {
 		t.Fatal(c, err)
 	}
 }
 
-// TestMigrateKeepsWhatIsThere opens a database of the first schema.
+// TestMigrateKeepsWhatIsThere migrates a database of the first schema.
 func TestMigrateKeepsWhatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fika.db")
 	first, err := migrations.ReadFile("migrations/00001_init.sql")
@@ -406,8 +406,8 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// TestHotQueriesUseIndexes keeps a turn's cost independent of how much there
-// is: no query on its path may walk a whole table.
+// TestHotQueriesUseIndexes keeps the cost of a turn independent of the amount of
+// data: no query on its path may scan a whole table.
 func TestHotQueriesUseIndexes(t *testing.T) {
 	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	for name, text := range map[string]string{
@@ -443,7 +443,7 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
 			}
-			if detail == "SCAN up" || detail == "SCAN down" { // what a recursion has found
+			if detail == "SCAN up" || detail == "SCAN down" { // the results of a recursion
 				continue
 			}
 			if strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING") || strings.Contains(detail, "TEMP B-TREE FOR ORDER BY") && name != "of request" {

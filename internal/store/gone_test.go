@@ -8,8 +8,8 @@ import (
 	"fika"
 )
 
-// TestD12GoneWhileOpen: nothing is accepted into a file that nobody will find
-// again; once it is back, work goes on.
+// TestD12GoneWhileOpen: nothing is accepted into a file that nobody will find again;
+// once the file is back, work goes on.
 func TestD12GoneWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	path, away := filepath.Join(dir, "fika.db"), filepath.Join(dir, "away.db")

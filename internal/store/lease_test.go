@@ -10,9 +10,9 @@ import (
 	"fika/internal/store"
 )
 
-// TestClaimWhoseAnswerIsLost: a claim that was committed and whose caller gave
-// up before the answer came leaves a running request that nobody works at. The
-// next look of the same owner takes it.
+// TestClaimWhoseAnswerIsLost: if a claim was committed but its caller gave up before
+// the answer came, the request is running and nobody works it. The same owner's next
+// look takes it.
 func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// asked gives an agent a request and a lease.
+// asked gives an agent a request and a lease and returns both.
 func asked(t *testing.T, s *store.Store) (store.Lease, fika.RequestID) {
 	t.Helper()
 	a, err := s.EnsureAgent(t.Context(), store.NewAgent{Name: "coder"})
@@ -63,8 +63,8 @@ func asked(t *testing.T, s *store.Store) (store.Lease, fika.RequestID) {
 	return l, r.Request.ID
 }
 
-// TestEpochCountedTwice: who has an epoch that was counted again, as after a
-// restore, can neither write for a request of the other's nor is it lost.
+// TestEpochCountedTwice: an owner whose epoch was counted twice, as after a restore,
+// can neither write for the other owner's request, nor is that request lost.
 func TestEpochCountedTwice(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -95,13 +95,13 @@ func TestEpochCountedTwice(t *testing.T) {
 	}
 }
 
-// TestUpgradeOfRunningWork: what ran when a home of an older schema was stopped
-// is taken up by the next owner.
+// TestUpgradeOfRunningWork: requests that were running when a home with an older
+// schema stopped are taken up by the next owner.
 func TestUpgradeOfRunningWork(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			opt := e.new(t)
-			if opt.Path != "" { // the one given is of this version
+			if opt.Path != "" { // the given file already has this version
 				opt.Path = filepath.Join(t.TempDir(), "fika.db")
 			} else {
 				opt.URL += "_six" // its search_path comes last

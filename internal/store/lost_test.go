@@ -17,9 +17,9 @@ import (
 	"fika/internal/store"
 )
 
-// story is some of everything: a chat with mentions, a tool, a delegated task,
-// a limit, a retry, a pause, a cancelled request. It gives all rows at its end
-// and how many transactions it took.
+// story does a bit of everything: a chat with mentions, a tool, a delegated task, a
+// limit, a retry, a pause, a cancelled request. It returns all rows at the end and
+// the number of transactions.
 func story(t *testing.T, opt store.Options) []string {
 	t.Helper()
 	ids := 0
@@ -122,8 +122,8 @@ func story(t *testing.T, opt store.Options) []string {
 	return rows
 }
 
-// sweep runs the story once as it is, and then once for each of its commits
-// with the answer to that one lost. All end with the same rows.
+// sweep runs the story once undisturbed, then once for each of its commits with the
+// answer to that commit lost. All runs end with the same rows.
 func sweep(t *testing.T, run func(t *testing.T, lose int64) (rows []string, commits int64)) {
 	want, commits := run(t, 0)
 	if commits < 30 {
@@ -154,8 +154,8 @@ func at(list []string, i int) string {
 	return "(none)"
 }
 
-// TestLostAnswers: whichever answer to a commit is lost, the operation is done
-// once, and its caller gets its result.
+// TestLostAnswers: whichever commit's answer is lost, the operation is done once, and
+// its caller gets the result.
 func TestLostAnswers(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		sweep(t, func(t *testing.T, lose int64) ([]string, int64) {
@@ -175,7 +175,7 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// cutURL gives the part of a test's URL that names the schema.
+// cutURL splits a test's URL before its last parameter, which names the schema.
 func cutURL(url string) (string, string, bool) {
 	for i := len(url) - 1; i >= 0; i-- {
 		if url[i] == '&' {
@@ -185,20 +185,20 @@ func cutURL(url string) (string, string, bool) {
 	return url, "", false
 }
 
-// cutter stands before a server and ends a connection instead of passing on
+// cutter is a proxy in front of a server that ends a connection instead of passing on
 // one answer to a COMMIT.
 type cutter struct {
 	dir     string
 	commits atomic.Int64
 	trips   atomic.Int64 // round trips: the server is ready for the next
 	opened  atomic.Int64 // connections
-	silent  atomic.Bool  // answers stop on the connections there are, for good
+	silent  atomic.Bool  // no more answers on the existing connections
 	muteAt  int64        // the commit whose answer begins the silence; 0: none
 }
 
 func newCutter(t *testing.T, server string, lose int64) *cutter {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "cut-") // a socket's path is short
+	dir, err := os.MkdirTemp("/tmp", "cut-") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func newCutter(t *testing.T, server string, lose int64) *cutter {
 	return p
 }
 
-// answers passes on what the server says, until the answer that is to be lost.
+// answers passes on the server's answers until the one that is to be lost.
 func (p *cutter) answers(client io.Writer, up io.Reader, lose int64) {
 	head := make([]byte, 5)
 	for {
@@ -248,7 +248,7 @@ func (p *cutter) answers(client io.Writer, up io.Reader, lose int64) {
 			return
 		}
 		if p.silent.Load() {
-			_, _ = io.Copy(io.Discard, up) // until the other side gives up
+			_, _ = io.Copy(io.Discard, up) // until the other side closes
 			return
 		}
 		if _, err := client.Write(append(head[:5:5], body...)); err != nil {

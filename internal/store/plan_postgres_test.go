@@ -16,11 +16,11 @@ import (
 // NewServerTexts is [NewTexts] for stores on a server.
 func NewServerTexts() *texts { return &texts{dialect: &pgDialect{}, all: map[string]bool{}} }
 
-// ListenOnServer remembers what s, which is on a server, is asked from now on.
+// ListenOnServer makes d record the queries of s, which is on a server, from now on.
 func (d *texts) ListenOnServer(s *Store) { s.db.d, s.db.e.(*postgres).d = d, d }
 
-// grown fills the tables as a year of use would, in small, so that the server
-// plans by what it knows of them and not by their being empty.
+// grown fills the tables as a year of use would, on a small scale, so that the server
+// plans by its statistics and not for empty tables.
 var grown = [...]string{
 	`INSERT INTO agents (id, name, created_at) SELECT 'a' || i, 'agent' || i, i FROM generate_series(1, 40) i`,
 	`INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) SELECT 'c' || i, 'chat' || i, CASE WHEN i % 2 = 0 THEN 'chat' ELSE 'ask' END,
@@ -72,16 +72,17 @@ func (s step) String() string {
 }
 
 var (
-	// small are tables that stay small, and indexes of what is only ever little.
+	// small matches tables that stay small, and indexes that hold few rows.
 	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|conversations_\w+|agents_\w+|brakes_\w+)$`)
-	// broad is a condition that all of a conversation, or of an agent, fulfils.
+	// broad matches conditions that every row of a conversation, or of an agent,
+	// fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)
-	// byOwner are the indexes in which that is much.
+	// byOwner matches the indexes in which such rows are many.
 	byOwner = regexp.MustCompile(`^(entries_conversation_(seq|id)_key|notifications_conversation_seq_agent_key|requests_conversation|requests_agent|usage_agent)$`)
 )
 
-// wide reports whether a step reads all of a table that grows, or of a
-// conversation, or all that an agent ever did.
+// wide reports whether a step reads the whole of a growing table or of a
+// conversation, or everything that an agent ever did.
 func (s step) wide() bool {
 	switch {
 	case small.MatchString(s.Table) || small.MatchString(s.Index):
@@ -92,9 +93,9 @@ func (s step) wide() bool {
 	return byOwner.MatchString(s.Index) && broad.MatchString(s.Cond)
 }
 
-// serverWalks are the texts that may do so on a server when it does not know
-// their arguments, and why. Those with arguments are planned for them, and with these
-// do not.
+// serverWalks lists the texts that may be wide on a server that does not know their
+// arguments, and why. Those with args are planned for their arguments, and are not
+// wide with these.
 var serverWalks = []struct{ text, step, why, args string }{
 	{"DELETE FROM participants WHERE agent", "participants", "agents are deleted by hand, and seldom, and participants are few", ""},
 	{"UPDATE flow_steps AS s SET", "flow_steps", "agents and chats are deleted by hand, and seldom", ""},
@@ -114,7 +115,7 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 0, '', '', '', '', '', 50"},
 }
 
-// ServerPlans is [texts.Plans] on a server that knows how much there is.
+// ServerPlans is [texts.Plans] for a server with statistics.
 func (d *texts) ServerPlans(t *testing.T, opt Options) {
 	all := d.statements()
 	if len(all) < 100 {
@@ -153,7 +154,7 @@ func (d *texts) ServerPlans(t *testing.T, opt Options) {
 	}
 }
 
-// prepare gives a text a name on the server: plan and its number.
+// prepare prepares a text on the server, under the name plan and its number.
 func prepare(t *testing.T, c *pgxpool.Conn, n int, text string) {
 	t.Helper()
 	if _, err := c.Exec(t.Context(), fmt.Sprintf("PREPARE plan%d AS %s", n, text), pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -161,7 +162,7 @@ func prepare(t *testing.T, c *pgxpool.Conn, n int, text string) {
 	}
 }
 
-// nulls are as many arguments as a text has.
+// nulls returns as many null arguments as a text has.
 func nulls(text string) string {
 	most := 0
 	for _, a := range regexp.MustCompile(`\$(\d+)`).FindAllStringSubmatch(text, -1) {
@@ -171,8 +172,9 @@ func nulls(text string) string {
 	return strings.TrimSuffix(strings.Repeat("NULL, ", most), ", ")
 }
 
-// wideSteps asks the server how it would find the rows of a text: generic,
-// whatever its arguments are, or custom, with these.
+// wideSteps asks the server how it would find the rows of a text, in generic mode
+// whatever its arguments, or in custom mode with the given ones, and returns the wide
+// steps.
 func wideSteps(t *testing.T, c *pgxpool.Conn, n int, args, mode string) (found []step) {
 	t.Helper()
 	if args != "" {

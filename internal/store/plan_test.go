@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// NewTexts makes a dialect that remembers what was asked.
+// NewTexts returns a dialect that records all query texts.
 func NewTexts() *texts { return &texts{dialect: sqliteDialect{}, all: map[string]bool{}} }
 
-// Listen remembers what s is asked from now on.
+// Listen makes d record the queries of s from now on.
 func (d *texts) Listen(s *Store) { s.db.d, s.db.file.d, s.db.file.conn.d = d, d, d }
 
-// texts is a dialect that remembers what was asked.
+// texts is a dialect that records all query texts.
 type texts struct {
 	dialect
 	mu  sync.Mutex
 	all map[string]bool
-	n   int // how often
+	n   int // number of queries
 }
 
-// asked is how many statements there were.
+// asked returns the number of statements so far.
 func (d *texts) asked() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,7 +39,7 @@ func (d *texts) rebind(query string) string {
 	return query
 }
 
-// statements are the texts that find rows.
+// statements returns the texts that find rows.
 func (d *texts) statements() []string {
 	var all []string
 	for text := range d.all {
@@ -51,7 +51,7 @@ func (d *texts) statements() []string {
 	return all
 }
 
-// plan is how the database would find the rows of a text, one step a line.
+// plan returns how the database would find the rows of a text, one step per line.
 func plan(t *testing.T, s *Store, text string) []string {
 	rows, err := s.db.file.conn.c.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
 	if err != nil {
@@ -70,7 +70,7 @@ func plan(t *testing.T, s *Store, text string) []string {
 	return out
 }
 
-// walks are the texts that may read all there is of something, and why.
+// walks lists the texts that may read every row of something, and why.
 var walks = []struct{ text, step, why string }{
 	{"DELETE FROM agents WHERE id", "", "agents are deleted by hand, and seldom"},
 	{"DELETE FROM participants WHERE agent", "SCAN participants", "the same, and participants are few"},
@@ -84,17 +84,17 @@ var walks = []struct{ text, step, why string }{
 	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
 }
 
-// few are tables that stay small, and what is only ever small: recursions,
-// what an index of exceptions holds.
+// few matches scans that stay small: small tables, recursions, and indexes of
+// exceptions.
 var few = regexp.MustCompile(`^SCAN (a|agents|c|d|executors|schedules|conversations|brakes|up|down|next\d|entries_words|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open))\b`)
 
-// wide are steps that read a whole conversation, all that an agent ever did, or
-// all requests of a kind.
+// wide matches steps that read a whole conversation, everything that an agent ever
+// did, or all requests of a kind.
 var wide = regexp.MustCompile(`^(SCAN|SEARCH \w+$|SEARCH .*(autoindex_(notifications|entries)_1|requests_conversation|requests_agent|requests_kind) \((conversation|agent|kind)=\?\))`)
 
-// Plans keeps the cost of everything independent of how much was ever said: no
-// text that the suite makes a store run may read all of a table that grows, or
-// of a conversation, unless it is named above.
+// Plans keeps all costs independent of the amount ever said: no query that the suite
+// makes a store run may read the whole of a growing table, or of a conversation,
+// unless it is listed above.
 func (d *texts) Plans(t *testing.T) {
 	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	all := d.statements()

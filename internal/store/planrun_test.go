@@ -10,18 +10,19 @@ import (
 	"fika/internal/workflow"
 )
 
-// noOutputs are outputs of a run whose prompts read none.
+// noOutputs are the outputs of a run whose prompts read none.
 type noOutputs struct{}
 
 func (noOutputs) Output(string) (workflow.Output, error)  { return workflow.Output{}, nil }
 func (noOutputs) Items(string) ([]workflow.Output, error) { return nil, nil }
 
-// ofAll are steps of a plan that read all rows of a run. The indexes of what is
-// only ever little, and of what is asked for, do not.
+// ofAll matches steps of a plan that read all rows of a run. Scans of indexes with
+// few rows do not match, nor do lookups of single rows.
 var ofAll = regexp.MustCompile(`^SCAN (s|i|g|o|flow_\w+)\b|autoindex_flow_steps_2 \(run=\?\)|autoindex_flow_outputs_1 \(run=\?\)`)
 
-// Runs keeps the cost of advancing a run independent of what is done in it: neither
-// the statements grow, which a server counts, nor the rows that they look at.
+// Runs keeps the cost of advancing a run independent of the work done in it: neither
+// the number of statements, which count on a server, nor the number of rows that they
+// read grows.
 func (d *texts) Runs(t *testing.T, s *Store) {
 	ctx := t.Context()
 	ok := func(err error) {

@@ -24,8 +24,8 @@ const (
 	leaseVar = "FIKA_STORE_TEST_LEASE" // the lease that its actors share
 )
 
-// TestMain lets the test binary play another process: with a role in its
-// environment it does that, and no tests.
+// TestMain lets the test binary act as another process: with a role in its
+// environment it plays that and runs no tests.
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVar)
 	if role == "" {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play begins when its standard input ends, so that all begin at once.
+// play starts its role when standard input ends, so that all actors start at once.
 func play(role, path string) error {
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
@@ -62,7 +62,7 @@ func play(role, path string) error {
 	return fmt.Errorf("no role %q", role)
 }
 
-// claimAll works until nothing is left, telling what it took.
+// claimAll works until nothing is left and reports what it took.
 func claimAll(ctx context.Context, s *store.Store) error {
 	a, err := s.Agent(ctx, "coder")
 	if err != nil {
@@ -81,7 +81,7 @@ func claimAll(ctx context.Context, s *store.Store) error {
 	}
 }
 
-// storm commits turns until it is killed, telling each seq after its commit.
+// storm commits turns until it is killed, and reports each seq after its commit.
 func storm(ctx context.Context, s *store.Store) error {
 	a, err := s.EnsureAgent(ctx, store.NewAgent{Name: "coder"})
 	if err != nil {
@@ -143,7 +143,7 @@ func actors(t *testing.T, n int, role, path string) []*actor {
 	return all
 }
 
-// together runs the actors at once and waits for all.
+// together runs the actors at once and waits for all of them.
 func together(t *testing.T, all []*actor) {
 	t.Helper()
 	for _, a := range all {
@@ -214,8 +214,8 @@ func TestProcessesClaimOnce(t *testing.T) {
 	}
 }
 
-// TestKillInACommitStorm kills a writer in the middle, some times over: what
-// it told of is there, and the file is whole.
+// TestKillInACommitStorm kills a writer in the middle of its work, several times:
+// everything that it reported is there, and the file is sound.
 func TestKillInACommitStorm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fika.db")
 	for round := range 4 {
@@ -242,7 +242,7 @@ func TestKillInACommitStorm(t *testing.T) {
 		for lines.Scan() {
 			told, _ = strconv.ParseInt(lines.Text(), 10, 64)
 		}
-		_ = a.Wait() // killed
+		_ = a.Wait() // it was killed
 		checkAfterKill(t, path, told)
 	}
 }

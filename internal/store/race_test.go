@@ -9,8 +9,8 @@ import (
 	"fika/internal/store/storetest"
 )
 
-// rounds is how often a sweep is repeated: few times with -short, as make test
-// has it, and as often as ROUNDS says, as make race has it.
+// rounds returns how often a sweep is repeated: ROUNDS if that is set (make race),
+// else few with -short (make test) and many without.
 func rounds(t *testing.T, few, many int) int {
 	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil && n > 0 {
 		return n

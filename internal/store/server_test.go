@@ -11,9 +11,9 @@ import (
 	"fika/internal/store/pgtest"
 )
 
-// TestClockOfAProcess: a process whose clock is an hour ahead or behind sees
-// the same leases, deadlines and times to live as one whose clock is right, from
-// its first call on.
+// TestClockOfAProcess: a process whose clock is an hour fast or slow sees the same
+// leases, deadlines and times to live as one whose clock is right, from its first
+// call on.
 func TestClockOfAProcess(t *testing.T) {
 	opt := store.Options{URL: servers.URL(t)}
 	right := open(t, opt)
@@ -52,9 +52,9 @@ func TestClockOfAProcess(t *testing.T) {
 	}
 }
 
-// TestServerThatMayNotBeUsed: what would lose what it has acknowledged, what a
-// newer fika has written and what cannot be written is refused, and the error
-// says so.
+// TestServerThatMayNotBeUsed: a server that would lose acknowledged data, a schema
+// from a newer fika and a database that cannot be written are refused with an error
+// that says so.
 func TestServerThatMayNotBeUsed(t *testing.T) {
 	servers.Server(t)
 	refused := func(t *testing.T, url, says string) {
@@ -93,8 +93,8 @@ func TestServerThatMayNotBeUsed(t *testing.T) {
 	})
 }
 
-// TestRefusedConnections: a server that lets nobody in for a while is waited for,
-// and nothing is lost.
+// TestRefusedConnections: the store waits for a server that refuses connections for a
+// while, and loses nothing.
 func TestRefusedConnections(t *testing.T) {
 	server := servers.Server(t)
 	ctx := context.WithoutCancel(t.Context())

@@ -9,8 +9,8 @@ import (
 	"fika/internal/store"
 )
 
-// TestFaultsOfAServer: only a mistake of ours is an error that ends work.
-// Whatever else a server says is worth trying again, or for a person to mend.
+// TestFaultsOfAServer: only a mistake of ours is an error that ends work. Anything
+// else that a server reports is worth another try, or for a person to fix.
 func TestFaultsOfAServer(t *testing.T) {
 	for state, want := range map[string]string{
 		"40P01": "busy",    // deadlock
@@ -22,8 +22,8 @@ func TestFaultsOfAServer(t *testing.T) {
 		"57P03": "busy",    // starting up
 		"08006": "busy",    // connection failure
 		"25P03": "busy",    // ended because it was idle in a transaction
-		"26000": "busy",    // a prepared statement is gone: somebody stands between
-		"72000": "busy",    // what no version says yet
+		"26000": "busy",    // a prepared statement is gone: there is a proxy in between
+		"72000": "busy",    // unknown to every version so far
 		"25006": "storage", // read-only
 		"53100": "storage", // disk full
 		"XX001": "storage", // damaged
@@ -39,15 +39,15 @@ func TestFaultsOfAServer(t *testing.T) {
 	}
 }
 
-// TestSilentServer: a server that keeps its connections and answers nothing is
-// one that is gone: calls say so in time, none is an ended context, and what was
-// committed in the silence is found.
+// TestSilentServer: a server that keeps its connections but answers nothing counts as
+// gone: calls say so in time, none reports an ended context, and commits made during
+// the silence are found.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	p := newCutter(t, servers.Server(t).Dir, 0)
 	_, query, _ := cutURL(servers.URL(t))
 	opt := store.Options{URL: "postgres://postgres@/postgres?host=" + p.dir + "&" + query, BusyWait: time.Minute}
-	open(t, opt) // makes the schema, which takes as long as it takes
+	open(t, opt) // creates the schema, which may take its time
 	opt.TryFor(time.Second)
 	s := open(t, opt)
 	opt.BusyWait = 100 * time.Millisecond

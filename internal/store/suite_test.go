@@ -11,7 +11,7 @@ import (
 // servers is the PostgreSQL server of this test binary.
 var servers pgtest.Shared
 
-// engines give the options of a new, empty database of each kind.
+// engines return the options of a new, empty database of each kind.
 var engines = []struct {
 	name string
 	new  func(testing.TB) store.Options
@@ -20,7 +20,7 @@ var engines = []struct {
 	{"postgres", func(t testing.TB) store.Options { return store.Options{URL: servers.URL(t)} }},
 }
 
-// open opens a database until the test ends.
+// open opens a store and closes it at the end of the test.
 func open(t testing.TB, opt store.Options) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), opt)
@@ -35,8 +35,8 @@ func open(t testing.TB, opt store.Options) *store.Store {
 	return s
 }
 
-// TestPostgres runs the suite of the contract on PostgreSQL, and then looks at
-// how the server would find the rows of all that it was asked.
+// TestPostgres runs the contract's suite on PostgreSQL, then checks how the server
+// would find the rows for all queries that the suite made.
 func TestPostgres(t *testing.T) {
 	servers.URL(t)
 	texts := store.NewServerTexts()
@@ -49,8 +49,8 @@ func TestPostgres(t *testing.T) {
 	t.Run("plans", func(t *testing.T) { texts.ServerPlans(t, store.Options{URL: servers.URL(t)}) })
 }
 
-// TestStore runs the suite of the contract, and then looks at how the database
-// finds the rows of all that it was asked.
+// TestStore runs the contract's suite, then checks how the database finds the rows
+// for all queries that the suite made.
 func TestStore(t *testing.T) {
 	texts := store.NewTexts()
 	storetest.Test(t, func(t *testing.T, clock *storetest.Clock) *store.Store {
@@ -62,8 +62,8 @@ func TestStore(t *testing.T) {
 	t.Run("plans", texts.Plans)
 }
 
-// TestRunsDoNotSlowDown: what it takes to advance a run does not grow with what is
-// done in it.
+// TestRunsDoNotSlowDown: the cost of advancing a run does not grow with the work done
+// in it.
 func TestRunsDoNotSlowDown(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		texts := store.NewTexts()

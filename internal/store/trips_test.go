@@ -9,8 +9,8 @@ import (
 	"fika/internal/store"
 )
 
-// TestRoundTrips counts how often a store waits for its server: a network may
-// lie between them.
+// TestRoundTrips counts the round trips to the server, because a network may lie
+// between it and the store.
 func TestRoundTrips(t *testing.T) {
 	p := newCutter(t, servers.Server(t).Dir, 0)
 	_, query, _ := cutURL(servers.URL(t))
@@ -31,7 +31,7 @@ func TestRoundTrips(t *testing.T) {
 	room, err := s.CreateChat(ctx, "room")
 	ok(err)
 	limits := store.Limits{MaxTurns: 100, MaxDepth: 100, HourTurns: 100}
-	// The first of a connection prepares its statements: the least counts.
+	// The first use of a connection prepares its statements, so the least counts.
 	const times = 6
 	least := map[string]int64{}
 	for n := range times {
@@ -77,7 +77,7 @@ func TestRoundTrips(t *testing.T) {
 			ok(err)
 			_, err = s.Participants(ctx, room.ID)
 			ok(err)
-			_, err = s.ListAgents(ctx) // whom the answer mentions
+			_, err = s.ListAgents(ctx) // for the agents that the answer mentions
 			ok(err)
 		})
 		var steps store.Planned
@@ -98,7 +98,7 @@ func TestRoundTrips(t *testing.T) {
 		})
 		most("an announcement", 1, func() { ok(s.MarkAnnounced(ctx, c.Request.ID)) })
 	}
-	// From a message to the answer that mentions the next agent.
+	// This is the way from a message to the answer that mentions the next agent.
 	if hop := least["a claim"] + least["what a turn reads"] + least["an answer"]; hop > 10 {
 		t.Errorf("a hop takes %d round trips, more than 10", hop)
 	}

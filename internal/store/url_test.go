@@ -7,8 +7,8 @@ import (
 	"fika"
 )
 
-// TestStrictURL: a server elsewhere is asked for a certificate, whichever of
-// several it is, and of several the one that may be written is used.
+// TestStrictURL: a server on another machine must show a certificate, even if it is
+// one of several, and of several servers the one that accepts writes is used.
 func TestStrictURL(t *testing.T) {
 	for _, c := range []struct{ url, has, lacks string }{
 		{"postgres://u@127.0.0.1/x", "", "sslmode"},
