@@ -15,8 +15,8 @@ import (
 	"fika/internal/store/storetest"
 )
 
-// room is a chat over a real store, with a bell that remembers, and checks
-// that what it rings for can be seen.
+// room is a chat over a real store with a notifier that records its calls and checks
+// that what it announces can already be read.
 type room struct {
 	*testing.T
 	*chat.Chats
@@ -29,7 +29,7 @@ type room struct {
 
 func newRoom(t *testing.T, agents ...fika.AgentName) *room {
 	t.Helper()
-	var ticks atomic.Int64 // every look at the clock is a moment of its own
+	var ticks atomic.Int64 // each reading of the clock gives a new time
 	begun := time.Now()
 	s, err := store.Open(t.Context(), store.Options{
 		Path: storetest.Fresh(t), Now: func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Millisecond) },
@@ -117,7 +117,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendRefuses: nothing is stored, and nobody rung.
+// TestSendRefuses: a refused message is not stored, and nobody is woken.
 func TestSendRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		said chat.Said
@@ -141,7 +141,7 @@ func TestSendRefuses(t *testing.T) {
 	}
 }
 
-// TestSendAll: everybody is who takes part and is an agent.
+// TestSendAll: @all means the participants that are agents.
 func TestSendAll(t *testing.T) {
 	r := newRoom(t, "arya", "gendry", "hotpie")
 	_, err := r.say("@gendry come in")
@@ -153,7 +153,7 @@ func TestSendAll(t *testing.T) {
 	}
 }
 
-// TestSendTwice: a repeat of a known id changes nothing.
+// TestSendTwice: repeating a known id changes nothing.
 func TestSendTwice(t *testing.T) {
 	r := newRoom(t, "arya")
 	said := chat.Said{ID: "one", From: "ann", Username: "ann", Text: "@arya hello"}
@@ -184,8 +184,8 @@ type quiet struct{}
 func (quiet) Wake(...fika.AgentName)                {}
 func (quiet) Show(fika.Conversation, ...fika.Entry) {}
 
-// TestMentioned: an agent's words concern whom they name, but never itself,
-// everybody, or nobody who exists.
+// TestMentioned: an agent's words concern those that it names, but never itself,
+// never everybody, and nobody who does not exist.
 func TestMentioned(t *testing.T) {
 	r := newRoom(t, "arya", "gendry", "hotpie")
 	for text, want := range map[string][]fika.AgentName{
@@ -213,8 +213,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestPeople: several people at one table are known by their names, and no
-// agent is called by them.
+// TestPeople: several people in one chat are known by their names, and their names
+// call no agent.
 func TestPeople(t *testing.T) {
 	r := newRoom(t, "arya", "gendry")
 	say := func(from, text string) (chat.Sent, error) {
@@ -248,8 +248,8 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// TestTheOwnPoolIsNotCalled: a member that says the name of its pool calls no fellow
-// member, as it does not call itself.
+// TestTheOwnPoolIsNotCalled: a member that names its pool calls no other member, just
+// as it does not call itself.
 func TestTheOwnPoolIsNotCalled(t *testing.T) {
 	r := newRoom(t, "arya", "gendry", "hotpie")
 	r.PoolOf = func(n fika.AgentName) fika.AgentName {

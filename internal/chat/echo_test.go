@@ -9,8 +9,8 @@ import (
 	"fika/internal/store"
 )
 
-// TestEchoes: agents that only write letters to each other are noticed when
-// they repeat themselves, and nobody else.
+// TestEchoes: agents that exchange only letters are noticed when they repeat
+// themselves, and nobody else is.
 func TestEchoes(t *testing.T) {
 	polite := func(from fika.AgentName, _ int) string {
 		if from == "arya" {
@@ -74,7 +74,8 @@ func TestEchoes(t *testing.T) {
 	}
 }
 
-// letter delivers a message; those of "root" are of the chain of the first.
+// letter delivers a message; with chain "root", it belongs to the first letter's
+// chain.
 func (r *room) letter(to fika.AgentName, from string, writer fika.Writer, chain string, depth int, text string) {
 	r.Helper()
 	row, err := r.store.Agent(r.Context(), to)

@@ -11,7 +11,7 @@ import (
 	"fika/internal/store"
 )
 
-// scene is one chat in which something may go on.
+// scene returns a chat in which something may go on.
 func scene() (store.Activity, []fika.Agent) {
 	conv := fika.Conversation{ID: "c", Name: "tale", Kind: fika.Chat}
 	return store.Activity{Conversations: []fika.Conversation{conv}}, []fika.Agent{{ID: "a", Name: "arya"}, {ID: "g", Name: "gendry"}}
@@ -31,7 +31,8 @@ func notification(seq int64, agent, state, reason, request string) store.Notific
 	}}
 }
 
-// TestQueue: where each piece of work stands, why, and whether a chat is idle.
+// TestQueue checks the place and reason of each piece of work, and whether a chat is
+// idle.
 func TestQueue(t *testing.T) {
 	up := chat.Presence{Alive: true, Hub: true, Wakes: true}
 	for name, tt := range map[string]struct {

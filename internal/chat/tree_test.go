@@ -9,7 +9,7 @@ import (
 	"fika/internal/chat"
 )
 
-// TestTree: answers stand below what they answer, each entry once.
+// TestTree: an answer follows the entry that it answers, and each entry appears once.
 func TestTree(t *testing.T) {
 	said := func(seq int64, request, replyTo string) fika.Entry {
 		return fika.Entry{Seq: seq, ID: fika.EntryID(fmt.Sprint("e", seq)), Request: fika.RequestID(request), ReplyTo: fika.EntryID(replyTo)}
@@ -54,7 +54,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, " "), tt.want)
 		}
 	}
-	// A long chain is no trouble.
+	// A long chain must not be a problem.
 	var long []fika.Entry
 	for i := int64(1); i <= 20_000; i++ {
 		long = append(long, said(i, "", fmt.Sprint("e", i-1)))
