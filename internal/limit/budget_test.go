@@ -9,8 +9,9 @@ import (
 	"fika/internal/limit"
 )
 
-// TestWindows: every moment is in exactly one window, and windows follow one another, also
-// where clocks jump: by an hour or half of one, at two o'clock or at midnight.
+// TestWindows: every moment is in exactly one window, and windows follow one another
+// without a gap, even where clocks jump by an hour or half of one, at two o'clock or
+// at midnight.
 func TestWindows(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kathmandu"} {
 		at, err := time.LoadLocation(zone)

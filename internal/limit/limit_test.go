@@ -51,7 +51,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestOf: what a person has set for a conversation goes first, nought included.
+// TestOf: what a person has set for a conversation takes precedence, even a zero.
 func TestOf(t *testing.T) {
 	five, none := int64(5), int64(0)
 	l := limit.Limits{MaxTurns: 200, MaxDepth: 100, MaxEcho: 6}.HoldingIn(fika.ChainLimits{Turns: &five, Echo: &none})
@@ -84,8 +84,8 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestNoticeIDsAreOfWhatHappened: a notice is known by its code. These ids are
-// in stores already: whoever changes a sentence must not change them.
+// TestNoticeIDsAreOfWhatHappened: a notice is known by its id. These ids are already
+// in stores, so changing a sentence must not change them.
 func TestNoticeIDsAreOfWhatHappened(t *testing.T) {
 	r := limit.Reached{Chain: "c1", Limit: limit.Turns, Limits: limit.Limits{MaxTurns: 200}, Where: "room"}
 	if got := r.NoticeID(); got != "limit-aef5b7a6998117220d771582b1a2413b" {
