@@ -154,8 +154,8 @@ func TestUnknownIsBounded(t *testing.T) {
 	}
 }
 
-// What is put inside code or a quote never counts, wherever it stands, and the
-// plain text around it keeps counting.
+// A mention inside code or a quote never counts, wherever that stands, while the
+// plain text around it still does.
 func TestHiddenPlacesProperty(t *testing.T) {
 	p := New()
 	wrap := []func(string) string{
@@ -200,9 +200,9 @@ func TestEveryNameProperty(t *testing.T) {
 	})
 }
 
-// Hostile Markdown costs time in proportion to its size. What is counted is
-// processor time: other work on the machine is not ours. Linear costs are
-// tenths of a second, also under the race detector; square ones are many.
+// Hostile Markdown costs time in proportion to its size. The test counts processor
+// time, so that other work on the machine does not matter. Linear costs are tenths of
+// a second, even under the race detector; quadratic ones are many seconds.
 func TestHostileMarkdownIsBounded(t *testing.T) {
 	size, bound := 128<<10, 5*time.Second
 	if testing.Short() {
@@ -324,8 +324,8 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// People have names in their own letters; agents do not, and what follows an
-// agent's name without a space does not hide it.
+// People have names in their own script, while agents do not, and text that follows
+// an agent's name without a space does not hide it.
 func TestB13NamesOfPeople(t *testing.T) {
 	known := Known{Agents: []fika.AgentName{"arya", "j"}, Human: "Jöhn", People: []string{"Ötzi", "さくら"}}
 	for text, want := range map[string]Result{

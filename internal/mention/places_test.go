@@ -11,7 +11,7 @@ import (
 
 var crowd = Known{Agents: []fika.AgentName{"arya", "gendry"}, Human: "Ann", People: []string{"Bob", "arya-x"}}
 
-// TestPlaces: every @name is told, with why it does not count.
+// TestPlaces: every @name is reported, with the reason if it does not count.
 func TestPlaces(t *testing.T) {
 	p := New()
 	for text, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// FuzzPlaces: what is not hidden is just what Parse finds.
+// FuzzPlaces: the places that are not hidden are exactly those that Parse finds.
 func FuzzPlaces(f *testing.F) {
 	for _, seed := range []string{"@arya `@gendry` > @all", "> @arya\n\n<a>@gendry</a>", "```\n@arya\n", "@aria @user https://x/@arya", "<div>\n<code>@arya</code>\n"} {
 		f.Add(seed)
