@@ -27,8 +27,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return z
 }
 
-// until gives the times of an expression between two moments, as the clock of
-// their zone shows them.
+// until returns the times of an expression between two moments, as local times.
 func until(x Times, from, to time.Time) (list []string) {
 	for at := x.Next(from, from.Location()); !at.IsZero() && at.Before(to); at = x.Next(at, from.Location()) {
 		list = append(list, at.Format("02 15:04 MST"))
@@ -36,7 +35,7 @@ func until(x Times, from, to time.Time) (list []string) {
 	return list
 }
 
-// TestNext: what crontab(5) says of its fields.
+// TestNext checks what crontab(5) says about its fields.
 func TestNext(t *testing.T) {
 	from := time.Date(2026, 1, 30, 23, 58, 30, 0, time.UTC) // a Friday
 	for text, want := range map[string]string{
@@ -68,8 +67,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestClockChanges: on both days on which clocks are changed, what comes at an
-// hour comes once, and what comes every hour or minute goes by what passes.
+// TestClockChanges: on both days on which clocks are changed, a job at a given hour
+// comes once, and a job of every hour or minute follows the passing of time.
 func TestClockChanges(t *testing.T) {
 	stockholm, lordHowe, apia := zone(t, "Europe/Stockholm"), zone(t, "Australia/Lord_Howe"), zone(t, "Pacific/Apia")
 	spring := time.Date(2026, 3, 29, 0, 0, 0, 0, stockholm)  // 02:00 becomes 03:00
@@ -101,14 +100,14 @@ func TestClockChanges(t *testing.T) {
 			t.Errorf("%d minutes on %v, not %d", got, day, want)
 		}
 	}
-	// Samoa had no 30th of December in 2011.
+	// Samoa had no December 30 in 2011.
 	if got := until(times(t, "0 9 * * *"), time.Date(2011, 12, 29, 8, 0, 0, 0, apia), time.Date(2012, 1, 1, 0, 0, 0, 0, apia)); len(got) != 3 || !strings.HasPrefix(got[0], "29 09:00") || !strings.HasPrefix(got[2], "31 09:00") {
 		t.Errorf("across the date line: %v", got)
 	}
 }
 
-// TestOnceADay: in the zones with the strangest clocks, over years, whatever hour
-// it is: once a day, always forwards.
+// TestOnceADay: in the zones with the strangest clocks, over years and at any hour, a
+// daily time comes once a day, and always later than the last.
 func TestOnceADay(t *testing.T) {
 	for _, name := range []string{"Europe/Stockholm", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Kathmandu", "Antarctica/Troll"} {
 		z := zone(t, name)
@@ -133,7 +132,8 @@ func TestOnceADay(t *testing.T) {
 	}
 }
 
-// TestMissed: however long nobody looked, there is one to catch up on, the last.
+// TestMissed: however long nobody looked, there is one time to catch up on, the
+// latest.
 func TestMissed(t *testing.T) {
 	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, x := range []struct {
@@ -155,7 +155,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestMistakes: all of them at once, each with its place and what was meant.
+// TestMistakes: all mistakes are reported at once, each with its place and a
+// suggestion.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                    {"0: \"\" has 0 fields"},
@@ -185,8 +186,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever stands there, either something is wrong, in a place that is
-// inside, or there is a next time.
+// FuzzParse: any text either has a mistake, at a place within it, or a next time.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"* * * * *", "0 0 29 2 *", "@daily", "*/5 1-3 * jan-mar mon,fri", "0 0 31 2 *", "a b c d e"} {
 		f.Add(s)
