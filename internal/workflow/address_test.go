@@ -49,8 +49,8 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// TestE4ParseLine: whatever stands before the prompt is understood or refused
-// with the right spelling, and never sent as text.
+// TestE4ParseLine: everything before the prompt is either understood or refused with
+// the right spelling, and never sent as text.
 func TestE4ParseLine(t *testing.T) {
 	known := []string{"a", "b", "c"}
 	for _, tt := range []struct{ line, team, verb, prompt, wrong string }{
@@ -104,7 +104,7 @@ func TestNamesTeam(t *testing.T) {
 	}
 }
 
-// TestAddressDefinition: a prompt is text, whatever braces are in it.
+// TestAddressDefinition: a prompt is plain text, whatever braces it contains.
 func TestAddressDefinition(t *testing.T) {
 	a, err := workflow.ParseAddress("a,b -> a", nil)
 	if err != nil {
@@ -130,8 +130,8 @@ func TestAddressDefinition(t *testing.T) {
 	}
 }
 
-// FuzzParseLine: a line is understood or refused, never both, and what is
-// understood can be written again and means the same.
+// FuzzParseLine: a line is either understood or refused, and a line that is
+// understood can be written again with the same meaning.
 func FuzzParseLine(f *testing.F) {
 	for _, s := range []string{"@a: x", "@a,@b: x", "@a -> @b: x", "@a → b: x", "@a:taks: x", "@a:task: x", "@-: x", "@a-->@b:x", "@a\n@b: x", "@:", "@a:reset"} {
 		f.Add(s)

@@ -22,12 +22,12 @@ func home() workflow.Known {
 	}
 }
 
-// TestCheck: everything that is wrong is told at once, each where it is.
+// TestCheck: everything that is wrong is reported at once, each mistake in its place.
 func TestCheck(t *testing.T) {
 	const plan = "[[steps]]\nid = \"plan\"\nagent = \"coder\"\nprompt = \"x\"\n"
 	for name, tt := range map[string]struct {
 		text string
-		want []string // all there is, in order
+		want []string // all of them, in order
 	}{
 		"five": {
 			"descripton = \"x\"\n[inputs]\ngoal = { type = \"text\" }\n[[steps]]\nid = \"plan\"\nagent = \"codr\"\nneeds = [\"build\"]\nprompt = '''\nPlan it.\n{{.inputs.gaol}}\n'''\n[[steps]]\nid = \"build\"\nagent = \"coder\"\nneeds = [\"plan\"]\nwhen = 'steps.plan.stat == \"done\"'\nprompt = \"x\"\n",
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestBounds: what could run for long, or grow without end, is refused or stops.
+// TestBounds: whatever could run for long, or grow without end, is refused or stops.
 func TestBounds(t *testing.T) {
 	many := strings.Repeat("[[steps]]\nid = \"a\"\nagent = \"coder\"\nprompt = \"x\"\n", workflow.MaxSteps+1)
 	_, err := workflow.Load("w", "w.toml", []byte(many), home())
@@ -155,7 +155,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTitle: what lists show of a run is short, however much it was given.
+// TestTitle: the title of a run is short, however much the run was given.
 func TestTitle(t *testing.T) {
 	d := &workflow.Definition{Name: "w", Inputs: []workflow.Input{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	got := d.Title(map[string]string{"a": " one\n two", "b": strings.Repeat("ü", 5000)})
@@ -184,8 +184,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestCheckOutput: JSON is taken out of its fence and held against the schema;
-// the words for what is wrong are for the model.
+// TestCheckOutput: JSON is taken out of its fence and checked against the schema; the
+// error messages are written for the model.
 func TestCheckOutput(t *testing.T) {
 	d := load(t, "[[steps]]\nid = \"a\"\nagent = \"coder\"\nprompt = \"x\"\noutput = \"json\"\nschema = {type = \"object\", required = [\"ok\"], properties = {ok = {type = \"boolean\"}}}\n", nil)
 	s := d.Step("a")

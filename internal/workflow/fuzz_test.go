@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// fuzzScope is that of a step which is done again and again, with inputs of each
-// type.
+// fuzzScope returns the scope of a step in a repeat, with inputs of each type.
 func fuzzScope() (scope, map[string]any) {
 	d := &Definition{Inputs: []Input{{Name: "text", Type: TypeText}, {Name: "n", Type: TypeNumber}, {Name: "on", Type: TypeBoolean}, {Name: "list", Type: TypeList}}}
 	data := map[string]any{
@@ -27,8 +26,9 @@ func checkMistakes(t *testing.T, text string, wrong []mistake) {
 	}
 }
 
-// FuzzCondition: an expression has mistakes, each of them in it, or gives the same
-// each time it is evaluated: an answer, a bounded list, or an error.
+// FuzzCondition: an expression either has mistakes, each at a place within it, or
+// gives the same result each time it is evaluated: an answer, a bounded list, or an
+// error.
 func FuzzCondition(f *testing.F) {
 	for _, s := range []string{"inputs.n > 2 and not inputs.on", "1..3", "filter(inputs.list, # != nil)", "é +", "split(inputs.text, \"\\n\")", "item.name[0:1] == 'é'", "all(1..10000, any(1..10000, # > 3))", "-9223372036854775808..1"} {
 		f.Add(s)
@@ -54,8 +54,8 @@ func FuzzCondition(f *testing.F) {
 	})
 }
 
-// FuzzTemplate: a prompt has mistakes, each of them in it, or is filled in to a
-// bounded text, the same each time.
+// FuzzTemplate: a prompt either has mistakes, each at a place within it, or is filled
+// in to a bounded text, the same each time.
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"no more than text", "{{.inputs.text}} {{range .inputs.list}}{{.}}{{end}}", "é{{if", "{{json .inputs}}{{index .inputs.list 2}}", "{{define \"x\"}}{{end}}", "{{with .item}}{{.name}}{{else}}{{.round}}{{end}}"} {
 		f.Add(s)
@@ -78,8 +78,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzCheckOutput: what a model gave is refused, or is one JSON value in one form:
-// checked again it is the same.
+// FuzzCheckOutput: a model's output is either refused or reduced to one JSON value in
+// one form; checking that again changes nothing.
 func FuzzCheckOutput(f *testing.F) {
 	f.Add("```json\n{\"a\": [1, 2]}\n```", `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}`)
 	f.Add("1e400 2", `{}`)

@@ -7,8 +7,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// TestBeginsForTeam: only a team as it should be written begins a run; what looks
-// like one is a text.
+// TestBeginsForTeam: only a correctly written team begins a run; text that merely
+// looks like one is plain text.
 func TestBeginsForTeam(t *testing.T) {
 	for text, want := range map[string]bool{
 		"@a,@b: x":                            true,
@@ -38,7 +38,7 @@ func TestBeginsForTeam(t *testing.T) {
 	}
 }
 
-// TestParseLineCombines: a line may say who makes one answer of all.
+// TestParseLineCombines: a line may name the agent that makes one answer of all.
 func TestParseLineCombines(t *testing.T) {
 	known := []string{"a", "b", "writer"}
 	for text, want := range map[string]string{

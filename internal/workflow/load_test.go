@@ -8,8 +8,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// FuzzLoad: whatever a file holds, it is a definition that survives being
-// frozen, or a list of problems each of which has a place in the file.
+// FuzzLoad: any file is either a definition that survives being frozen, or a list of
+// problems each of which has a place in the file.
 func FuzzLoad(f *testing.F) {
 	f.Add("[[steps]]\nid = \"a\"\nagent = \"b\"\nprompt = \"{{.inputs.x}}\"\n")
 	f.Add("[inputs]\nx = [1]\n[[steps]]\nid='a'\nagent='b'\nfor_each='inputs.x'\nprompt='{{.item}}'\nrepeat={until='output==\"1\"'}\nretry=2")
@@ -31,8 +31,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestShipped: what fika brings along is right in every home, and a run of it
-// comes to its end.
+// TestShipped: the workflows that come with fika are valid in every home, and a run
+// of each comes to its end.
 func TestShipped(t *testing.T) {
 	known := workflow.Known{Agents: []workflow.Agent{}, Names: workflow.ShippedNames(), Read: func(name string) (string, []byte, error) {
 		text, _ := workflow.ShippedText(name)
@@ -59,7 +59,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestDocument: the file that docs/WORKFLOWS.md shows is right.
+// TestDocument: the file shown in docs/WORKFLOWS.md is valid.
 func TestDocument(t *testing.T) {
 	page, err := os.ReadFile("../../docs/WORKFLOWS.md")
 	if err != nil {

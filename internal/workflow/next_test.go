@@ -14,8 +14,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// world is a store, agents and people, as simple as can be: it keeps the rows
-// of a run, does what plans say, and lets what was begun end.
+// world is the simplest possible store with agents and people: it keeps the rows of a
+// run, does what plans say, and ends what was begun.
 type world struct {
 	t       rapid.TB
 	def     *workflow.Definition
@@ -25,7 +25,7 @@ type world struct {
 	lists   map[string][]any
 	outputs map[string]workflow.Output
 	open    map[string]workflow.Call // begun and not ended
-	begun   map[string]bool          // ids for which anything was ever begun
+	begun   map[string]bool          // ids for which anything has ever begun
 	asked   []string                 // path and attempt of each call, in order
 	result  *workflow.Result
 	now     time.Time
@@ -88,7 +88,7 @@ func (w *world) view() workflow.View {
 	return v
 }
 
-// next works out a plan and does not store it.
+// next works out a plan without storing it.
 func (w *world) next() workflow.Plan {
 	p, err := workflow.NextPlan(w.view())
 	if err != nil {
@@ -97,7 +97,7 @@ func (w *world) next() workflow.Plan {
 	return p
 }
 
-// apply stores a plan and begins what it says.
+// apply stores a plan and begins its calls.
 func (w *world) apply(p workflow.Plan) {
 	for _, r := range p.Rows {
 		if old, ok := w.rows[r.ID]; ok && old.State.Ended() && old.State != r.State {
@@ -163,7 +163,7 @@ func (w *world) end(id string) {
 	w.rows[id] = r
 }
 
-// calm advances until there is nothing to do but to wait for an outcome.
+// calm advances until there is nothing to do but wait for an outcome.
 func (w *world) calm() {
 	for w.result == nil {
 		p := w.next()
@@ -181,8 +181,8 @@ func (w *world) calm() {
 	}
 }
 
-// allSeen: a plan that did not come to its bound leaves no end unseen, or
-// whoever looks for runs to advance would find this one again and again.
+// allSeen checks that a plan below its bound leaves no end unseen; otherwise this run
+// would be found due again and again.
 func (w *world) allSeen(p workflow.Plan) {
 	for id := range w.live {
 		if r := w.rows[id]; !p.More && p.Result == nil && r.State.Ended() && !r.Taken {
@@ -191,15 +191,14 @@ func (w *world) allSeen(p workflow.Plan) {
 	}
 }
 
-// openIDs are the calls that are open, in the order of their paths.
+// openIDs returns the ids of the open calls, in the order of their paths.
 func (w *world) openIDs() []string {
 	ids := slices.Collect(maps.Keys(w.open))
 	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(w.rows[a].Path, w.rows[b].Path) })
 	return ids
 }
 
-// run works the run to its end, each time ending the open call that choose
-// gives.
+// run works the run to its end, each time ending the open call that choose picks.
 func (w *world) run(choose func(n int) int) *workflow.Result {
 	for n := 0; w.result == nil; n++ {
 		if n > 100_000 {
@@ -222,7 +221,7 @@ func (w *world) dump() string {
 	return b.String()
 }
 
-// told is a result in words, outputs included.
+// told returns the result as text, outputs included.
 func (w *world) told() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s", w.result.State, w.result.Reason, w.result.Error)
@@ -276,7 +275,7 @@ func TestNextHandsOn(t *testing.T) {
 	}
 }
 
-// TestNextChainFails: what stands behind a failed step is never called.
+// TestNextChainFails: the steps after a failed one are never called.
 func TestNextChainFails(t *testing.T) {
 	a, _ := workflow.ParseAddress("a -> b -> c", nil)
 	w := newWorld(t, a.Definition(""), map[string]string{"prompt": "x"})
@@ -292,7 +291,8 @@ func TestNextChainFails(t *testing.T) {
 	}
 }
 
-// TestNextCombine: both are shown though one fails, and the combination says so.
+// TestNextCombine: both answers are shown although one step fails, and the
+// combination says so.
 func TestNextCombine(t *testing.T) {
 	for combine, want := range map[string]workflow.State{"": workflow.Failed, "c": workflow.Done} {
 		a, _ := workflow.ParseAddress("a,b", nil)

@@ -16,7 +16,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// genWorkflow draws the text of a workflow; inside says which nested ones it
+// genWorkflow draws the text of a workflow; inside lists the nested workflows that it
 // may use.
 func genWorkflow(t *rapid.T, label string, inside []string, joins []string) string {
 	var b strings.Builder
@@ -70,7 +70,7 @@ func genWorkflow(t *rapid.T, label string, inside []string, joins []string) stri
 	return b.String()
 }
 
-// fate is an outcome that depends on the place and the attempt alone.
+// fate returns outcomes that depend only on the row's place and attempt.
 func fate(seed, failing int) func(workflow.Row, workflow.Call) (workflow.State, string) {
 	return func(r workflow.Row, c workflow.Call) (workflow.State, string) {
 		h := fnv.New32a()
@@ -88,8 +88,8 @@ func genDefinition(t *rapid.T, joins ...string) *workflow.Definition {
 	return load(t, genWorkflow(t, "outer", []string{"inner", "middle"}, joins), map[string]string{"inner": inner, "middle": middle})
 }
 
-// disturbed is a run in which plans are worked out and lost, worked out twice,
-// and bounded; in which outcomes arrive in any order, several at a time.
+// disturbed makes a run in which plans are lost, worked out twice and bounded, and in
+// which outcomes arrive in any order, several at a time.
 func disturbed(t *rapid.T, w *world) {
 	for n := 0; w.result == nil; n++ {
 		if n > 20_000 {
@@ -105,7 +105,7 @@ func disturbed(t *rapid.T, w *world) {
 		case 1:
 			if len(ids) > 0 {
 				w.end(rapid.SampledFrom(ids).Draw(t, "ends"))
-				continue // and so the plan is of another time, and refused
+				continue // so the plan is out of date and refused
 			}
 			w.apply(p)
 		default:
@@ -117,10 +117,10 @@ func disturbed(t *rapid.T, w *world) {
 	}
 }
 
-// TestNextAnyOrder: in whatever order outcomes arrive, and however often a plan
-// is lost, repeated or cut short, the result is that of the undisturbed run,
-// and nothing is begun twice. (That no attempt is begun twice, and that no end
-// changes, is seen by the world itself.)
+// TestNextAnyOrder: in whatever order outcomes arrive, and however often a plan is
+// lost, repeated or cut short, the result is that of the undisturbed run, and nothing
+// is begun twice. (The world itself checks that no attempt is begun twice and that no
+// end changes.)
 func TestNextAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := genDefinition(t, "all", "ended")
@@ -141,8 +141,8 @@ func TestNextAnyOrder(t *testing.T) {
 	})
 }
 
-// TestNextAny: with join = "any" the order decides who is first, but every run
-// ends, nothing stays open, and nothing that failed is called done.
+// TestNextAny: with join = "any" the order decides who is first, but every run ends,
+// nothing stays open, and nothing that failed is reported as done.
 func TestNextAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, genDefinition(t, "all", "any", "ended"), nil)
@@ -159,8 +159,8 @@ func TestNextAny(t *testing.T) {
 	})
 }
 
-// TestNextStop: whenever a run is stopped, nothing begins afterwards, and all
-// of it comes to an end.
+// TestNextStop: once a run is stopped, nothing begins any more, and everything in it
+// comes to an end.
 func TestNextStop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, genDefinition(t, "all", "any", "ended"), nil)
@@ -180,7 +180,7 @@ func TestNextStop(t *testing.T) {
 	})
 }
 
-// TestNextPaused: a paused run stands still, and goes on where it stood.
+// TestNextPaused: a paused run stands still, and later goes on from there.
 func TestNextPaused(t *testing.T) {
 	a, _ := workflow.ParseAddress("a,b", nil)
 	w := newWorld(t, a.Definition("c"), map[string]string{"prompt": "x"})
@@ -194,8 +194,8 @@ func TestNextPaused(t *testing.T) {
 	}
 }
 
-// TestNextTenThousand: of 10,000 items no more than max_parallel are open at
-// any time, and what has to be looked at does not grow with what is finished.
+// TestNextTenThousand: of 10,000 items no more than max_parallel are open at any
+// time, and the rows to look at do not grow with those finished.
 func TestNextTenThousand(t *testing.T) {
 	d := load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..10000'\nmax_parallel = 20\nprompt = 'item {{.item}}'\n[[steps]]\nid = 'after'\nneeds = ['each']\nagent = 'a'\nwhen = 'len(steps.each.output) == 10000'\nprompt = 'all of {{len .steps.each.output}}'\n", nil)
 	w := newWorld(t, d, nil)
@@ -214,8 +214,8 @@ func TestNextTenThousand(t *testing.T) {
 	}
 }
 
-// TestNextTimeout: what takes too long fails, its call is cancelled, and
-// nothing that a person has to approve runs unapproved at the second attempt.
+// TestNextTimeout: a step that takes too long fails, its call is cancelled, and a
+// step that a person has to approve does not run unapproved at the second attempt.
 func TestNextTimeout(t *testing.T) {
 	d := load(t, "[[steps]]\nid = 'a'\nagent = 'a'\nprompt = 'x'\napprove = true\nretry = 1\ntimeout = '1m'\n", nil)
 	w := newWorld(t, d, nil)
@@ -250,8 +250,8 @@ func TestNextBackoff(t *testing.T) {
 	}
 }
 
-// TestNextLosers: the first of several decides, the others are cancelled, and
-// so is what only they needed.
+// TestNextLosers: the first of several steps decides, and the others are cancelled
+// together with the steps that only they needed.
 func TestNextLosers(t *testing.T) {
 	d := load(t, `
 [[steps]]
@@ -290,8 +290,8 @@ prompt = "{{.first.step}}: {{.first.output}}"
 	}
 }
 
-// TestNextEmpty: a for_each over nothing is done and gave an empty list; over
-// what is no list it fails, and says what it was.
+// TestNextEmpty: a for_each over nothing is done with an empty list as its output;
+// over a value that is not a list it fails and says what the value was.
 func TestNextEmpty(t *testing.T) {
 	text := "[inputs]\nfiles = []\nn = { type = 'list' }\n[[steps]]\nid = 'e'\nagent = 'a'\nprompt = '{{.item}}'\nfor_each = 'inputs.files'\n[[steps]]\nid = 'l'\nagent = 'a'\noutput = 'json'\nprompt = 'x'\n[[steps]]\nid = 'm'\nneeds = ['l']\nagent = 'a'\nprompt = '{{.item}}'\nfor_each = 'steps.l.output.files'\n"
 	w := newWorld(t, load(t, text, nil), map[string]string{"n": "[]"})
@@ -304,7 +304,7 @@ func TestNextEmpty(t *testing.T) {
 	}
 }
 
-// TestNextSplit: a for_each goes over the parts of a text.
+// TestNextSplit: a for_each goes through the parts of a text.
 func TestNextSplit(t *testing.T) {
 	w := newWorld(t, load(t, "[inputs]\nnames = 'x'\n[[steps]]\nid = 'e'\nagent = 'a'\nprompt = 'item {{.item}}'\nfor_each = 'split(inputs.names, \",\")'\n", nil), map[string]string{"names": "one,two,three"})
 	var asked []string
@@ -318,8 +318,8 @@ func TestNextSplit(t *testing.T) {
 	}
 }
 
-// TestNextTooMuch: outputs that are too much together fail the step that reads
-// them, and not the run's way on.
+// TestNextTooMuch: outputs that are too large together fail the step that reads them,
+// but the run still goes on.
 func TestNextTooMuch(t *testing.T) {
 	d := load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..10'\nprompt = 'x'\n[[steps]]\nid = 'all'\nneeds = ['each']\nagent = 'a'\nprompt = '{{json .steps.each.output}}'\n", nil)
 	w := newWorld(t, d, nil)
@@ -345,7 +345,7 @@ func TestLimitsReached(t *testing.T) {
 	}
 }
 
-// ended are the rows that a resumed run is made from.
+// ended returns the rows from which a run is resumed.
 func (w *world) ended() []workflow.Row {
 	var rows []workflow.Row
 	last := map[string]workflow.Row{}
@@ -362,7 +362,7 @@ func (w *world) ended() []workflow.Row {
 	return append(rows, slices.Collect(maps.Values(last))...)
 }
 
-// resume lets a run that has ended go on.
+// resume resumes a run that has ended.
 func (w *world) resume(from string) error {
 	rows, err := workflow.ResumeRows("run", w.def, w.def, w.ended(), from)
 	if err != nil {
@@ -376,9 +376,9 @@ func (w *world) resume(from string) error {
 	return nil
 }
 
-// TestNextResume: a run that failed or was stopped, and is resumed when nothing
-// fails any more, ends as if nothing ever had, and asks nothing of the steps
-// and items that were done.
+// TestNextResume: a run that failed or was stopped, and is resumed when nothing fails
+// any more, ends as if nothing ever had failed, and repeats no step or item that was
+// done.
 func TestNextResume(t *testing.T) {
 	attempts := regexp.MustCompile(`~\d+`)
 	good := func(r workflow.Row, _ workflow.Call) (workflow.State, string) {
@@ -431,8 +431,8 @@ func TestNextResume(t *testing.T) {
 	})
 }
 
-// TestNextResumeFrom: step 7 of 10 fails; what is asked afterwards are steps 7
-// to 10. With a step named, that one and those behind it.
+// TestNextResumeFrom: step 7 of 10 fails, and resuming repeats steps 7 to 10. If a
+// step is named, that one and those after it are repeated.
 func TestNextResumeFrom(t *testing.T) {
 	var b strings.Builder
 	for i := range 10 {
@@ -472,8 +472,8 @@ func TestNextResumeFrom(t *testing.T) {
 	}
 }
 
-// TestNextResumeItems: of 1,000 items the 300 that failed are done again, never
-// more than max_parallel at a time.
+// TestNextResumeItems: the 300 of 1,000 items that failed are repeated, never more
+// than max_parallel at a time.
 func TestNextResumeItems(t *testing.T) {
 	w := newWorld(t, load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..1000'\nmax_parallel = 7\nprompt = '{{.item}}'\n", nil), nil)
 	broken := true
@@ -502,15 +502,15 @@ func TestNextResumeItems(t *testing.T) {
 	}
 }
 
-// TestNextResumeUnseen: the last item had ended, and the run was stopped before
-// anybody saw it.
+// TestNextResumeUnseen: the last item had ended, but the run was stopped before any
+// plan saw that.
 func TestNextResumeUnseen(t *testing.T) {
 	w := newWorld(t, load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..1'\nprompt = '{{.item}}'\n[[steps]]\nid = 'b'\nagent = 'a'\nprompt = 'x'\n", nil), nil)
 	w.calm()
 	g := w.rows[workflow.RowID("run", "each", 1)]
 	w.end(workflow.RowID("run", "each[0]", 1))
 	w.stop = workflow.ReasonStopped
-	g.State, g.Reason, g.Taken = workflow.Cancelled, workflow.ReasonStopped, true // by a plan that was bounded
+	g.State, g.Reason, g.Taken = workflow.Cancelled, workflow.ReasonStopped, true // by a bounded plan
 	w.rows[g.ID] = g
 	w.run(first)
 	w.asked = nil
