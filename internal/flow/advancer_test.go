@@ -6,8 +6,8 @@ import (
 	"fika"
 )
 
-// TestChain: what each step gave is handed on, the run ends with what the last
-// gave, and nobody has to advance it any more.
+// TestChain: each step's output is handed on, the run ends with the output of the
+// last, and nobody has to advance it any more.
 func TestChain(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[inputs]\ngoal = {}\n[[steps]]\nid='one'\nagent='a'\nprompt='find {{.inputs.goal}}'\n[[steps]]\nid='two'\nneeds=['one']\nagent='b'\nprompt='build on {{.steps.one.output}}'\n", map[string]string{"goal": "it"})

@@ -15,7 +15,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// everything is a workflow with all there is in it.
+// everything is a workflow that uses every feature.
 const everything = `
 [[steps]]
 id = "plan"
@@ -81,8 +81,8 @@ func wholeDefinition(w *world) *workflow.Definition {
 	}))(w)
 }
 
-// mortal is a store in front of which a process may die: before a write, or
-// after it, when nobody learns of it any more.
+// mortal is a store in front of which a process may die: before a write, or after it,
+// without learning that it was stored.
 type mortal struct {
 	wholeStore
 	dies func() bool
@@ -112,9 +112,9 @@ func (m mortal) EndDiscussion(ctx context.Context, d store.Discussion, text stri
 	return names, err
 }
 
-// disturbed lets a run come to its end while whoever advances it dies at
-// moments that seed picks; the next finds it by what is due. asked counts the
-// turns by request, which each attempt has one of.
+// disturbed brings a run to its end while the process that advances it dies at
+// moments that seed picks; the next process finds the run because it is due. asked
+// counts the turns by request, of which each attempt has one.
 func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]int) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	asked = map[fika.RequestID]int{}
@@ -131,7 +131,7 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 	}
 	advance := func() {
 		if seed > 0 && rnd.IntN(2) == 0 {
-			return // it died before it did anything
+			return // it died before doing anything
 		}
 		s := mortal{w.store, func() bool { return seed > 0 && rnd.IntN(4) == 0 }}
 		f := flow.New(flow.Options{
@@ -160,8 +160,8 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 	return w.run(run).Outcome.Answer, asked
 }
 
-// TestCrashes: wherever whoever advances a run dies, it comes to the same end as
-// a run that nothing disturbs, and no attempt is asked twice.
+// TestCrashes: wherever the process that advances a run dies, the run comes to the
+// same end as an undisturbed one, and no attempt is asked twice.
 func TestCrashes(t *testing.T) {
 	onEngines(t, func(w *world) {
 		want, calm := w.disturbed(0)
@@ -186,7 +186,7 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
-// TestSeveralAdvance: any number may advance a run at once.
+// TestSeveralAdvance: any number of processes may advance a run at once.
 func TestSeveralAdvance(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..40'\nmax_parallel=5\nprompt='{{.item}}'\n", nil)

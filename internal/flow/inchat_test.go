@@ -11,7 +11,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// startInChat begins the run of a line in a chat.
+// startInChat begins a run from a line in a chat.
 func (w *world) startInChat(chat fika.Conversation, text string) fika.RequestID {
 	w.Helper()
 	l, err := workflow.ParseLine(text, nil)
@@ -31,7 +31,7 @@ func (w *world) chat(name fika.ConversationName) fika.Conversation {
 	return must(w.store.CreateChat(w.Context(), name))(w)
 }
 
-// saidIn is what stands in a chat, a message a line.
+// saidIn returns the messages in a chat, one per element.
 func (w *world) saidIn(chat fika.Conversation) []string {
 	w.Helper()
 	var out []string
@@ -41,8 +41,8 @@ func (w *world) saidIn(chat fika.Conversation) []string {
 	return out
 }
 
-// TestResultInTheChat: a run that was begun in a chat says its result there, once,
-// wherever whoever advances it dies; nobody in the chat is called by it.
+// TestResultInTheChat: a run that was begun in a chat posts its result there, once,
+// wherever the process that advances it dies; the post calls nobody in the chat.
 func TestResultInTheChat(t *testing.T) {
 	onEngines(t, func(w *world) {
 		chat := w.chat("s-1")
@@ -59,7 +59,7 @@ func TestResultInTheChat(t *testing.T) {
 				t.Fatal("it never ends")
 			}
 			f := w.advancerOf(mortal{w.store, func() bool { dies++; return dies%3 == 0 }})
-			_ = f.Advance(w.Context(), run) // it dies before or after something was stored
+			_ = f.Advance(w.Context(), run) // it dies before or after a write
 			for _, name := range []fika.AgentName{"a", "b", "c"} {
 				if c := w.claim(name); c != nil {
 					w.end(c)
@@ -76,8 +76,8 @@ func TestResultInTheChat(t *testing.T) {
 	})
 }
 
-// TestResultWithoutTheChat: a chat that was deleted in mid-run takes nothing with
-// it but the place where the result was to be said.
+// TestResultWithoutTheChat: deleting a chat in the middle of its run loses nothing
+// but the place for the result.
 func TestResultWithoutTheChat(t *testing.T) {
 	onEngines(t, func(w *world) {
 		chat := w.chat("s-1")
@@ -89,7 +89,7 @@ func TestResultWithoutTheChat(t *testing.T) {
 	})
 }
 
-// TestPausedChatHoldsItsRun: a run that begins in a paused chat waits with it.
+// TestPausedChatHoldsItsRun: a run that begins in a paused chat is paused with it.
 func TestPausedChatHoldsItsRun(t *testing.T) {
 	onEngines(t, func(w *world) {
 		chat := w.chat("s-1")
@@ -104,8 +104,8 @@ func TestPausedChatHoldsItsRun(t *testing.T) {
 	})
 }
 
-// TestWorkDeletedInMidRun: who deletes the agent or the chat that a step waits for
-// fails the step, and the run goes on from there.
+// TestWorkDeletedInMidRun: deleting the agent or the chat that a step waits for fails
+// the step, and the run goes on from there.
 func TestWorkDeletedInMidRun(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='c'\nprompt='x'\n[[steps]]\nid='y'\nagent='a'\nprompt='y'\n[[steps]]\nid='end'\nneeds=['x','y']\njoin='ended'\nagent='b'\nprompt='{{.steps.x.error}}'\n", nil)
@@ -133,8 +133,8 @@ func TestWorkDeletedInMidRun(t *testing.T) {
 	})
 }
 
-// TestWhoWorkedItIsSaidInTheChat: where another agent worked what one was asked for, a
-// backup or a member of a pool, the answer in the chat and the steps name both.
+// TestWhoWorkedItIsSaidInTheChat: if another agent worked a step than the one asked,
+// a backup or a member of a pool, the answer in the chat and the steps name both.
 func TestWhoWorkedItIsSaidInTheChat(t *testing.T) {
 	onEngines(t, func(w *world) {
 		chat := w.chat("s-1")

@@ -11,7 +11,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// ten is a workflow of ten steps, each after the one before.
+// ten returns a workflow of ten steps, each after the one before.
 func ten() string {
 	var b strings.Builder
 	for i := 1; i <= 10; i++ {
@@ -45,7 +45,7 @@ func (w *world) resume(run fika.RequestID, now *workflow.Definition, from string
 	}
 }
 
-// TestResume: step 7 of 10 fails; what is asked afterwards are steps 7 to 10.
+// TestResume: step 7 of 10 fails, and resuming repeats steps 7 to 10.
 func TestResume(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start(ten(), nil)
@@ -69,8 +69,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestResumeItems: of the items of a list those that are done stay, also after a
-// cancel, and another definition counts from then on.
+// TestResumeItems: the items of a list that are done stay, even after a cancel, and a
+// new definition applies from then on.
 func TestResumeItems(t *testing.T) {
 	onEngines(t, func(w *world) {
 		text := "[[steps]]\nid='each'\nagent='a'\nfor_each='1..20'\nmax_parallel=4\nprompt='{{.item}}'\n[[steps]]\nid='end'\nneeds=['each']\nagent='b'\nprompt='%s {{len .steps.each.output}}'\n"
@@ -91,8 +91,8 @@ func TestResumeItems(t *testing.T) {
 	})
 }
 
-// TestCutDiscussion: a discussion that the cancelling of its run cut short is not
-// done, so a run that is taken up again has it anew.
+// TestCutDiscussion: a discussion cut short because its run was cancelled is not
+// done, so resuming the run begins it anew.
 func TestCutDiscussion(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='talk'\nchat={agents=['a','c'], topic='talk', max=4}\n", nil)

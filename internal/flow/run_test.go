@@ -13,8 +13,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// TestSchemaFails: an answer that is not as asked for fails its step, and nobody
-// who needs it is asked.
+// TestSchemaFails: an answer that does not fit the schema fails its step, and the
+// steps that need it are not asked.
 func TestSchemaFails(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='plan'\nagent='a'\noutput='json'\nschema={type='object', required=['n']}\nprompt='plan'\n[[steps]]\nid='do'\nneeds=['plan']\nagent='b'\nprompt='{{json .steps.plan.output}}'\n", nil)
@@ -27,7 +27,7 @@ func TestSchemaFails(t *testing.T) {
 	})
 }
 
-// TestJSON: the output of a step is the JSON alone, whatever stands around it.
+// TestJSON: the output of a JSON step is the JSON alone, whatever surrounds it.
 func TestJSON(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='plan'\nagent='a'\noutput='json'\nprompt='plan'\n[[steps]]\nid='each'\nneeds=['plan']\nagent='b'\nfor_each='steps.plan.output.files'\nprompt='do {{.item}}'\n", nil)
@@ -41,9 +41,8 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// TestManyItems: of many items never more than max_parallel are open, all
-// are done with the usual limits of chains, and what a plan looks at does not
-// grow.
+// TestManyItems: of many items never more than max_parallel are open, all are done
+// within the usual limits of chains, and the rows that a plan looks at do not grow.
 func TestManyItems(t *testing.T) {
 	items := 300
 	if testing.Short() {
@@ -70,8 +69,8 @@ func TestManyItems(t *testing.T) {
 	})
 }
 
-// TestAny: the first answer decides; the other requests end, one that runs is
-// told to stop, and its agent is woken.
+// TestAny: the first answer decides; the other requests end, a running one is told to
+// stop, and its agent is woken.
 func TestAny(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='1'\n[[steps]]\nid='y'\nagent='b'\nprompt='2'\n[[steps]]\nid='z'\nagent='c'\nprompt='3'\n[[steps]]\nid='end'\nneeds=['x','y','z']\njoin='any'\nagent='a'\nprompt='{{.first.step}}: {{.first.output}}'\n", nil)
@@ -92,8 +91,8 @@ func TestAny(t *testing.T) {
 	})
 }
 
-// TestPauseRun: a pause is one row, however many wait: nothing of the run is
-// claimed, who works is told, and it goes on where it was.
+// TestPauseRun: a pause is one row, however many requests wait: nothing of the run is
+// claimed, running turns are told, and the run later goes on where it was.
 func TestPauseRun(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..100'\nmax_parallel=100\ntimeout='10m'\nprompt='{{.item}}'\n", nil)
@@ -119,8 +118,8 @@ func TestPauseRun(t *testing.T) {
 	})
 }
 
-// TestCancelRun: after a cancel nothing begins, all that waits ends, and so does
-// the run, also when it is paused.
+// TestCancelRun: after a cancel nothing begins, everything that waits ends, and so
+// does the run, even if it is paused.
 func TestCancelRun(t *testing.T) {
 	onEngines(t, func(w *world) {
 		for _, paused := range []bool{false, true} {
@@ -152,8 +151,8 @@ func TestCancelRun(t *testing.T) {
 	})
 }
 
-// TestApproval: a step waits for a person; no process holds anything meanwhile.
-// Yes lets it go on, no fails it, and only the first answer counts.
+// TestApproval: a step waits for a person while no process holds anything. Yes lets
+// it go on, no fails it, and only the first answer counts.
 func TestApproval(t *testing.T) {
 	onEngines(t, func(w *world) {
 		text := "[[steps]]\nid='one'\nagent='a'\nprompt='1'\n[[steps]]\nid='ok'\nneeds=['one']\napprove=true\nprompt='publish {{.steps.one.output}}?'\n[[steps]]\nid='do'\nneeds=['ok']\napprove=true\nagent='b'\nprompt='do it'\n"
@@ -185,8 +184,7 @@ func TestApproval(t *testing.T) {
 	})
 }
 
-// TestRetry: a step that failed is tried again after a pause, which somebody
-// wakes up for.
+// TestRetry: a failed step is tried again after a pause, for which somebody wakes up.
 func TestRetry(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\nretry={max=2, backoff='1m'}\n", nil)
@@ -209,8 +207,8 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestClockPutBack: a clock that is put back makes nothing wait for longer than
-// its step says.
+// TestClockPutBack: after a clock is put back, nothing waits for longer than its step
+// says.
 func TestClockPutBack(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\nretry={max=1, backoff='1m'}\n[[steps]]\nid='y'\nagent='b'\nprompt='y'\ntimeout='90s'\n", nil)
@@ -237,7 +235,7 @@ func TestClockPutBack(t *testing.T) {
 	})
 }
 
-// TestTimeout: what takes too long fails, and its request is told to stop.
+// TestTimeout: a step that takes too long fails, and its request is told to stop.
 func TestTimeout(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\ntimeout='1m'\n", nil)
@@ -252,8 +250,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestUnknownAgent: an agent that was deleted in mid-run fails its step, which
-// says so, and not the way on.
+// TestUnknownAgent: a step whose agent does not exist (any more) fails with an error that
+// says so, but the run goes on.
 func TestUnknownAgent(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='nobody'\nprompt='x'\n[[steps]]\nid='y'\nagent='a'\nprompt='y'\n[[steps]]\nid='z'\nneeds=['x','y']\njoin='ended'\nagent='b'\nprompt='{{.steps.x.error}}'\n", nil)
@@ -261,8 +259,8 @@ func TestUnknownAgent(t *testing.T) {
 	})
 }
 
-// TestLongOutput: of a long text a prompt gets the beginning, and the name of a
-// file in which all of it is.
+// TestLongOutput: a prompt gets the beginning of a long text, and the name of a file
+// that contains all of it.
 func TestLongOutput(t *testing.T) {
 	onEngines(t, func(w *world) {
 		long := strings.Repeat("0123456789", 10_000)
@@ -283,7 +281,7 @@ func TestLongOutput(t *testing.T) {
 	})
 }
 
-// TestEndsWithItsPlan: what a plan ends and puts together is in the answer of the
+// TestEndsWithItsPlan: outputs that a plan ends or assembles are in the answer of a
 // run that ends with the same plan, and in the prompts that begin with it.
 func TestEndsWithItsPlan(t *testing.T) {
 	long := strings.Repeat("0123456789", 10_000)
@@ -336,7 +334,7 @@ func TestEndsWithItsPlan(t *testing.T) {
 	}
 }
 
-// TestLimit: a run that has come to a limit of its own ends, and says which.
+// TestLimit: a run that has reached one of its own limits ends and names the limit.
 func TestLimit(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[limits]\nmax_turns=3\n[[steps]]\nid='each'\nagent='a'\nfor_each='1..10'\nmax_parallel=1\nprompt='{{.item}}'\n", nil)
@@ -347,8 +345,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestTaint: what an outsider's text went into is tainted in every prompt that
-// it enters.
+// TestTaint: text from outside taints every prompt that it enters.
 func TestTaint(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\n[[steps]]\nid='clean'\nagent='c'\nprompt='z'\n[[steps]]\nid='y'\nneeds=['x']\nagent='b'\nprompt='{{.steps.x.output}}'\n", nil)
@@ -362,7 +359,7 @@ func TestTaint(t *testing.T) {
 	})
 }
 
-// must is a value that is there, or the end of the test.
+// must returns a value, or ends the test.
 func must[T any](v T, err error) func(*world) T {
 	return func(w *world) T {
 		w.Helper()

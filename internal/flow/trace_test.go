@@ -7,8 +7,8 @@ import (
 	"fika/internal/trace"
 )
 
-// TestTraceOfARun: what a trace adds up of a run is what the ledger has of it and
-// what the run counts itself by; each chain in it is found by its root.
+// TestTraceOfARun: the sums in a run's trace equal those in the ledger and the run's
+// own counts, and each chain in the run is found by its root.
 func TestTraceOfARun(t *testing.T) {
 	onEngines(t, func(w *world) {
 		w.work(w.start("[[steps]]\nid='other'\nagent='c'\nprompt='something else'\n", nil))

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// onEngines runs a test on each engine that is there.
+// onEngines runs a test on each available engine.
 func onEngines(t *testing.T, test func(*world)) {
 	t.Helper()
 	for name, options := range map[string]func(testing.TB) store.Options{
@@ -37,8 +37,8 @@ func onEngines(t *testing.T, test func(*world)) {
 	}
 }
 
-// world is a real store with an advancer, and agents whose turns are what the
-// test says they answer.
+// world is a real store with an advancer, and with agents whose turns give the
+// answers that the test chooses.
 type world struct {
 	*testing.T
 	store  *store.Store
@@ -73,17 +73,17 @@ func newWorld(t *testing.T, opt store.Options) *world {
 	return w
 }
 
-// advancer is one that remembers nothing of another.
+// advancer returns an advancer that shares no memory with another.
 func (w *world) advancer() *flow.Advancer { return w.advancerOf(w.store) }
 
-// wholeStore is all that an advancer wants of a store.
+// wholeStore is everything that an advancer needs of a store.
 type wholeStore interface {
 	flow.Runs
 	flow.Outputs
 	flow.Discussions
 }
 
-// advancerOf is one that works on a store of its own.
+// advancerOf returns an advancer that works on the given store.
 func (w *world) advancerOf(s wholeStore) *flow.Advancer {
 	return flow.New(flow.Options{
 		Runs: s, Outputs: s, Chats: s, Capable: func(context.Context, string, string) string { return "c" },
@@ -103,7 +103,7 @@ func (w *world) ok(err error) {
 	}
 }
 
-// start begins a run of the text of a workflow.
+// start begins a run of a workflow given as text.
 func (w *world) start(text string, given map[string]string) fika.RequestID {
 	w.Helper()
 	d, err := workflow.Load("test", "test.toml", []byte(text), workflow.Known{})
@@ -124,7 +124,7 @@ func (w *world) startDefinition(d *workflow.Definition, given map[string]string)
 	return r.ID
 }
 
-// advance does what there is to do.
+// advance does everything that can be done now.
 func (w *world) advance(run fika.RequestID) store.Run {
 	w.Helper()
 	w.ok(w.flow.Advance(w.Context(), run))
@@ -138,7 +138,7 @@ func (w *world) run(id fika.RequestID) store.Run {
 	return r
 }
 
-// claim takes what an agent has to do next, if there is anything.
+// claim takes the agent's next piece of work; nil if there is none.
 func (w *world) claim(name fika.AgentName) *store.Claimed {
 	w.Helper()
 	c, err := w.store.Claim(w.Context(), w.leases[name], store.Limits{MaxTurns: 200, MaxDepth: 100}, nil)
@@ -149,7 +149,7 @@ func (w *world) claim(name fika.AgentName) *store.Claimed {
 	return c
 }
 
-// end ends a turn as the test says.
+// end ends a turn as the test chooses.
 func (w *world) end(c *store.Claimed) {
 	w.Helper()
 	prompt := ""
@@ -165,7 +165,7 @@ func (w *world) end(c *store.Claimed) {
 	w.ok(err)
 }
 
-// work lets all agents work until a run is over, or nothing is left to do.
+// work lets all agents work until a run is over or nothing is left to do.
 func (w *world) work(run fika.RequestID) store.Run {
 	w.Helper()
 	r := w.advance(run)
@@ -200,7 +200,7 @@ func (w *world) want(what string, got, want any) {
 	}
 }
 
-// askedOf are the prompts of an agent.
+// askedOf returns the prompts that an agent got.
 func (w *world) askedOf(name string) []string {
 	var out []string
 	for _, a := range w.asked {
@@ -211,7 +211,7 @@ func (w *world) askedOf(name string) []string {
 	return out
 }
 
-// due are the runs that somebody has to advance.
+// due returns the runs that somebody has to advance.
 func (w *world) due(ctx context.Context) []fika.RequestID {
 	w.Helper()
 	ids, err := w.store.Due(ctx, "", 10)
