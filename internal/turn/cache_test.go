@@ -24,10 +24,9 @@ func (n noted) System(context.Context, store.Claimed) (string, string, error) {
 	return "you are a test", *n.state, nil
 }
 
-// TestC5Prefix: whatever may be cached of a request, all bytes up to its last
-// cache mark, stands unchanged at the beginning of the next one: within a turn,
-// in the next turn, and although the todos have changed. What has changed comes
-// after it.
+// TestC5Prefix: everything of a request that may be cached, all bytes up to its last
+// cache mark, stands unchanged at the beginning of the next one: within a turn, in the
+// next turn, and even if the todos have changed. Changes come after it.
 func TestC5Prefix(t *testing.T) {
 	for w, open := range map[llmtest.Wire]func(string) llm.Model{
 		llmtest.OpenAI: func(url string) llm.Model { return openai.New(openai.Options{BaseURL: url, Model: "m"}) },
@@ -101,7 +100,7 @@ func prefix(t *testing.T, wire llmtest.Wire, open func(string) llm.Model) {
 	}
 }
 
-// unmarked is a request without its last cache mark, which moves on.
+// unmarked returns a request without its last cache mark, which moves on.
 func unmarked(body []byte) []byte {
 	mark := []byte(`,"cache_control":{"type":"ephemeral"}`)
 	if at := bytes.LastIndex(body, mark); at >= 0 {
@@ -110,9 +109,8 @@ func unmarked(body []byte) []byte {
 	return body
 }
 
-// cacheable is the part of a request that its provider may find again: up to
-// the last cache mark, or, where there are none, up to the messages that only
-// this request has.
+// cacheable returns the part of a request that its provider may find again: up to the
+// last cache mark or, without marks, up to the messages that only this request has.
 func cacheable(t *testing.T, w llmtest.Wire, body []byte) []byte {
 	if w == llmtest.Anthropic {
 		return body[:bytes.LastIndex(body, []byte(`,"cache_control"`))]

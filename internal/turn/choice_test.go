@@ -71,8 +71,8 @@ func try(how string) llm.Response {
 	return llm.Response{Calls: []llm.Call{call("", "try", `{"x":"`+how+`"}`)}}
 }
 
-// TestEscalation: after so many failed rounds in a row the next model is asked, and
-// stays; a round that worked in between begins the count anew.
+// TestEscalation: after the set number of consecutive failed rounds the next model is
+// asked, and stays; a round that worked in between restarts the count.
 func TestEscalation(t *testing.T) {
 	for name, x := range map[string]struct {
 		escalate int
@@ -129,8 +129,8 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
-// TestModelRules: of the rules that hold, the one with the latest model counts, and
-// no earlier model comes back.
+// TestModelRules: of the rules that hold, the one with the latest model wins, and no
+// earlier model comes back.
 func TestModelRules(t *testing.T) {
 	long := strings.Repeat("words ", 2000) // 3,000 tokens
 	for name, x := range map[string]struct {
@@ -196,8 +196,8 @@ func TestHistoryComesToTheLargerModel(t *testing.T) {
 	}
 }
 
-// TestTheSameModelAfterACrash: at whatever operation the owner died, the next one
-// asks the models that the first one would have asked.
+// TestTheSameModelAfterACrash: at whichever operation the owner died, the next one asks
+// the models that the first would have asked.
 func TestTheSameModelAfterACrash(t *testing.T) {
 	const script = "bbwbba"
 	answer := func(_ string, _ int, r llm.Request) llm.Response {
@@ -252,8 +252,8 @@ func TestTheSameModelAfterACrash(t *testing.T) {
 	}
 }
 
-// TestIDsOfTwoProviders: two models may name their calls alike, and what one of them
-// has signed goes back to it alone.
+// TestIDsOfTwoProviders: two models may give their calls the same ids, and what one of
+// them has signed goes back only to it.
 func TestIDsOfTwoProviders(t *testing.T) {
 	w, l := failing(t)
 	var last llm.Request

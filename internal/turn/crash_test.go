@@ -15,8 +15,7 @@ import (
 	"fika/internal/turn"
 )
 
-// crash is one request that is worked by processes that die, one after the
-// other, until one survives.
+// crash is one request worked by a series of processes that die, until one survives.
 type crash struct {
 	*world
 	claimed store.Claimed
@@ -24,12 +23,12 @@ type crash struct {
 	rounds  int
 	text    string         // what the verifiable tool appends to
 	began   map[string]int // calls that reached their tool, by call id
-	ended   map[string]int // those whose result was committed when an owner died
+	ended   map[string]int // calls whose result was committed when an owner died
 	inside  func(c tool.Call, before bool)
 }
 
-// newCrash makes a request of two rounds that call all four kinds of tool, and
-// a final answer.
+// newCrash makes a request with two rounds that call all four kinds of tool, and a final
+// answer.
 func newCrash(t *testing.T, effects ...fika.Effect) *crash {
 	w := &crash{world: newWorld(t), began: map[string]int{}, ended: map[string]int{}, rounds: 2}
 	var mu sync.Mutex
@@ -85,7 +84,7 @@ func newCrash(t *testing.T, effects ...fika.Effect) *crash {
 	return w
 }
 
-// live is one process: it works until it dies or the request is over.
+// live runs one process: it works until it dies or the request is over.
 func (w *crash) live(d *death) (over bool) {
 	w.Helper()
 	w.death = d
@@ -103,8 +102,8 @@ func (w *crash) live(d *death) (over bool) {
 	return false
 }
 
-// revive gives the request to the next owner, and notes what must not be done
-// again. It reports false when the dead one had finished after all.
+// revive gives the request to the next owner, and notes what must not be repeated. It
+// returns false if the dead owner had finished after all.
 func (w *crash) revive() bool {
 	w.Helper()
 	steps, err := w.store.Steps(w.Context(), w.claimed.Request.ID)
@@ -130,7 +129,7 @@ func (w *crash) revive() bool {
 	return true
 }
 
-// check is what must hold however often an owner died.
+// check verifies what must hold however often an owner died.
 func (w *crash) check() {
 	w.Helper()
 	w.state(w.claimed.Request.ID, fika.Done)
@@ -262,7 +261,7 @@ func TestDieAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestNoProgressIsGivenUp: the third start that ends no step is the last.
+// TestNoProgressIsGivenUp: the third start that completes no step is the last.
 func TestNoProgressIsGivenUp(t *testing.T) {
 	w := newCrash(t, fika.Unsafe)
 	for i := 1; ; i++ {
@@ -284,7 +283,7 @@ func TestNoProgressIsGivenUp(t *testing.T) {
 	w.whole(w.claimed.Conversation.ID)
 }
 
-// TestTruncatedCallAfterCrash: what must not run does not run after a crash
+// TestTruncatedCallAfterCrash: a call that must not run does not run after a crash
 // either.
 func TestTruncatedCallAfterCrash(t *testing.T) {
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 	"fika/internal/turn"
 )
 
-// giver is a tool that delegates, as the engine sees one.
+// giver is a delegating tool as the engine sees one.
 type giver struct{ w *world }
 
 func (g giver) Spec() tool.Spec {
@@ -126,8 +126,8 @@ func TestDelegate(t *testing.T) {
 	w.whole(c.Conversation.ID)
 }
 
-// TestDelegateRefused: what is refused is told in its place, also beside what
-// is not, and a hook is not asked about a call twice.
+// TestDelegateRefused: a refused call gets its result in its place, even next to
+// accepted ones, and no hook is asked about a call twice.
 func TestDelegateRefused(t *testing.T) {
 	w := newGiving(t, "b")
 	w.model.says(calls(give("1", "nobody", "x"), give("2", "b", "x"), give("3", "arya", "x"), give("4", "b", "secret")), calls(give("5", "arya", "x")), text("end"))
@@ -213,8 +213,8 @@ func TestDelegateDeadline(t *testing.T) {
 	}
 }
 
-// TestDelegateCancelled: the parent's end is the children's, and leaves a
-// transcript that a model would take.
+// TestDelegateCancelled: when the parent ends, its children end, and the transcript is
+// one that a model would accept.
 func TestDelegateCancelled(t *testing.T) {
 	w := newGiving(t, "b")
 	w.model.says(calls(give("1", "b", "x")))

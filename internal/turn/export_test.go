@@ -6,7 +6,7 @@ import (
 	"fika/internal/store"
 )
 
-// Messages is what the model would be sent for these entries.
+// Messages returns what the model would be sent for these entries.
 func Messages(cfg Config, c store.Claimed, entries []fika.Entry) []llm.Message {
 	return newAttempt(New(cfg), c).model.composer.composeMessages(entries)
 }

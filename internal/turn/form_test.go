@@ -17,8 +17,8 @@ func wantsOK(text string) error {
 	return nil
 }
 
-// TestForm: an answer in another form than asked for is sent back with what is
-// wrong with it, twice at most; also when another owner goes on in between.
+// TestForm: an answer in the wrong form is sent back with what is wrong with it, at most
+// twice, even if another owner goes on in between.
 func TestForm(t *testing.T) {
 	w := newWorld(t)
 	w.model.says(text("one"), text("two"), text("ok"))
@@ -35,7 +35,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormNever: three answers in another form fail the turn, and say so.
+// TestFormNever: three answers in the wrong form fail the turn, and the reason says so.
 func TestFormNever(t *testing.T) {
 	w := newWorld(t)
 	w.model.says(text("one"), text("two"), text("three"), text("ok"))
@@ -52,7 +52,7 @@ func TestFormNever(t *testing.T) {
 	}
 }
 
-// TestFormAfterCrash: what was sent back stays counted for the next owner.
+// TestFormAfterCrash: the next owner also counts the answers sent back before.
 func TestFormAfterCrash(t *testing.T) {
 	w := newWorld(t)
 	stop := make(chan struct{})

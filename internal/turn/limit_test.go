@@ -14,7 +14,7 @@ import (
 	"fika/internal/turn"
 )
 
-// table is a chat whose agents say what a function makes them say.
+// table is a chat whose agents answer with what a function returns.
 type table struct {
 	*world
 	room   fika.Conversation
@@ -98,8 +98,8 @@ func polite(name fika.AgentName, _ int) string {
 	return "You are very welcome, @arya. Thank you!"
 }
 
-// TestEcho: two polite agents are stopped after six messages that say nothing
-// new; a restart in between changes nothing, and continuing begins anew.
+// TestEcho: two polite agents are stopped after six messages that say nothing new; a
+// restart in between changes nothing, and continuing starts the count again.
 func TestEcho(t *testing.T) {
 	tb := newTable(t, store.Limits{MaxEcho: 6, MaxDepth: 100}, "arya", "gendry", "hotpie")
 	tb.post("@arya say thanks", "arya")
@@ -123,7 +123,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestNoEcho: what says something new, or is not among two alone, goes on.
+// TestNoEcho: an exchange goes on if something new is said or more than two take part.
 func TestNoEcho(t *testing.T) {
 	ring := map[fika.AgentName]string{"arya": "gendry", "gendry": "hotpie", "hotpie": "arya"}
 	for name, say := range map[string]func(fika.AgentName, int) string{
@@ -191,8 +191,8 @@ func TestPersonInEcho(t *testing.T) {
 	}
 }
 
-// TestLimitBetweenSteps: a chain that has spent what it may ends in the middle
-// of a turn, whoever asked.
+// TestLimitBetweenSteps: a chain that has spent its limit ends in the middle of a turn,
+// whoever asked.
 func TestLimitBetweenSteps(t *testing.T) {
 	for name, limits := range map[string]store.Limits{
 		"tokens": {MaxTokens: 15}, "time": {MaxAge: time.Minute},
@@ -220,8 +220,8 @@ func TestLimitBetweenSteps(t *testing.T) {
 	}
 }
 
-// TestHourBetweenSteps: when the agent's hour is used up its turn waits, and
-// goes on in the next; a person at a terminal is told.
+// TestHourBetweenSteps: when the agent's hour is used up, its turn waits and goes on in
+// the next hour; a person at a terminal is told.
 func TestHourBetweenSteps(t *testing.T) {
 	w := newWorld(t)
 	w.clock = time.Until(time.Now().UTC().Truncate(time.Hour).Add(time.Hour)) // a fresh hour

@@ -42,8 +42,8 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestParallel: pure calls in a row run side by side (each waits for the other
-// here), an unsafe one alone, and results keep the order of the calls.
+// TestParallel: consecutive pure calls run in parallel (each waits for the other here),
+// an unsafe one runs alone, and results keep the order of the calls.
 func TestParallel(t *testing.T) {
 	w := newWorld(t)
 	var both sync.WaitGroup
@@ -283,8 +283,8 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// TestHashAfterHook: a hook that points a verifiable call elsewhere must not
-// leave the hash of what was meant first.
+// TestHashAfterHook: if a hook points a verifiable call at another target, the stored
+// hash must not be that of the original one.
 func TestHashAfterHook(t *testing.T) {
 	w := newWorld(t)
 	h := &hashed{fake: fake{w: w, name: "mend", effect: fika.Verifiable}}

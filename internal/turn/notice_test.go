@@ -13,8 +13,8 @@ import (
 	"fika/internal/turn"
 )
 
-// TestFailureIsToldOnce: a turn that comes to nothing posts one notice, which
-// is nobody's message: it mentions nobody, starts nothing and is in no window.
+// TestFailureIsToldOnce: a failed turn posts one notice, which is nobody's message: it
+// mentions nobody, starts nothing and is in no window.
 func TestFailureIsToldOnce(t *testing.T) {
 	for name, answer := range map[string]func() (llm.Response, error){
 		"provider": func() (llm.Response, error) {

@@ -11,9 +11,9 @@ import (
 	"fika/internal/turn"
 )
 
-// TestOnlineOnce: a command that failed for want of the network is made once more
-// with it when the person at the terminal says yes, and never in a turn that has
-// read text from outside.
+// TestOnlineOnce: a command that failed for want of the network is run once more with it
+// if the person at the terminal says yes, and never in a turn that has read text from
+// outside.
 func TestOnlineOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		yes, tainted bool
@@ -55,8 +55,8 @@ func TestOnlineOnce(t *testing.T) {
 	}
 }
 
-// TestOpenedOnce: a protected file that a rule asks about is open for the call that
-// a person has said yes to, and for no other.
+// TestOpenedOnce: a protected file that a rule asks about is open for the call that a
+// person approved, and for no other.
 func TestOpenedOnce(t *testing.T) {
 	w := guarded(t, "a page")
 	var opened [][]string

@@ -11,9 +11,9 @@ import (
 	"fika/internal/turn"
 )
 
-// valid checks what providers ask of a window: it begins with the user and ends
-// with something to answer, every call is answered exactly once and right
-// after, no result answers nothing, no assistant message is empty.
+// valid checks what providers require of a window: it begins with the user and ends with
+// something to answer, every call is answered exactly once and right after, no result is
+// without a call, no assistant message is empty.
 func valid(messages []llm.Message) error {
 	if len(messages) == 0 || messages[0].Role != llm.User {
 		return fmt.Errorf("it does not begin with the user")

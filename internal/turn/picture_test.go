@@ -8,8 +8,8 @@ import (
 	"fika"
 )
 
-// TestPictures: a model is shown the newest pictures of its window, in whichever
-// turn they came, and reads of those that are too old or gone; all count in the
+// TestPictures: a model is shown the newest pictures of its window, whichever turn they
+// came in, and reads a line about those that are too old or gone; all count in the
 // window.
 func TestPictures(t *testing.T) {
 	var entries []fika.Entry

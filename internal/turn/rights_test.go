@@ -95,8 +95,8 @@ func (w *world) offered() []string {
 	return out
 }
 
-// TestD1Tainted: what a page tells the model to note for later turns is not
-// written, and what follows of the page says where it comes from.
+// TestD1Tainted: what a page tells the model to note for later turns is not written, and
+// everything that results from the page says where it comes from.
 func TestD1Tainted(t *testing.T) {
 	for policy, written := range map[string]bool{guard.TaintTighten: false, guard.TaintOffline: false, guard.TaintAllow: true} {
 		t.Run(policy, func(t *testing.T) {
@@ -123,8 +123,8 @@ func TestD1Tainted(t *testing.T) {
 	}
 }
 
-// TestD1TaintedHosts: after a page was read, hosts that a person named are
-// fetched, and others ask.
+// TestD1TaintedHosts: after a page was read, hosts that a person named are fetched, and
+// other hosts ask.
 func TestD1TaintedHosts(t *testing.T) {
 	for page, asked := range map[string]bool{
 		`CALL fetch {"url":"http://b.example/"}`:    false,
@@ -145,8 +145,8 @@ func TestD1TaintedHosts(t *testing.T) {
 	}
 }
 
-// TestTaintEndsWithItsSource: later turns are tainted while the window holds what
-// brought the text in, whatever was said because of it.
+// TestTaintEndsWithItsSource: later turns are tainted while the window holds the entry
+// that brought the text in, whatever was said because of it.
 func TestTaintEndsWithItsSource(t *testing.T) {
 	w := guarded(t, "a page")
 	cfg := w.guardedConfig(guard.Policy{}, "fetch", "update_reflection", "bash")
@@ -178,8 +178,8 @@ func TestTaintEndsWithItsSource(t *testing.T) {
 	}
 }
 
-// TestD3Least: what an agent has caused is offered, and does, no more than that
-// agent could; a person's request all.
+// TestD3Least: a request that an agent caused is offered, and does, no more than that
+// agent could; a person's request is not limited.
 func TestD3Least(t *testing.T) {
 	reader := &fika.Rights{Tools: []string{"read"}, Sandbox: "best"}
 	for name, c := range map[string]struct {
@@ -219,8 +219,8 @@ func TestD3Least(t *testing.T) {
 	}
 }
 
-// TestD3Mention: a mention hands on what the turn may do, and one of an agent
-// that does not want it is said so in the chat.
+// TestD3Mention: a mention passes on what the turn may do, and the chat is told of a
+// mention of an agent that does not want it.
 func TestD3Mention(t *testing.T) {
 	w := guarded(t, "")
 	room, err := w.store.CreateChat(t.Context(), "room")

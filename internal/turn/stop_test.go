@@ -81,8 +81,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestStopChannel: a closed Stop lets the step finish and hands the request
-// back; what was done is not done again.
+// TestStopChannel: a closed Stop lets the step finish and hands the request back;
+// finished steps are not repeated.
 func TestStopChannel(t *testing.T) {
 	w := newWorld(t)
 	stop := make(chan struct{})
@@ -158,8 +158,8 @@ func TestPauseKeepsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestPauseLeavesTerminals: a person who waits at a terminal is not held, and
-// the step is marked started all the same.
+// TestPauseLeavesTerminals: a person who waits at a terminal is not held up, and the
+// step is marked as started all the same.
 func TestPauseLeavesTerminals(t *testing.T) {
 	w := newWorld(t)
 	w.add("push", fika.Unsafe, nil)
@@ -220,8 +220,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestLostFence: once another owner has the request, nothing is written and
-// nothing more is run.
+// TestLostFence: once another owner has the request, nothing more is written or run.
 func TestLostFence(t *testing.T) {
 	w := newWorld(t)
 	var rec store.Recovery
@@ -258,7 +257,7 @@ func TestLostFence(t *testing.T) {
 	}
 }
 
-// TestLostLease: an owner that hears of its lost lease before the next one has
+// TestLostLease: an owner that learns that its lease is lost before the next owner has
 // looked at its requests ends none of them, although it still could.
 func TestLostLease(t *testing.T) {
 	w := newWorld(t)
@@ -288,8 +287,8 @@ func TestLostLease(t *testing.T) {
 	w.whole(c.Conversation.ID)
 }
 
-// TestStorageBusy: a store that refuses for a while loses nothing that was paid
-// for, and nothing is done twice.
+// TestStorageBusy: a store that refuses for a while loses nothing that was paid for, and
+// nothing is done twice.
 func TestStorageBusy(t *testing.T) {
 	for _, op := range []string{"before", "compaction", "signal", "model", "begin", "tool", "finish"} {
 		t.Run(op, func(t *testing.T) {
@@ -373,7 +372,7 @@ func TestStopWhileStorageRefuses(t *testing.T) {
 	w.state(c.Request.ID, fika.Running) // for the next owner
 }
 
-// TestNoRequestIsLeftRunning: an error nobody foresaw ends the request.
+// TestNoRequestIsLeftRunning: an unforeseen error ends the request.
 func TestNoRequestIsLeftRunning(t *testing.T) {
 	for _, op := range []string{"before", "compaction", "signal", "model", "begin", "tool"} {
 		t.Run(op, func(t *testing.T) {
@@ -399,8 +398,8 @@ func TestNoRequestIsLeftRunning(t *testing.T) {
 	}
 }
 
-// TestHalted: a process that was halted after its claim for longer than its lease
-// asks no model: another owner has the agent.
+// TestHalted: a process that was halted after its claim for longer than its lease does
+// not call the model: another owner has the agent.
 func TestHalted(t *testing.T) {
 	w := newWorld(t)
 	w.model.says(text("hello"))

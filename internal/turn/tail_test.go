@@ -14,8 +14,8 @@ import (
 	"fika/internal/turn"
 )
 
-// TestTailReadsAsTheStore: whatever is written between two reads, and wherever
-// they begin, a tail gives what the store gives.
+// TestTailReadsAsTheStore: whatever is written between two reads, and wherever they
+// begin, a tail returns what the store returns.
 func TestTailReadsAsTheStore(t *testing.T) {
 	w, n := newWorld(t), 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -60,8 +60,8 @@ func TestTailReadsAsTheStore(t *testing.T) {
 	})
 }
 
-// TestTailReadsWhatIsNew: in a long conversation a second read costs only what
-// came since the first.
+// TestTailReadsWhatIsNew: in a long conversation a second read costs only the entries
+// that came since the first.
 func TestTailReadsWhatIsNew(t *testing.T) {
 	w := newWorld(t)
 	room := w.room("hall")

@@ -15,7 +15,7 @@ import (
 	"fika/internal/turn"
 )
 
-// shown runs a turn and gives the texts of what the model saw.
+// shown runs a turn and returns the texts of what the model saw.
 func (w *world) shown(c store.Claimed, change func(*turn.Config)) []string {
 	w.Helper()
 	w.model.asked = nil
@@ -69,8 +69,8 @@ func (w *world) talk(lines ...string) fika.Conversation {
 	return c
 }
 
-// TestWindowKeepsTurnsWhole: what lands between a call and its result does not
-// split them, and notices are nobody's words.
+// TestWindowKeepsTurnsWhole: an entry between a call and its result does not split them,
+// and notices are nobody's words.
 func TestWindowKeepsTurnsWhole(t *testing.T) {
 	w := newWorld(t)
 	w.talk("m ann q1 first", "c arya q1 c1", "m bob - in between", "n system - a notice", "r arya q1 c1", "m arya q1 done one", "m ann q2 second", "m arya q2 done two")
@@ -81,8 +81,8 @@ func TestWindowKeepsTurnsWhole(t *testing.T) {
 	}
 }
 
-// TestWindowHidesOthersTools: of another agent only its words are seen, not
-// what it called, was told or thought.
+// TestWindowHidesOthersTools: the window shows only the words of another agent, not its
+// calls, results or reasoning.
 func TestWindowHidesOthersTools(t *testing.T) {
 	w := newWorld(t)
 	chat, err := w.store.CreateChat(t.Context(), "tale")
@@ -105,7 +105,7 @@ func TestWindowHidesOthersTools(t *testing.T) {
 	}
 }
 
-// TestWindowAfterCompaction: what a compaction covers is gone but for what it
+// TestWindowAfterCompaction: entries that a compaction covers are gone, except those it
 // kept.
 func TestWindowAfterCompaction(t *testing.T) {
 	w := newWorld(t)
@@ -237,8 +237,8 @@ func TestWindowTaskIsEmpty(t *testing.T) {
 	}
 }
 
-// TestC4Blob: the provider's own message, reasoning included, goes back to the
-// model that made it: after a crash, in later turns, and never to another one.
+// TestC4Blob: the provider's own message, reasoning included, goes back to the model
+// that made it, after a crash and in later turns, and never to another model.
 func TestC4Blob(t *testing.T) {
 	w := newWorld(t)
 	w.add("look", fika.Pure, nil)

@@ -18,8 +18,8 @@ import (
 	"fika/internal/turn"
 )
 
-// world is a store with one agent, the tools and the model of a test, and what
-// the turns did. Whatever goes wrong in a helper ends the test.
+// world is a store with one agent, the tools and model of a test, and a record of what
+// the turns did. A failure in a helper ends the test.
 type world struct {
 	*testing.T
 	store *store.Store
@@ -63,8 +63,8 @@ func (w *world) agent(name fika.AgentName) fika.Agent {
 	return a
 }
 
-// takeOver makes a new owner of the agent arya: what an older one still holds
-// is void.
+// takeOver makes a new owner of the agent arya; whatever an older one still holds is
+// void.
 func (w *world) takeOver() {
 	w.Helper()
 	var err error
@@ -106,8 +106,8 @@ func (w *world) foreground(prompt string) store.Claimed {
 	return c
 }
 
-// config is what the engines of the test are made with; each test changes what
-// it is about.
+// config returns what the engines of the test are made with; each test changes what it
+// is about.
 func (w *world) config() turn.Config {
 	set, err := tool.NewSet(w.tools, w.perms)
 	w.ok(err)
