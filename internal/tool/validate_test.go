@@ -92,8 +92,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// TestB10ExtraArgumentsAreHandedOnWhereTheToolTakesThem: what JSON Schema says
-// of names that are not listed, at every depth; a closed schema stays closed.
+// TestB10ExtraArgumentsAreHandedOnWhereTheToolTakesThem checks what JSON Schema says of
+// unlisted names, at every depth; a closed schema stays closed.
 func TestB10ExtraArgumentsAreHandedOnWhereTheToolTakesThem(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"integer"}}},"list":{"type":"array","items":{"type":"object","properties":{"c":{}}}}}}`)
 	extra := tool.Spec{Parameters: schema, Extra: true}

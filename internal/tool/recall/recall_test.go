@@ -13,7 +13,7 @@ import (
 	"fika/internal/tool/tooltest"
 )
 
-// entry is one that was found.
+// entry is a found entry.
 func entry(content, taint string) store.Found {
 	return store.Found{ConversationName: "ask_ann", Entry: fika.Entry{Seq: 7, At: time.Unix(1e9, 0), From: "user", Content: content, Meta: fika.EntryMeta{Taint: fika.Taint{From: taint}}}}
 }

@@ -7,7 +7,7 @@ import (
 	"fika/internal/tool"
 )
 
-// TestWithheld: a command that failed for what it does not get is told which
+// TestWithheld: a command that failed because something was withheld is told which
 // setting that is, and no other command is.
 func TestWithheld(t *testing.T) {
 	w := tool.Withheld{Network: true, Protected: []string{"/w/.git/hooks", "/w/.git/config", "/w/.envrc"}}
