@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBound: what has changed since a person said yes is named, once, after the
-// text has been stored and read.
+// TestBound: everything that changed since a person said yes is named, once, even after
+// the text was stored and parsed.
 func TestBound(t *testing.T) {
 	before := Bound{{"the call", "a"}, {"the folder it runs in", "b"}, {"odd\nname", "c"}, {"run.sh", "d"}}
 	now := Bound{{"the call", "a"}, {"the folder it runs in", "x"}, {"odd\nname", "c"}, {"other.sh", "d"}}
@@ -20,8 +20,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestExamples: what a rule is said to cover it covers, and what it is said to
-// miss it misses.
+// TestExamples: the examples that a rule gives of a match and of a miss are right.
 func TestExamples(t *testing.T) {
 	for _, r := range []Rule{
 		{Tool: "bash", Match: "git push origin *"}, {Tool: "bash", Match: "make *"}, {Tool: "bash", Match: "sh ./deploy.sh"}, {Tool: "bash", Match: "ls"},
@@ -48,8 +47,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// FuzzBound: what is stored of a person's answer is read as it was, and a text that
-// is something else is no match for it.
+// FuzzBound: a stored answer parses to what it was, and any other text matches nothing.
 func FuzzBound(f *testing.F) {
 	f.Add("the call", "a", "odd\nname", "c")
 	f.Add("", "", " ", "\r")

@@ -151,7 +151,7 @@ func TestCheckRule(t *testing.T) {
 	}
 }
 
-// FuzzCommands: no text is allowed that cannot be read, and none panics.
+// FuzzCommands: no text that cannot be parsed is allowed, and none panics.
 func FuzzCommands(f *testing.F) {
 	for _, l := range lines(f) {
 		f.Add(l[1])

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOpens: what a yes opens is what a rule that asks about this very command
-// names, and nothing where the call is denied or no such rule fits.
+// TestOpens: a yes opens what a rule that asks about this very command names, and
+// nothing if the call is denied or no such rule fits.
 func TestOpens(t *testing.T) {
 	byPath := []Rule{{Tool: "bash", Path: ".git/config", Do: Ask}}
 	byWords := []Rule{{Tool: "bash", Match: "make setup", Path: ".envrc", Do: Ask}}

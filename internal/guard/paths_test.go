@@ -85,8 +85,8 @@ func TestD4Paths(t *testing.T) {
 	}
 }
 
-// FuzzPaths: what is below something hidden is hidden, and what is hidden is
-// not changed.
+// FuzzPaths: everything below a hidden path is hidden, and nothing hidden may be
+// changed.
 func FuzzPaths(f *testing.F) {
 	for _, s := range []string{"a/b", ".ssh/x", "../..", ".git//hooks", "\x00", "İ/x"} {
 		f.Add(s)
