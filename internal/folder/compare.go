@@ -9,18 +9,17 @@ import (
 	"fika"
 )
 
-// Difference is one way in which the mirror is not what the source says.
+// Difference is one difference between the mirror and its source.
 type Difference struct {
 	File string
-	Line int // of a JSON file; 0 where it has no meaning
+	Line int // of a JSON file; 0 if it has no meaning
 	ID   fika.EntryID
 	What string
-	// Behind: the file only lacks what came last, and is right as far as it
-	// goes.
+	// Behind: the file only lacks the latest entries, and is otherwise right.
 	Behind bool
 }
 
-// String says it in words.
+// String describes the difference in words.
 func (d Difference) String() string {
 	s := d.File
 	if d.Line > 0 {
@@ -32,9 +31,9 @@ func (d Difference) String() string {
 	return s + ": " + d.What
 }
 
-// Compare reads the whole mirror and the whole source and lists how they
-// differ; nothing is changed. While a holder works, entries that it has not
-// written yet may show up.
+// Compare reads the whole mirror and the whole source and returns their differences; it
+// changes nothing. While a holder works, entries that it has not written yet may be
+// listed.
 func Compare(ctx context.Context, f Folder, source EntrySource) ([]Difference, error) {
 	whole, err := wholeRendering(ctx, source)
 	if err != nil {
@@ -62,7 +61,7 @@ func (c *comparison) addDifference(d Difference) {
 	}
 }
 
-// fileLines reads a file's lines as the hashes of their present form.
+// fileLines returns the lines of a file as hashes of their present form.
 func (c *comparison) fileLines(name string) ([]idKey, error) {
 	file, err := openRegular(c.folder.path(name))()
 	if file == nil || err != nil {
@@ -82,7 +81,7 @@ func (c *comparison) fileLines(name string) ([]idKey, error) {
 	}
 }
 
-// compareWindow compares context.jsonl, whose order counts.
+// compareWindow compares context.jsonl, whose order matters.
 func (c *comparison) compareWindow(ctx context.Context) error {
 	have, err := c.fileLines(contextName)
 	if err != nil {
@@ -106,8 +105,8 @@ func (c *comparison) compareWindow(ctx context.Context) error {
 	return err
 }
 
-// compareArchive compares transcript_archive.jsonl, whose order is that of archiving
-// and does not count.
+// compareArchive compares transcript_archive.jsonl, which is in the order of archiving;
+// its order does not matter.
 func (c *comparison) compareArchive(ctx context.Context) error {
 	have, err := c.fileLines(archiveName)
 	if err != nil {
@@ -134,8 +133,8 @@ func (c *comparison) compareArchive(ctx context.Context) error {
 	return err
 }
 
-// compareTranscript compares transcript.md: every entry of each conversation in its
-// order, the conversations interleaved as they were written.
+// compareTranscript compares transcript.md: all entries, those of each conversation in
+// order, with the conversations interleaved as they were written.
 func (c *comparison) compareTranscript(ctx context.Context) error {
 	file, err := openRegular(c.folder.path(transcriptName))()
 	if err != nil {

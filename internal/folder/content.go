@@ -15,27 +15,27 @@ import (
 	"fika"
 )
 
-// Content is what a context folder from anywhere holds: enough to make the
-// context again. Of its entries only their places are in memory: they are read
-// again, one at a time, by [Content.Each].
+// Content is the content of a context folder from anywhere: enough to make the context
+// again. Only the positions of its entries are in memory; [Content.Each] reads them
+// again, one at a time.
 type Content struct {
 	CreatedAt time.Time
 	Texts     map[TextKind]string
-	Local     []byte         // local.toml as it is; nil: none
-	Inbox     []InboxMessage // nobody has read them yet
-	Problems  []Problem      // lines that could not be understood, at most [maxProblems]
-	More      int            // problems beyond those
-	Sources   []string       // the files that entries were read from
+	Local     []byte         // local.toml unchanged; nil: none
+	Inbox     []InboxMessage // unread messages
+	Problems  []Problem      // invalid lines, at most [maxProblems]
+	More      int            // number of problems beyond those
+	Sources   []string       // files that entries were read from
 
 	path  string
-	files []string // what items name by number
+	files []string // files that items refer to by index
 	older []item   // compacted away, in order
 	now   []item   // still in the conversation, in order
 	said  []fika.Entry
-	ids   map[idKey]bool // of all entries; whether it is compacted away
+	ids   map[idKey]bool // of all entries; the value says whether it is compacted away
 }
 
-// item is where one entry stands.
+// item is the position of one entry.
 type item struct {
 	offset, seq int64
 	size        int32
@@ -45,11 +45,11 @@ type item struct {
 
 const (
 	inMemory = math.MaxUint16
-	// maxProblems bounds what is told of lines that could not be understood.
+	// maxProblems bounds how many invalid lines are reported.
 	maxProblems = 1000
 )
 
-// idKey stands for an id: many of them fit into memory.
+// idKey stands for an id in little memory.
 type idKey [16]byte
 
 func keyOf(id fika.EntryID) idKey {
@@ -57,14 +57,13 @@ func keyOf(id fika.EntryID) idKey {
 	return idKey(sum[:16])
 }
 
-// Path is the folder that the content is in.
+// Path returns the folder that the content is in.
 func (c *Content) Path() string { return c.path }
 
-// CountArchived is how many entries were compacted away, and Window how many are
-// still in the conversation.
+// CountArchived returns how many entries were compacted away.
 func (c *Content) CountArchived() int { return len(c.older) }
 
-// CountWindow is how many entries are still in the conversation.
+// CountWindow returns how many entries are still in the conversation.
 func (c *Content) CountWindow() int { return len(c.now) }
 
 // HasEntry reports whether the folder has an entry, and whether it is compacted away.
@@ -73,9 +72,10 @@ func (c *Content) HasEntry(id fika.EntryID) (has, archived bool) {
 	return has, archived
 }
 
-// Each gives the entries as they were said: by seq, where they are of one
-// conversation, so that compactions still speak of the right ones; else what was
-// compacted away first. Conflict when a file has changed since.
+// Each calls fn for the entries in the order they were said: by seq if they are of one
+// conversation, so that compactions still refer to the right entries; otherwise those
+// that were compacted away first. It returns Conflict if a file has changed since it
+// was scanned.
 func (c *Content) Each(fn func(e fika.Entry, archived bool) error) error {
 	for _, list := range c.inOrder() {
 		if err := c.readItems(list, fn); err != nil {
@@ -85,8 +85,8 @@ func (c *Content) Each(fn func(e fika.Entry, archived bool) error) error {
 	return nil
 }
 
-// Entries collects the entries that were compacted away, or those that are still
-// in the conversation, in order. It is for folders that are looked at.
+// Entries returns the entries that were compacted away, or those that are still in the
+// conversation, in order. It is for folders that are only inspected.
 func (c *Content) Entries(archived bool) ([]fika.Entry, error) {
 	list := c.now
 	if archived {
@@ -196,7 +196,7 @@ func (c *Content) entryAt(file *os.File, it item, buf *[]byte) (fika.Entry, erro
 	return e, nil
 }
 
-// noteProblem notes a line that could not be understood.
+// noteProblem records an invalid line.
 func (c *Content) noteProblem(name string, p Problem) {
 	if len(c.Problems) == maxProblems {
 		c.More++
@@ -206,7 +206,7 @@ func (c *Content) noteProblem(name string, p Problem) {
 	c.Problems = append(c.Problems, p)
 }
 
-// beginSource begins a file.
+// beginSource starts a file of entries, and returns its index.
 func (c *Content) beginSource(name string) (uint16, error) {
 	if len(c.files) == inMemory {
 		return 0, fika.Errorf(fika.Invalid, "read context folder", "%s has more than %d files of entries", c.path, inMemory)
@@ -216,8 +216,8 @@ func (c *Content) beginSource(name string) (uint16, error) {
 	return uint16(len(c.files) - 1), nil
 }
 
-// entriesOf finds those of one JSON Lines file, leaving out ids that were found
-// already.
+// entriesOf returns list with the entries of one JSON Lines file appended, except for
+// ids that were found already.
 func (c *Content) entriesOf(root *os.Root, name string, archived bool, list []item) ([]item, error) {
 	file, err := openInRoot(root, name)
 	if file == nil || err != nil {
@@ -247,7 +247,7 @@ func (c *Content) entriesOf(root *os.Root, name string, archived bool, list []it
 	}
 }
 
-// noteFound notes an id, and reports whether it is new.
+// noteFound records an id, and reports whether it is new.
 func (c *Content) noteFound(id fika.EntryID, archived bool) bool {
 	key := keyOf(id)
 	if _, known := c.ids[key]; known {
@@ -259,7 +259,7 @@ func (c *Content) noteFound(id fika.EntryID, archived bool) bool {
 
 const plainName = "transcript.txt"
 
-// plainTranscript reads transcript.txt, lines headed by "[SPEAKER]: ", when
+// plainTranscript reads transcript.txt, whose entries begin with "[SPEAKER]: ", if
 // there is nothing better.
 func (c *Content) plainTranscript(root *os.Root) error {
 	file, err := openInRoot(root, plainName)
@@ -275,7 +275,7 @@ func (c *Content) plainTranscript(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	var head []byte // of the entry that is being read
+	var head []byte // of the entry being read
 	begin := int64(0)
 	for lines := newLineReader(file); ; {
 		l, err := lines.rawLine()
@@ -299,13 +299,13 @@ func (c *Content) plainTranscript(root *os.Root) error {
 	}
 }
 
-// plainHead takes the line apart that begins an entry of a plain transcript.
+// plainHead splits the line that begins an entry of a plain transcript.
 func plainHead(data []byte) (speaker, text string, ok bool) {
 	speaker, text, ok = strings.Cut(string(data[:min(len(data), 1<<10)]), "]: ")
 	return strings.TrimPrefix(speaker, "["), text, ok && strings.HasPrefix(speaker, "[") && len(speaker) < 64
 }
 
-// plainEntry is the entry that data, at an offset, holds.
+// plainEntry returns the entry in data, which begins at an offset.
 func plainEntry(data []byte, offset int64, st os.FileInfo) fika.Entry {
 	first := data
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {

@@ -15,7 +15,7 @@ import (
 // maxLine bounds one line of a JSON Lines file.
 const maxLine = 64 << 20
 
-// Problem is a line that could not be understood.
+// Problem is an invalid line.
 type Problem struct {
 	File   string // base name; empty when read from a stream
 	Line   int    // from 1
@@ -24,7 +24,7 @@ type Problem struct {
 	Raw    []byte // the line, at most its first 64 KiB
 }
 
-// String says it in words.
+// String describes the problem in words.
 func (p Problem) String() string {
 	if p.File == "" {
 		return fmt.Sprintf("line %d: %s", p.Line, p.Reason)
@@ -42,9 +42,9 @@ type line struct {
 	long   bool   // longer than maxLine: data holds the beginning
 }
 
-// lineReader splits a stream into lines of bounded size. A torn last line,
-// carriage returns, a byte order mark and trailing NULs (what a power cut
-// leaves) are told apart from content.
+// lineReader splits a stream into lines of bounded size. It recognises a torn last
+// line, carriage returns, a byte order mark and trailing NULs, which a power cut
+// leaves.
 type lineReader struct {
 	r      *bufio.Reader
 	n      int
@@ -56,7 +56,7 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// nextLine gives the next line that is not blank; io.EOF at the end.
+// nextLine returns the next line that is not blank, or io.EOF at the end.
 func (r *lineReader) nextLine() (line, error) {
 	for {
 		l, err := r.rawLine()
@@ -99,10 +99,10 @@ func (l line) problemWith(reason string) Problem {
 	return Problem{Line: l.n, Offset: l.offset, Reason: reason, Raw: bytes.Clone(l.data[:min(len(l.data), 64<<10)])}
 }
 
-// ReadEntries reads JSON Lines of entries: fika's form, and chibi's six fields
-// with whatever else. Lines that are no entries are reported, never fatal; a
-// missing id is made from the line's content, so that reading twice gives the
-// same one. The error is the reader's alone.
+// ReadEntries reads JSON Lines of entries: fika's form, or chibi's six fields with any
+// others. Invalid lines are reported and never fatal. A missing id is derived from the
+// line's content, so that a second reading gives the same id. The error is the
+// reader's.
 func ReadEntries(r io.Reader) ([]fika.Entry, []Problem, error) {
 	var entries []fika.Entry
 	var problems []Problem
@@ -110,7 +110,7 @@ func ReadEntries(r io.Reader) ([]fika.Entry, []Problem, error) {
 	return entries, problems, err
 }
 
-// eachLine gives the entries of a stream one by one, and what is none.
+// eachLine calls fn for each entry of a stream, and bad for each invalid line.
 func eachLine(r io.Reader, fn func(fika.Entry) error, bad func(Problem)) error {
 	lines := newLineReader(r)
 	for {
@@ -132,15 +132,15 @@ func eachLine(r io.Reader, fn func(fika.Entry) error, bad func(Problem)) error {
 	}
 }
 
-// parseEntry gives the entry of a line, or why it is none.
+// parseEntry returns the entry of a line, or why the line is invalid.
 func parseEntry(l line) (fika.Entry, string) {
 	var e fika.Entry
 	if l.long {
 		return e, fmt.Sprintf("longer than %d MiB", maxLine>>20)
 	}
 	if err := json.Unmarshal(l.data, &e); err != nil {
-		// A foreign program may spell what is not among the six fields its own
-		// way; that must not cost the entry.
+		// A foreign program may spell fields other than the six in its own way; that
+		// must not lose the entry.
 		var six sixFields
 		if json.Unmarshal(l.data, &six) != nil {
 			if l.torn {
@@ -174,7 +174,8 @@ func parseEntry(l line) (fika.Entry, string) {
 	return e, ""
 }
 
-// sixFields is the least an entry has; the time may be a fraction or missing.
+// sixFields are the fields that an entry must have; the time may be a fraction or
+// missing.
 type sixFields struct {
 	ID        fika.EntryID   `json:"id"`
 	Timestamp float64        `json:"timestamp"`
@@ -188,13 +189,13 @@ func (s sixFields) toEntry() fika.Entry {
 	return fika.Entry{ID: s.ID, At: secondsToTime(s.Timestamp), From: s.From, To: s.To, Content: s.Content, Type: s.Type}
 }
 
-// jsonReason says in short what the JSON parser found.
+// jsonReason returns the JSON parser's error in short.
 func jsonReason(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// eachInFile gives the entries of a JSON Lines file one by one, and says how many
-// lines are none; a missing file is empty.
+// eachInFile calls fn for each entry of a JSON Lines file, and returns the number of
+// invalid lines. A missing file is empty.
 func eachInFile(path string, fn func(fika.Entry) error) (bad int, err error) {
 	file, err := openRegular(path)()
 	if file == nil || err != nil {
@@ -219,7 +220,7 @@ func WriteEntries(w io.Writer, entries []fika.Entry) error {
 	return nil
 }
 
-// entryLine is an entry as one line of a mirror file.
+// entryLine returns an entry as one line of a mirror file.
 func entryLine(e fika.Entry) ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -23,9 +23,9 @@ const (
 	fileMode = 0o600
 )
 
-// replaceFile replaces what a person may edit: synced, atomic, keeping the
-// file's permissions, and through a symbolic link the file it points to. check,
-// if not nil, is asked at the last moment and may still refuse.
+// replaceFile replaces a file that a person may edit: synced, atomic, with the same
+// permissions; if path is a symbolic link, the file that it points to is replaced.
+// check, if not nil, is called at the last moment and may still refuse.
 func replaceFile(path string, data []byte, check func() error) error {
 	op := "write " + filepath.Base(path)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -51,11 +51,11 @@ func replaceFile(path string, data []byte, check func() error) error {
 	return fileError(op, path, err)
 }
 
-// abandoned is how old a half-made file or folder is when nobody can be at
-// work on it any more.
+// abandoned is the age at which nobody can be working on an unfinished file or folder
+// any more.
 const abandoned = time.Hour
 
-// removeOld removes what killed processes left half-made in a folder.
+// removeOld removes unfinished files that killed processes left in a folder.
 func removeOld(dir, pattern string, now time.Time) {
 	found, _ := filepath.Glob(filepath.Join(dir, pattern))
 	for _, path := range found {
@@ -65,10 +65,10 @@ func removeOld(dir, pattern string, now time.Time) {
 	}
 }
 
-// swapFile replaces what is derived and can be made again: atomic, but not
-// synced, because a one-shot prompt does it each time. The caller is the only
-// writer of the folder, so the file beside it has a fixed name and what a
-// killed process left there is simply written over.
+// swapFile replaces a derived file that can be made again: atomically, but not synced,
+// because every one-shot prompt does it. The caller is the only writer of the folder,
+// so the temporary file has a fixed name, and one left by a killed process is
+// overwritten.
 func swapFile(path string, write func(io.Writer) error) (err error) {
 	op := "write " + filepath.Base(path)
 	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
@@ -87,8 +87,8 @@ func swapFile(path string, write func(io.Writer) error) (err error) {
 	return fileError(op, path, err)
 }
 
-// setAside renames a file that is not fika's own writing any more to a free
-// name beside it, and returns that name (without folder).
+// setAside renames a file that was changed by others to a free name beside it, and
+// returns that name without its folder.
 func setAside(path, why string, now time.Time) (string, error) {
 	base := filepath.Base(path) + "." + why + "-" + now.UTC().Format("20060102-150405")
 	for n := 1; ; n++ {
@@ -107,8 +107,8 @@ func setAside(path, why string, now time.Time) (string, error) {
 	}
 }
 
-// readCapped reads a regular file of at most limit bytes. A missing file is
-// nil, nil.
+// readCapped reads a regular file of at most limit bytes. It returns nil, nil for a
+// missing file.
 func readCapped(path string, limit int64) ([]byte, error) {
 	// Non-blocking: opening a named pipe would wait for its writer for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -122,7 +122,7 @@ func readCapped(path string, limit int64) ([]byte, error) {
 	return readRegular(f, path, limit)
 }
 
-// readRegular reads an open file, if it is one and has at most limit bytes.
+// readRegular reads an open file if it is regular and has at most limit bytes.
 func readRegular(f *os.File, path string, limit int64) ([]byte, error) {
 	st, err := f.Stat()
 	switch {
@@ -164,7 +164,7 @@ func tooLarge(path string, size, limit int64) error {
 	return fika.Errorf(fika.Invalid, "read "+filepath.Base(path), "%s is too large: %d bytes, at most %d are read; shorten it", path, size, limit)
 }
 
-// fileError classifies what the operating system says about a file.
+// fileError classifies an error of the operating system about a file.
 func fileError(op, path string, err error) error {
 	var known *fika.Error
 	switch {
@@ -181,7 +181,7 @@ func fileError(op, path string, err error) error {
 	}
 }
 
-// hashOf names bytes. Short on purpose: it tells edits apart, it is no seal.
+// hashOf identifies content. It is short on purpose: it detects edits, but is no seal.
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])

@@ -10,17 +10,17 @@ import (
 	"fika"
 )
 
-// Folder is one context folder: contexts/NAME. It is a value; holding one
-// gives no right to write, a [Lock] does.
+// Folder is one context folder: contexts/NAME. It is a value and gives no right to
+// write; a [Lock] does.
 type Folder struct {
 	Home Home
 	Name fika.AgentName
 }
 
-// Folder names a context folder without looking whether it exists.
+// Folder returns a context folder without checking that it exists.
 func (h Home) Folder(name fika.AgentName) Folder { return Folder{Home: h, Name: name} }
 
-// OpenFolder gives an existing context folder. Error kinds: NotFound, Invalid.
+// OpenFolder returns an existing context folder. Error kinds: NotFound, Invalid.
 func OpenFolder(h Home, name fika.AgentName) (Folder, error) {
 	f := h.Folder(name)
 	if err := checkName(name); err != nil {
@@ -38,7 +38,7 @@ func OpenFolder(h Home, name fika.AgentName) (Folder, error) {
 	return f, nil
 }
 
-// checkName guards paths against a name that skipped the border.
+// checkName protects paths from a name that was not parsed.
 func checkName(name fika.AgentName) error {
 	parsed, err := fika.ParseAgentName(string(name))
 	if err == nil && parsed != name {
@@ -47,7 +47,7 @@ func checkName(name fika.AgentName) error {
 	return err
 }
 
-// Create makes a context folder. Conflict if it exists.
+// Create creates a context folder. It returns Conflict if the folder exists.
 func (h Home) Create(name fika.AgentName) (Folder, error) {
 	const op = "create context"
 	if err := checkName(name); err != nil {
@@ -62,7 +62,7 @@ func (h Home) Create(name fika.AgentName) (Folder, error) {
 		return Folder{}, err
 	}
 	removeOld(h.ContextsDir(), ".create-*", time.Now())
-	made, err := os.MkdirTemp(h.ContextsDir(), ".create-*") // nobody sees half a context
+	made, err := os.MkdirTemp(h.ContextsDir(), ".create-*") // nobody sees an unfinished context
 	if err != nil {
 		return Folder{}, fileError(op, f.Path(), err)
 	}
@@ -73,28 +73,28 @@ func (h Home) Create(name fika.AgentName) (Folder, error) {
 		return f, nil
 	}
 	_ = os.RemoveAll(made)
-	if st, statErr := os.Lstat(f.Path()); statErr == nil && st.IsDir() { // somebody else was faster
+	if st, statErr := os.Lstat(f.Path()); statErr == nil && st.IsDir() { // another process was faster
 		return Folder{}, taken
 	}
 	return Folder{}, fileError(op, f.Path(), err)
 }
 
-// Ensure opens a context folder, made if it is missing.
+// Ensure opens a context folder, and creates it if it is missing.
 func (h Home) Ensure(name fika.AgentName) (f Folder, created bool, err error) {
 	f, err = OpenFolder(h, name)
 	if !fika.IsKind(err, fika.NotFound) {
 		return f, false, err
 	}
 	f, err = h.Create(name)
-	if fika.IsKind(err, fika.Conflict) { // somebody else was faster
+	if fika.IsKind(err, fika.Conflict) { // another process was faster
 		f, err = OpenFolder(h, name)
 		return f, false, err
 	}
 	return f, err == nil, err
 }
 
-// List gives the contexts by name, and the entries of contexts/ that cannot
-// be contexts because of their names.
+// List returns the contexts by name, and the entries of contexts/ whose names are
+// invalid for contexts.
 func (h Home) List() (names []fika.AgentName, strange []string, err error) {
 	dir, err := os.ReadDir(h.ContextsDir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,18 +120,18 @@ func (h Home) List() (names []fika.AgentName, strange []string, err error) {
 
 func (f Folder) path(name string) string { return filepath.Join(f.Path(), name) }
 
-// Path is the folder itself.
+// Path returns the path of the folder.
 func (f Folder) Path() string { return filepath.Join(f.Home.Root, "contexts", string(f.Name)) }
 
-// LocalConfig is local.toml.
+// LocalConfig returns the path of local.toml.
 func (f Folder) LocalConfig() string { return f.path("local.toml") }
 
-// Workspace is the root of file tools of an agent that the hub starts, unless
-// its settings name another.
+// Workspace returns the root of file tools of an agent that the hub starts, unless its
+// settings name another.
 func (f Folder) Workspace() string { return f.path("workspace") }
 
-// Rename gives the locked context another name; the lock goes with it. The
-// caller renames the agent in the database. Conflict if the name is taken.
+// Rename renames the locked context; the lock goes with it. The caller renames the
+// agent in the database. It returns Conflict if the name is taken.
 func (l *Lock) Rename(name fika.AgentName) error {
 	const op = "rename context"
 	if err := checkName(name); err != nil {
@@ -153,9 +153,8 @@ func (l *Lock) Rename(name fika.AgentName) error {
 	return old.Home.followRename(old.Name, name)
 }
 
-// Remove deletes the locked context with all its files and ends the lock. The
-// folder leaves its place in one step, so an interrupted removal never leaves
-// half a context.
+// Remove deletes the locked context with all its files and ends the lock. The folder is
+// moved away in one step, so an interrupted removal never leaves half a context.
 func (l *Lock) Remove() error {
 	const op = "remove context"
 	l.mu.Lock()

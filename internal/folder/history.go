@@ -12,10 +12,11 @@ import (
 	"fika"
 )
 
-// historyName is where chibi's first versions kept the window of a context.
+// historyName is the file in which chibi's first versions kept the window of a context.
 const historyName = "context.json"
 
-// history is that file: the texts of user and assistant, without tools.
+// history is the content of context.json: the texts of user and assistant, without
+// tools.
 type history struct {
 	Name     string `json:"name"`
 	Messages []struct {
@@ -26,10 +27,9 @@ type history struct {
 	UpdatedAt json.RawMessage `json:"updated_at"`
 }
 
-// readHistory reads context.json. What it holds is still in the conversation:
-// entries of the transcript that say the same become the window, and without
-// such entries the messages themselves do. System messages are no messages
-// here: prompts are files.
+// readHistory reads context.json. Its messages are still in the conversation: if the
+// transcript has entries with the same texts, these become the window, otherwise the
+// messages themselves do. System messages are skipped, because prompts are files.
 func (c *Content) readHistory(root *os.Root) error {
 	data, err := readInRoot(root, historyName)
 	if data == nil || err != nil {
@@ -45,7 +45,7 @@ func (c *Content) readHistory(root *os.Root) error {
 	}
 	at, ok := parseTime(h.UpdatedAt)
 	if !ok || at.IsZero() {
-		at = modTime(root, historyName) // what the file does not say, the disk may know
+		at = modTime(root, historyName) // the file's time, if the content does not say
 	}
 	said := h.importedEntries(at)
 	if len(said) == 0 || len(c.now) > 0 { // context.jsonl is newer
@@ -81,13 +81,13 @@ func modTime(root *os.Root, name string) time.Time {
 	return info.ModTime().UTC()
 }
 
-// importedEntries are the messages, all of one time.
+// importedEntries returns the messages, all with the same time.
 func (h history) importedEntries(at time.Time) []fika.Entry {
 	var said []fika.Entry
 	for i, m := range h.Messages {
 		var text string
 		if json.Unmarshal(m.Content, &text) != nil {
-			text = string(m.Content) // pieces, or null: kept as they are
+			text = string(m.Content) // parts, or null: kept unchanged
 		}
 		if m.Role == "system" || strings.TrimSpace(text) == "" || text == "null" {
 			continue
@@ -109,9 +109,9 @@ func orName(s string) string {
 	return s
 }
 
-// lastRun finds the entries at the end of what was compacted away whose messages
-// are those of said: the last of them is the last message of all, and so on
-// backwards. It gives their ids; none: they are not there.
+// lastRun finds the entries at the end of those compacted away whose messages equal
+// said, compared backwards from the last. It returns their ids, or none if they are not
+// there.
 func (c *Content) lastRun(said []fika.Entry) (ids []fika.EntryID, err error) {
 	n := len(said) - 1
 	for i := len(c.older) - 1; i >= 0; i-- {
@@ -134,8 +134,8 @@ func (c *Content) lastRun(said []fika.Entry) (ids []fika.EntryID, err error) {
 	return nil, nil
 }
 
-// readInbox reads the messages that nobody has read yet. One without an id
-// gets one from what it says, so that reading twice gives the same.
+// readInbox reads the unread messages. A message without an id gets one from its
+// content, so that a second reading gives the same.
 func (c *Content) readInbox(root *os.Root) error {
 	file, err := openInRoot(root, inboxName)
 	if file == nil || err != nil {

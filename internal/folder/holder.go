@@ -13,10 +13,10 @@ type Holder struct {
 	Process fika.Process
 }
 
-// Holders lists the processes that the lock files of this home name as owners
-// of a context: agents and one-shot prompts, not commands. It takes no lock and
-// asks nobody whether they live; whoever compares them with processes that run
-// has the answer. A home without contexts has none.
+// Holders returns the processes that the lock files of this home name as owners of a
+// context: agents and one-shot prompts, not commands. It takes no lock and does not
+// check whether they run; the caller compares them with running processes. A home
+// without contexts has none.
 func (h Home) Holders() []Holder {
 	dirs, err := os.ReadDir(h.ContextsDir())
 	if err != nil {
@@ -30,7 +30,7 @@ func (h Home) Holders() []Holder {
 		}
 		path := h.Folder(name).lockPath()
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-			continue // nobody's, as most are: a look is a fifth of what opening costs
+			continue // free, as most are: a stat costs a fifth of opening
 		}
 		file, err := os.Open(path)
 		if err != nil {
@@ -45,9 +45,9 @@ func (h Home) Holders() []Holder {
 	return out
 }
 
-// KnownHomes lists the homes that a person of this machine most likely has:
-// inUse, $FIKA_HOME, ~/.fika, and the projects below it. They need not exist.
-// Where both $HOME and the user's account name a home folder, both count.
+// KnownHomes returns the homes that a person of this machine most likely has: inUse,
+// $FIKA_HOME, ~/.fika, and the projects below it. They need not exist. If $HOME and the
+// user's account name different home folders, both are used.
 func KnownHomes(inUse string, getenv func(string) string) []string {
 	var out []string
 	seen := map[string]bool{}

@@ -13,20 +13,20 @@ import (
 	"fika"
 )
 
-// Home is the folder that holds everything of one person: settings, prompts,
-// plugins, contexts, and by default the database. The zero value is not
-// usable; obtain one with [OpenHome]. It is a value: copy it freely.
+// Home is the folder that holds everything of one person: settings, prompts, plugins,
+// contexts, and by default the database. The zero value is not usable; [OpenHome]
+// returns one. It is a value and may be copied.
 type Home struct {
 	Paths
 
-	texts *texts // nil: each text is read when it is asked for
+	texts *texts // nil: texts are not cached
 }
 
-// HomeAt is the home in a folder, which is neither looked at nor made.
+// HomeAt returns the home in a folder, without checking or creating it.
 func HomeAt(root string) Home { return Home{Paths: Paths{Root: root}} }
 
-// DefaultRoot says where the home is: $FIKA_HOME, else ~/.fika. getenv is
-// os.Getenv in a program. Error kind: Invalid when neither can be known.
+// DefaultRoot returns the path of the home: $FIKA_HOME, else ~/.fika. getenv is
+// os.Getenv in a program. It returns Invalid if neither is known.
 func DefaultRoot(getenv func(string) string) (string, error) {
 	if root := getenv("FIKA_HOME"); root != "" {
 		return root, nil
@@ -38,9 +38,9 @@ func DefaultRoot(getenv func(string) string) (string, error) {
 	return filepath.Join(home, ".fika"), nil
 }
 
-// OpenHome makes sure that the home exists (0700) and can be written. In a
-// home that exists it costs three stats. Error kinds: Invalid (root is not a
-// folder), Storage (it cannot be made or written), Denied (others may write it).
+// OpenHome makes sure that the home exists (0700) and can be written. For an existing
+// home it costs three stats. Error kinds: Invalid (root is not a folder), Storage (it
+// cannot be created or written), Denied (others may write it).
 func OpenHome(root string) (Home, error) {
 	const op = "open home"
 	abs, err := filepath.Abs(root)
@@ -68,9 +68,9 @@ func OpenHome(root string) (Home, error) {
 	return h, refuseShared(h.Root)
 }
 
-// Prepare makes what a person edits in a home that has none of it yet:
-// prompts/, plugins/, config.toml with the text given, and state.json. A home
-// that has settings or a state is left alone.
+// Prepare creates the files that a person edits in a home that has none of them:
+// prompts/, plugins/, config.toml with the given text, and state.json. A home with
+// settings or a state is left alone.
 func (h Home) Prepare(config string) error {
 	for _, file := range []string{h.ConfigFile(), h.StateFile()} {
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -96,8 +96,8 @@ func (h Home) Prepare(config string) error {
 	return fileError("write "+filepath.Base(h.ConfigFile()), h.ConfigFile(), errors.Join(err, f.Close()))
 }
 
-// OpenReadOnly gives a home that cannot be written, for commands that only look
-// at it. Error kinds: as [OpenHome]'s; NotFound when there is nothing to read.
+// OpenReadOnly opens a home that cannot be written, for commands that only read it.
+// Error kinds: those of [OpenHome]; NotFound if there is nothing to read.
 func OpenReadOnly(root string) (Home, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -109,8 +109,8 @@ func OpenReadOnly(root string) (Home, error) {
 	return HomeAt(abs), refuseShared(abs)
 }
 
-// refuseShared refuses a folder that everybody may write: whoever writes there
-// gives the agents their prompts, their permissions and their plugins.
+// refuseShared refuses a folder that everybody may write, because anybody could then
+// give the agents their prompts, permissions and plugins.
 func refuseShared(dir string) error {
 	st, err := os.Stat(dir)
 	if err != nil || st.Mode().Perm()&0o002 == 0 {
@@ -127,7 +127,7 @@ func homeError(dir string, err error) error {
 	return &fika.Error{Kind: fika.Storage, Op: "open home", Msg: msg, Err: err}
 }
 
-// EnsureDir makes a folder of the home (0700) if it is missing.
+// EnsureDir creates a folder of the home (0700) if it is missing.
 func (h Home) EnsureDir(dir string) error {
 	if st, err := os.Stat(dir); err == nil && st.IsDir() {
 		return nil
@@ -135,8 +135,8 @@ func (h Home) EnsureDir(dir string) error {
 	return fileError("make folder", dir, os.MkdirAll(dir, dirMode))
 }
 
-// ID is the stable name of this home, made on first use and kept in home_id.
-// Processes that ask at once get the same one.
+// ID returns the stable id of this home, created on first use and kept in home_id.
+// Processes that ask at the same time get the same id.
 func (h Home) ID() (string, error) {
 	const op = "read home id"
 	path := h.path("home_id")
@@ -158,8 +158,8 @@ func (h Home) ID() (string, error) {
 	}
 }
 
-// makeID links a finished file into place, so that nobody reads half an id
-// and the first of several processes wins.
+// makeID links a complete file into place, so that nobody reads half an id and the
+// first of several processes wins.
 func (h Home) makeID(path string) error {
 	f, err := os.CreateTemp(h.Root, ".home_id-*")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"fika/internal/process"
 )
 
-// HubLock is the right to be the hub of a home. The lock decides; its content
-// says who holds it. It is held until Close, and by the end of the process.
+// HubLock is the right to be the hub of a home. The lock decides; its content only
+// names the holder. It is held until Close or the end of the process.
 type HubLock struct {
 	file *os.File
 	info os.FileInfo
@@ -20,7 +20,7 @@ type HubLock struct {
 
 func (h Home) hubLockFile() string { return h.path("run", "hub.lock") }
 
-// LockHub takes run/hub.lock. Error kind Locked when a hub runs.
+// LockHub takes run/hub.lock. It returns Locked if a hub runs.
 func (h Home) LockHub() (*HubLock, error) {
 	file, err := h.lockProcess(h.hubLockFile())
 	if errors.Is(err, process.ErrHeld) {
@@ -38,8 +38,8 @@ func (h Home) LockHub() (*HubLock, error) {
 	return l, nil
 }
 
-// CheckHeld says whether the lock still is where others look for it. It is not
-// when the home was deleted under its hub, or replaced.
+// CheckHeld returns an error if the lock is no longer where others look for it, because
+// the home was deleted under its hub, or replaced.
 func (l *HubLock) CheckHeld() error {
 	now, err := os.Stat(l.file.Name())
 	switch {
@@ -51,11 +51,11 @@ func (l *HubLock) CheckHeld() error {
 	return nil
 }
 
-// Close gives the lock up.
+// Close releases the lock.
 func (l *HubLock) Close() error { return l.file.Close() }
 
-// HubKilled reports whether the last hub of this home ended without taking leave:
-// none runs, and the address of its bus is still there.
+// HubKilled reports whether the last hub of this home ended without shutting down: none
+// runs, and the address of its bus is still there.
 func (h Home) HubKilled() bool {
 	if _, up := h.HubProcess(); up {
 		return false
@@ -64,14 +64,12 @@ func (h Home) HubKilled() bool {
 	return err == nil
 }
 
-// HubProcess returns the process that is the hub of this home, and whether one
-// runs.
+// HubProcess returns the process that is the hub of this home, and whether one runs.
 func (h Home) HubProcess() (fika.Process, bool) {
 	return lockedBy(h.hubLockFile())
 }
 
-// HubSince returns when the hub that runs took its lock; zero when that cannot
-// be told.
+// HubSince returns when the running hub took its lock; zero if that is unknown.
 func (h Home) HubSince() time.Time {
 	info, err := os.Stat(h.hubLockFile())
 	if err != nil {

@@ -20,29 +20,29 @@ import (
 
 const (
 	inboxName = "inbox.jsonl"
-	// inboxBatch bounds what one batch holds; the rest comes with the next.
+	// inboxBatch and inboxBytes bound one batch; the rest comes with the next.
 	inboxBatch = 1000
 	inboxBytes = 16 << 20
-	// lateAppend is how long a file stays after it was taken: a program that
+	// lateAppend is how long a file stays after it was taken, because a program that
 	// opened inbox.jsonl before may still write into it.
 	lateAppend = 10 * time.Second
 )
 
 // InboxMessage is a message that another program left in inbox.jsonl.
 type InboxMessage struct {
-	ID      fika.EntryID // as given, else made of file, offset and content
-	At      time.Time    // zero when the line has no timestamp
+	ID      fika.EntryID // as given, else derived from file, offset and content
+	At      time.Time    // zero if the line has no timestamp
 	From    string
 	To      string // as given; may be empty
 	Content string
 }
 
-// Batch is what [Lock.TakeInbox] found. The messages belong to the caller,
-// who stores them under their ids (a repeat is then harmless) and calls Done;
-// without Done the next TakeInbox gives them again.
+// Batch is the result of [Lock.TakeInbox]. The caller stores the messages under their
+// ids (a repeat is then harmless) and calls MarkStored; otherwise the next TakeInbox
+// returns them again.
 type Batch struct {
 	Messages []InboxMessage
-	Problems []Problem // lines that are no messages; Done keeps them in inbox.rejected.jsonl
+	Problems []Problem // invalid lines; MarkStored keeps them in inbox.rejected.jsonl
 	More     bool      // there is more than fits into one batch
 
 	folder Folder
@@ -50,7 +50,7 @@ type Batch struct {
 	files  []takenFile
 }
 
-// takenFile is an inbox file on its way out. Its state is its name:
+// takenFile is an inbox file that was taken. Its name is its state:
 //
 //	inbox.taken.ID.jsonl         renamed; nothing of it is known to be stored
 //	inbox.heard.ID.BYTES.jsonl   stored up to BYTES; read again for late lines
@@ -58,16 +58,16 @@ type takenFile struct {
 	name  string
 	id    string // Unix milliseconds of the taking, dash, random
 	from  int64  // where reading began
-	upto  int64  // where it ended: behind the last whole line
+	upto  int64  // where reading ended: after the last whole line
 	size  int64
 	mtime time.Time
-	bad   [][2]int64 // begin and end of lines that are no messages
+	bad   [][2]int64 // begin and end of invalid lines
 }
 
-// TakeInbox moves inbox.jsonl aside and reads it, with what earlier calls
-// left. Writers need no lock: they append a line. An empty batch costs one
-// directory listing. A moved file is deleted by a later call, once writers had
-// time to finish and a second reading found nothing new.
+// TakeInbox moves inbox.jsonl aside and reads it, together with what earlier calls
+// left. Writers need no lock: they append a line. An empty batch costs one directory
+// listing. A later call deletes a moved file, once writers had time to finish and a
+// second reading found nothing new.
 func (l *Lock) TakeInbox() (*Batch, error) { return l.takeInbox(time.Now()) }
 
 func (l *Lock) takeInbox(now time.Time) (*Batch, error) {
@@ -96,7 +96,7 @@ func (l *Lock) takeInbox(now time.Time) (*Batch, error) {
 	return b, nil
 }
 
-// claimInbox renames inbox.jsonl, if it has anything.
+// claimInbox renames inbox.jsonl if it is not empty.
 func (f Folder) claimInbox(now time.Time) error {
 	path := f.path(inboxName)
 	st, err := os.Lstat(path)
@@ -116,7 +116,7 @@ func (f Folder) claimInbox(now time.Time) error {
 	return fileError("take inbox", path, os.Rename(path, f.path("inbox.taken."+id+".jsonl")))
 }
 
-// parseTaken reads the state of a taken file out of its name.
+// parseTaken reads the state of a taken file from its name.
 func parseTaken(name string) (takenFile, bool) {
 	part := strings.Split(name, ".")
 	if len(part) < 4 || part[0] != "inbox" || part[len(part)-1] != "jsonl" || !strings.Contains(part[2], "-") {
@@ -134,7 +134,7 @@ func parseTaken(name string) (takenFile, bool) {
 	return takenFile{}, false
 }
 
-// readTaken adds the messages of one taken file, from where it was heard up to.
+// readTaken adds the messages of one taken file, from where it was last read.
 func (b *Batch) readTaken(t takenFile, room *int) error {
 	path := b.folder.path(t.name)
 	file, err := openRegular(path)()
@@ -167,7 +167,7 @@ func (b *Batch) readTaken(t takenFile, room *int) error {
 		case reason == "":
 			b.Messages = append(b.Messages, msg)
 		case l.torn && !t.isLate(b.now):
-			l.end = l.offset // being written just now: the next opening hears it
+			l.end = l.offset // being written just now: the next call reads it
 		default:
 			p := l.problemWith(reason)
 			p.File, p.Offset = inboxName, p.Offset+t.from
@@ -181,7 +181,7 @@ func (b *Batch) readTaken(t takenFile, room *int) error {
 	return nil
 }
 
-// isLate reports whether writers have had their time.
+// isLate reports whether writers have had enough time.
 func (t takenFile) isLate(now time.Time) bool {
 	ms, _, _ := strings.Cut(t.id, "-")
 	taken, err := strconv.ParseInt(ms, 10, 64)
@@ -200,7 +200,7 @@ func countLines(file *os.File, offset int64) int {
 	}
 }
 
-// MarkStored says that the messages are stored.
+// MarkStored records that the messages are stored.
 func (b *Batch) MarkStored() error {
 	var errs []error
 	for _, t := range b.files {
@@ -222,7 +222,7 @@ func (b *Batch) MarkStored() error {
 	return errors.Join(errs...)
 }
 
-// rejectLines copies lines that are no messages into inbox.rejected.jsonl.
+// rejectLines copies invalid lines into inbox.rejected.jsonl.
 func (b *Batch) rejectLines(t takenFile) error {
 	if len(t.bad) == 0 {
 		return nil
@@ -255,7 +255,7 @@ func endsLine(file *os.File, end int64) bool {
 	return err == nil && c[0] == '\n'
 }
 
-// parseInbox gives the message of a line, or why it is none.
+// parseInbox returns the message of a line, or why the line is invalid.
 func parseInbox(l line, fileID string, base int64) (InboxMessage, string) {
 	var j struct {
 		ID        *string         `json:"id"`

@@ -11,8 +11,8 @@ import (
 	"fika"
 )
 
-// ReadText reads a text that a person named, through links if need be: a
-// regular file of at most limit bytes. A missing one is an error (NotFound).
+// ReadText reads a text that a person named, through links if need be: a regular file
+// of at most limit bytes. It returns NotFound for a missing file.
 func ReadText(path string, limit int64) (string, error) {
 	data, err := readCapped(path, limit)
 	if err == nil && data == nil {
@@ -21,16 +21,16 @@ func ReadText(path string, limit int64) (string, error) {
 	return strings.ToValidUTF8(string(data), "\ufffd"), err
 }
 
-// ReadInside reads a text that lies in a folder which anybody may have written:
-// only a regular file of that very folder, of at most limit bytes. A link is
-// not followed, a pipe or device not waited for. A missing one is "".
+// ReadInside reads a text in a folder that anybody may have written: only a regular
+// file of that very folder, of at most limit bytes. It does not follow links or wait
+// for a pipe or device. A missing file is "".
 func ReadInside(dir, name string, limit int64) (string, error) {
 	path := filepath.Join(dir, name)
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
-	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EMLINK): // as FreeBSD says it
+	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EMLINK): // as FreeBSD reports it
 		return "", fika.Errorf(fika.Invalid, "read "+name, "%s is a symbolic link, which is not followed", path)
 	case errors.Is(err, syscall.ENXIO):
 		return "", fika.Errorf(fika.Invalid, "read "+name, "%s is not a regular file", path)

@@ -7,16 +7,17 @@ import (
 	"fika"
 )
 
-// LearningPath is where it is kept how far a context's outcomes have been learnt
-// from, and what is proposed because of them.
+// LearningPath returns the path of the file that records how far a context's outcomes
+// have been used for learning, and the resulting proposal.
 func (f Folder) LearningPath() string { return f.path("learning.json") }
 
-// Learning reads that; nothing when there is none. Error kinds: Invalid (too large,
-// not a file), Storage.
+// Learning reads the file at LearningPath; nil if there is none. Error kinds: Invalid
+// (too large, not a file), Storage.
 func (f Folder) Learning() ([]byte, error) { return readCapped(f.LearningPath(), maxText) }
 
-// UpdateLearning replaces it by what change makes of it, in one step: processes that
-// do so wait for each other. An error of change leaves it as it is.
+// UpdateLearning replaces the content of that file by the result of change, in one
+// step: concurrent processes wait for each other. If change fails, the file is left as
+// it is.
 func (f Folder) UpdateLearning(change func(before []byte) ([]byte, error)) error {
 	if err := f.Home.EnsureDir(f.Home.RunDir()); err != nil {
 		return err
@@ -27,7 +28,7 @@ func (f Folder) UpdateLearning(change func(before []byte) ([]byte, error)) error
 		return fileError("update learning", path, err)
 	}
 	defer lock.Close()
-	return whileLocked(lock, path, func() error { // change may write texts of the folder, which is locked for that
+	return whileLocked(lock, path, func() error { // a separate lock file, because change may write texts of the folder, which locks it
 		before, err := f.Learning()
 		if err != nil {
 			return err
@@ -40,8 +41,7 @@ func (f Folder) UpdateLearning(change func(before []byte) ([]byte, error)) error
 	})
 }
 
-// ReadPrompt reads a prompt's file wherever it is. Errors are those of
-// [Folder.Read].
+// ReadPrompt reads a prompt's file wherever it is. Errors are those of [Folder.Read].
 func ReadPrompt(path string) (Text, error) { return readText(path) }
 
 // WritePromptIf replaces the file of a prompt as [Folder.WriteIf] does.

@@ -17,7 +17,7 @@ import (
 	"fika/internal/sleep"
 )
 
-// LockKind says what sort of process holds a context.
+// LockKind says what kind of process holds a context.
 type LockKind string
 
 // The kinds of holder.
@@ -25,17 +25,18 @@ const (
 	LockRun     LockKind = "run"     // a one-shot prompt
 	LockAgent   LockKind = "agent"   // the agent's own process
 	LockCommand LockKind = "command" // a command that changes the folder
-	LockMirror  LockKind = "mirror"  // somebody who brings its files up to date, for a moment
+	LockMirror  LockKind = "mirror"  // a process that briefly brings the files up to date
 )
 
-// DefaultHeartbeat is how often a lock is touched unless config says otherwise.
+// DefaultHeartbeat is how often a lock is touched unless the configuration says
+// otherwise.
 const DefaultHeartbeat = 30 * time.Second
 
-// lockGrace bounds how long an attempt looks again when the holder may be
-// nobody but another process that only inspects a stale lock.
+// lockGrace bounds how long an attempt is repeated while the holder may only be another
+// process that inspects a stale lock.
 const lockGrace = 20 * time.Millisecond
 
-// LockInfo is the content of a lock file. It informs; the flock decides.
+// LockInfo is the content of a lock file. It only informs; the flock decides.
 type LockInfo struct {
 	PID       int        `json:"pid"`
 	Host      string     `json:"host,omitempty"`
@@ -47,8 +48,8 @@ type LockInfo struct {
 	Heartbeat float64    `json:"heartbeat_seconds,omitempty"`
 }
 
-// HeldError is the cause of a Locked error: who has the context, how long ago
-// it gave a sign of life, and whether that is too long.
+// HeldError is the cause of a Locked error: who holds the context, how long ago the
+// holder gave a sign of life, and whether that is too long.
 type HeldError struct {
 	Name  fika.AgentName
 	Info  LockInfo
@@ -56,7 +57,7 @@ type HeldError struct {
 	Stale bool
 }
 
-// Error says it in words for the person.
+// Error describes the holder for a person.
 func (e *HeldError) Error() string {
 	who := "another process"
 	if e.Info.PID > 0 {
@@ -81,27 +82,26 @@ func (e *HeldError) Error() string {
 type LockOptions struct {
 	Kind      LockKind
 	Heartbeat time.Duration // 0: DefaultHeartbeat
-	// Beat, if not nil, is called after each touch by the lock's goroutine;
-	// ctx ends with the next beat or with Close. It is where the owner renews
-	// its lease.
+	// Beat, if not nil, is called after each touch by the lock's goroutine; ctx ends
+	// with the next beat or with Close. The owner renews its lease in it.
 	Beat func(ctx context.Context)
 }
 
-// Lock is the right to write in one context folder, until Close. Its methods
-// may be called from several goroutines.
+// Lock is the right to write in one context folder, until Close. It is safe for
+// concurrent use.
 type Lock struct {
 	mu     sync.Mutex
 	folder Folder
 	file   *os.File // nil once closed
 	info   LockInfo
 
-	lost     chan struct{} // closed when the file was taken from under us
+	lost     chan struct{} // closed when the file was taken away
 	lostOnce sync.Once
 	stop     context.CancelFunc
 	done     chan struct{} // closed when the heartbeat has ended
 }
 
-// TryLock takes the folder's lock or says at once who has it. Error kinds:
+// TryLock takes the folder's lock or returns at once with its holder. Error kinds:
 // Locked (cause *HeldError), NotFound (no such context), Storage.
 func TryLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 	deadline := time.Now().Add(lockGrace)
@@ -120,8 +120,8 @@ func TryLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 	}
 }
 
-// WaitLock takes the lock, waiting for it until ctx ends; then the error is
-// the Locked one, with who has it.
+// WaitLock takes the lock, waiting for it until ctx ends; then it returns the Locked
+// error with the holder.
 func WaitLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 	const longest = 250 * time.Millisecond
 	for step := 5 * time.Millisecond; ; step = min(2*step, longest) {
@@ -135,14 +135,14 @@ func WaitLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 	}
 }
 
-// isIdle reports that the named holder does not live, so that the flock is most
-// likely held for a moment by somebody who takes or inspects it.
+// isIdle reports whether the named holder no longer runs, so that the flock is most
+// likely held for a moment by a process that takes or inspects it.
 func (e *HeldError) isIdle() bool { return e.Info.PID == 0 || !e.Info.holderAlive() }
 
 func (f Folder) lockPath() string { return f.path("lock") }
 
-// openLocked opens and flocks the lock file, and makes sure that it still is
-// the one at this path: the folder may have been renamed or removed between.
+// openLocked opens and flocks the lock file, and makes sure that it is still the one at
+// this path: the folder may have been renamed or removed in between.
 func openLocked(f Folder) (*os.File, error) {
 	const op = "take lock"
 	for range 10 {
@@ -197,7 +197,7 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	// What a process was killed in the middle of, whichever text it was.
+	// Unfinished texts of killed processes.
 	removeOld(f.Path(), ".*.md[0-9]*", time.Now())
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
@@ -205,8 +205,8 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 	return l, nil
 }
 
-// beatUntilClosed touches the lock until Close. A beat that hangs delays the next
-// one by at most one interval, because its ctx ends.
+// beatUntilClosed touches the lock until Close. A beat that hangs delays the next one
+// by at most one interval, because its ctx ends.
 func (l *Lock) beatUntilClosed(ctx context.Context, every time.Duration, beat func(context.Context)) {
 	defer close(l.done)
 	tick := time.NewTicker(every)
@@ -219,7 +219,7 @@ func (l *Lock) beatUntilClosed(ctx context.Context, every time.Duration, beat fu
 		}
 		l.mu.Lock()
 		if l.checkHeld() == nil {
-			_ = l.touchFile() // a full disk must not end the owner; the age shows
+			_ = l.touchFile() // a full disk must not end the owner; the age shows it
 		}
 		l.mu.Unlock()
 		if beat != nil {
@@ -230,7 +230,7 @@ func (l *Lock) beatUntilClosed(ctx context.Context, every time.Duration, beat fu
 	}
 }
 
-// touchFile writes the content in place; that also sets the file's time.
+// touchFile writes the content in place, which also sets the file's time.
 func (l *Lock) touchFile() error {
 	data, err := json.Marshal(l.info)
 	if err != nil {
@@ -243,8 +243,8 @@ func (l *Lock) touchFile() error {
 	return fileError("write lock", l.folder.lockPath(), err)
 }
 
-// checkHeld reports Lost when the lock is closed or its file is no longer the one
-// in the folder (somebody deleted it by hand).
+// checkHeld returns Lost if the lock is closed or its file is no longer the one in the
+// folder, because somebody deleted it by hand.
 func (l *Lock) checkHeld() error {
 	if l.file == nil {
 		return fika.Errorf(fika.Lost, "lock", "the lock of context %q was given back", l.folder.Name)
@@ -256,32 +256,32 @@ func (l *Lock) checkHeld() error {
 	return nil
 }
 
-// Check reports whether the lock still holds. Error kind Lost: write no more.
+// Check returns Lost if the lock no longer holds: then nothing more may be written.
 func (l *Lock) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.checkHeld()
 }
 
-// Lost is closed when a heartbeat or Check finds that the lock file was taken
-// away.
+// Lost returns a channel that is closed when a heartbeat or Check finds that the lock
+// file was taken away.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Folder is what is locked.
+// Folder returns the locked folder.
 func (l *Lock) Folder() Folder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.folder
 }
 
-// Info is what the lock file says.
+// Info returns the content of the lock file.
 func (l *Lock) Info() LockInfo {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.info
 }
 
-// SetEpoch notes the lease's epoch in the lock file.
+// SetEpoch records the lease's epoch in the lock file.
 func (l *Lock) SetEpoch(e fika.Epoch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -292,9 +292,8 @@ func (l *Lock) SetEpoch(e fika.Epoch) error {
 	return l.touchFile()
 }
 
-// Close ends the heartbeat, empties the lock file and gives the lock back. It
-// waits for a running beat. Calling it again does nothing; it must not be
-// called from Beat.
+// Close ends the heartbeat, empties the lock file and releases the lock. It waits for a
+// running beat. Calling it again does nothing; it must not be called from Beat.
 func (l *Lock) Close() error {
 	l.stop()
 	<-l.done
@@ -308,8 +307,8 @@ func (l *Lock) Close() error {
 	return fileError("give lock back", l.folder.lockPath(), err)
 }
 
-// readLockInfo understands the content of a lock file: the first JSON value,
-// whatever follows. Anything else is unknown (PID 0).
+// readLockInfo parses the content of a lock file: the first JSON value, whatever
+// follows. Anything else is unknown (PID 0).
 func readLockInfo(r io.Reader) (info LockInfo, content bool) {
 	data, err := io.ReadAll(io.LimitReader(r, 4096))
 	data = bytes.Trim(data, "\x00 \r\n\t")
@@ -322,7 +321,7 @@ func readLockInfo(r io.Reader) (info LockInfo, content bool) {
 	return info, true
 }
 
-// heldBy reads who holds the flock that we did not get.
+// heldBy returns who holds the flock that we did not get.
 func heldBy(f Folder, file *os.File) *HeldError {
 	e := &HeldError{Name: f.Name}
 	e.Info, _ = readLockInfo(io.NewSectionReader(file, 0, 4096))
@@ -333,7 +332,7 @@ func heldBy(f Folder, file *os.File) *HeldError {
 	return e
 }
 
-// silenceAllowed is how long a holder may be silent.
+// silenceAllowed returns how long a holder may be silent.
 func (i LockInfo) silenceAllowed() time.Duration {
 	every := time.Duration(i.Heartbeat * float64(time.Second))
 	if every <= 0 || every > 24*time.Hour {
@@ -342,8 +341,8 @@ func (i LockInfo) silenceAllowed() time.Duration {
 	return every * 3 / 2
 }
 
-// holderAlive reports whether the process that wrote the lock runs on this machine.
-// A process of another machine counts as alive: only its silence tells.
+// holderAlive reports whether the process that wrote the lock runs on this machine. A
+// process of another machine counts as alive: only its silence counts against it.
 func (i LockInfo) holderAlive() bool {
 	if host, _ := os.Hostname(); i.Host != "" && i.Host != host {
 		return true

@@ -16,6 +16,6 @@ func flockExclusive(f *os.File) error {
 	return process.LockFile(f)
 }
 
-// checkWritable asks the kernel instead of trying. The error is EROFS on a
+// checkWritable asks the kernel instead of trying to write. The error is EROFS on a
 // read-only disk.
 func checkWritable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

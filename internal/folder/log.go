@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// startMark begins the line that a log has before each start.
+// startMark begins the line that precedes each start in a log.
 const startMark = "[STARTED by the hub, "
 
 const (
@@ -19,8 +19,8 @@ const (
 	tailLog = 8 << 10
 )
 
-// OpenLog opens a log for appending; one that has grown too long is set aside
-// first, replacing the one set aside before.
+// OpenLog opens a log for appending. A log that has grown too long is set aside first,
+// replacing the one set aside before.
 func OpenLog(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		if err := os.Rename(path, path+".1"); err != nil {
@@ -30,13 +30,13 @@ func OpenLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
-// MarkStart writes into a log that a process is started now.
+// MarkStart writes into a log that a process starts now.
 func MarkStart(log io.Writer, now time.Time) {
 	fmt.Fprintf(log, "%s%s]\n", startMark, now.Format(time.DateTime))
 }
 
-// LastLines returns up to n of the last lines of a log, those since its last
-// start alone, joined to one line. It is empty when the log cannot be read.
+// LastLines returns up to n of the last lines of a log since its last start, joined to
+// one line. It is empty if the log cannot be read.
 func LastLines(path string, n int) string {
 	lines := Tail(path, n+1)
 	for i, l := range slices.Backward(lines) {
@@ -47,8 +47,7 @@ func LastLines(path string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], " / ")
 }
 
-// Tail returns up to n of the last lines of a file, and none when it cannot be
-// read.
+// Tail returns up to n of the last lines of a file, and none if it cannot be read.
 func Tail(path string, n int) []string {
 	f, err := os.Open(path)
 	if err != nil {

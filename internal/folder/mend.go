@@ -15,8 +15,9 @@ import (
 // page is how many entries are fetched at once.
 const page = 500
 
-// openRegular opens a file for reading; a missing one is nil, nil. Anything
-// but a regular file is refused, so that a fifo cannot hang a prompt.
+// openRegular returns a function that opens a file for reading, and returns nil, nil if
+// it is missing. It refuses anything but a regular file, so that a fifo cannot hang a
+// prompt.
 func openRegular(path string) func() (*os.File, error) {
 	return func() (*os.File, error) {
 		st, err := os.Lstat(path)
@@ -34,9 +35,9 @@ func openRegular(path string) func() (*os.File, error) {
 	}
 }
 
-// repairFiles works in two steps. First every file that is not as the mirror left it
-// is brought back to the state that Seen describes; then what the source has
-// beyond it is appended. Either may be interrupted anywhere.
+// repairFiles works in two steps. First, every file that differs from what the mirror
+// left is restored to the state that Seen describes; then the later entries of the
+// source are appended. Either step may be interrupted anywhere.
 func (m *Mirror) repairFiles(ctx context.Context, f Folder) error {
 	heads, err := m.source.Asks(ctx)
 	if err != nil {
@@ -63,7 +64,7 @@ func (m *Mirror) repairFiles(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// knowsAll reports whether the source still has all that was seen: else the
+// knowsAll reports whether the source still has everything that was seen: if not, the
 // folder is from elsewhere, or the database was replaced.
 func (m *Mirror) knowsAll(heads []AskHead) bool {
 	last := make(map[fika.ConversationID]int64, len(heads))
@@ -78,9 +79,9 @@ func (m *Mirror) knowsAll(heads []AskHead) bool {
 	return true
 }
 
-// restoreSeen brings the files back to the state that Seen describes: a torn end
-// of the transcript is cut off; a file that differs in another way is made anew,
-// after it was set aside if it holds what the source does not have.
+// restoreSeen restores the files to the state that Seen describes: a torn end of the
+// transcript is cut off; a file that differs in another way is made anew, and set aside
+// before if it holds what the source does not have.
 func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (changed bool, err error) {
 	active := activeOf(heads)
 	changed = active != m.meta.Active
@@ -105,8 +106,8 @@ func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (ch
 	return changed, nil
 }
 
-// makeRoom deals with a file that is not as the mirror left it: after it, either
-// the file is right, or nothing is lost when it is written anew.
+// makeRoom handles a file that differs from what the mirror left. After it, either the
+// file is right, or nothing is lost by rewriting it.
 func (m *Mirror) makeRoom(ctx context.Context, f Folder, name string, heads []AskHead) (right bool, err error) {
 	ours := false
 	if name == transcriptName {
@@ -123,8 +124,8 @@ func (m *Mirror) makeRoom(ctx context.Context, f Folder, name string, heads []As
 	return false, m.setFileAside(f, name)
 }
 
-// isIntact compares a file with its mark. The archive alone may be missing
-// although something was seen.
+// isIntact compares a file with its mark. Only the archive may be missing although
+// entries have been seen.
 func (m *Mirror) isIntact(f Folder, name string) (bool, error) {
 	now, err := f.markOf(name)
 	if err != nil {
@@ -137,7 +138,7 @@ func (m *Mirror) isIntact(f Folder, name string) (bool, error) {
 	return mark.isSame(now), nil
 }
 
-// catchUp appends what the source has beyond Seen.
+// catchUp appends the entries of the source after Seen.
 func (m *Mirror) catchUp(ctx context.Context, f Folder, h AskHead) (changed bool, err error) {
 	for m.meta.Seen[h.ID] < h.LastSeq {
 		changed = true
@@ -145,7 +146,7 @@ func (m *Mirror) catchUp(ctx context.Context, f Folder, h AskHead) (changed bool
 		if err != nil {
 			return changed, err
 		}
-		if len(fresh) == 0 { // the last seqs hold nothing
+		if len(fresh) == 0 { // the last seqs have no entries
 			m.meta.Seen[h.ID] = h.LastSeq
 			break
 		}
@@ -156,9 +157,8 @@ func (m *Mirror) catchUp(ctx context.Context, f Folder, h AskHead) (changed bool
 	return changed, nil
 }
 
-// onlyOurs reports whether a JSON file holds nothing besides lines that the
-// source has too, whole or cut off at the end, so that replacing it loses
-// nothing.
+// onlyOurs reports whether every line of a JSON file is also in the source, complete or
+// cut off at the end, so that replacing the file loses nothing.
 func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []AskHead) (bool, error) {
 	file, err := openRegular(f.path(name))()
 	if file == nil || err != nil {
@@ -197,8 +197,8 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 	return tailKnown && len(strange) == 0, nil
 }
 
-// lineKey names a line by its bytes as fika writes them now, so that a line
-// an older fika wrote is known again.
+// lineKey identifies a line by its bytes as fika writes them now, so that lines written
+// by older versions are recognised.
 func lineKey(l line) idKey {
 	if e, reason := parseEntry(l); reason == "" && e.Seq > 0 {
 		if own, err := entryLine(e); err == nil {

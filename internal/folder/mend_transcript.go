@@ -9,10 +9,9 @@ import (
 	"fika"
 )
 
-// cutTornEnd cuts off what a crash left behind the recorded end of the
-// transcript, and reports whether that was all that was wrong: the file still
-// ends, at the recorded size, as the mirror left it, and what follows is the
-// beginning of what was due next.
+// cutTornEnd cuts off what a crash left after the recorded end of the transcript, and
+// reports whether nothing else was wrong: up to the recorded size the file still ends
+// as the mirror left it, and what follows is the beginning of the next entry due.
 func (m *Mirror) cutTornEnd(ctx context.Context, f Folder, heads []AskHead) (bool, error) {
 	mark, path := m.meta.Files[transcriptName], f.path(transcriptName)
 	file, err := openRegular(path)()
@@ -44,8 +43,8 @@ func (m *Mirror) cutTornEnd(ctx context.Context, f Folder, heads []AskHead) (boo
 	return err == nil, err
 }
 
-// isOwnTranscript reports whether the whole file is the beginning of what the
-// source has; a missing file is.
+// isOwnTranscript reports whether the whole file is a prefix of what the source has; a
+// missing file is.
 func (m *Mirror) isOwnTranscript(ctx context.Context, f Folder, heads []AskHead) (bool, error) {
 	file, err := openRegular(f.path(transcriptName))()
 	if file == nil || err != nil {
@@ -56,24 +55,24 @@ func (m *Mirror) isOwnTranscript(ctx context.Context, f Folder, heads []AskHead)
 	return found.torn, err
 }
 
-// match is how far a transcript is what the source says.
+// match says how far a transcript agrees with its source.
 type match struct {
-	end  int64 // where it stops being that
+	end  int64 // where the agreement ends
 	due  bool  // the source has more
 	more bool  // the file has more
-	torn bool  // all it has more is the beginning of what is due next, and NULs
+	torn bool  // the rest of the file is only the beginning of what is due next, and NULs
 }
 
-// strand is a conversation that a transcript is read along.
+// strand is a conversation that a transcript is compared with.
 type strand struct {
 	id       fika.ConversationID
 	at, upto int64
 	pending  []fika.Entry
 }
 
-// matchTranscript reads a transcript, or its end, along the entries that the
-// source has after since: those of each conversation in their order, the
-// conversations interleaved as they were written.
+// matchTranscript compares a transcript, or its end, with the entries that the source
+// has after since: those of each conversation in order, with the conversations
+// interleaved as they were written.
 func matchTranscript(ctx context.Context, source EntrySource, heads []AskHead, since map[fika.ConversationID]int64, file io.Reader) (match, error) {
 	var strands []*strand
 	for _, h := range heads {
@@ -96,8 +95,8 @@ func matchTranscript(ctx context.Context, source EntrySource, heads []AskHead, s
 	}
 }
 
-// takeNext takes the next entry of one of the strands; if none comes next, it
-// gives what was due.
+// takeNext consumes the next entry of one of the strands. If none comes next, it
+// returns the entries that were due.
 func (p *peeker) takeNext(ctx context.Context, source EntrySource, strands []*strand) (due [][]byte, taken bool, err error) {
 	for _, s := range strands {
 		if len(s.pending) == 0 && s.at < s.upto {
@@ -122,14 +121,14 @@ func (p *peeker) takeNext(ctx context.Context, source EntrySource, strands []*st
 	return due, false, nil
 }
 
-// peeker takes expected pieces off a stream.
+// peeker consumes expected pieces of a stream.
 type peeker struct {
 	r      io.Reader
 	buf    []byte
 	offset int64
 }
 
-// fillBuffer makes at least n bytes available unless the stream ends before.
+// fillBuffer makes at least n bytes available, unless the stream ends before.
 func (p *peeker) fillBuffer(n int) error {
 	for len(p.buf) < n {
 		part := make([]byte, max(n-len(p.buf), 64<<10))
@@ -160,8 +159,8 @@ func (p *peeker) hasMore() (bool, error) {
 	return len(p.buf) > 0, err
 }
 
-// isBeginning consumes the rest, and reports whether it is the beginning of one
-// of the pieces, or nothing, and after it NULs alone.
+// isBeginning consumes the rest, and reports whether it is a prefix of one of the
+// pieces, or empty, followed only by NULs.
 func (p *peeker) isBeginning(pieces [][]byte) (bool, error) {
 	same := 0
 	for _, piece := range pieces {

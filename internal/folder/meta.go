@@ -21,25 +21,25 @@ const (
 	transcriptName = "transcript.md"
 )
 
-// meta is context_meta.json: when the context was made, and what the mirror
-// last wrote. Everything but created_at can be made again.
+// meta is context_meta.json: when the context was made, and what the mirror last wrote.
+// Everything except created_at can be made again.
 type meta struct {
 	CreatedAt time.Time
-	Active    fika.ConversationID           // whose window context.jsonl is
-	Seen      map[fika.ConversationID]int64 // up to which seq all files are
+	Active    fika.ConversationID           // the conversation whose window is in context.jsonl
+	Seen      map[fika.ConversationID]int64 // seq up to which all files are complete
 	Files     map[string]fileMark
 
-	rest   map[string]json.RawMessage // what other programs keep here
-	broken bool                       // it was there but could not be read
+	rest   map[string]json.RawMessage // fields of other programs
+	broken bool                       // it existed but could not be read
 }
 
-// fileMark is a mirror file as it was when the mirror last wrote it.
+// fileMark describes a mirror file as the mirror last wrote it.
 type fileMark struct {
 	LastSeq  int64  `json:"last_seq"`
 	Size     int64  `json:"size"`
 	MTime    int64  `json:"mtime_ns"`
 	LastLine string `json:"last_line"` // hash of the last entry, as written
-	LastSize int64  `json:"last_size"` // its bytes
+	LastSize int64  `json:"last_size"` // size of that entry in bytes
 }
 
 type metaJSON struct {
@@ -49,8 +49,8 @@ type metaJSON struct {
 	Sum    string                        `json:"sum,omitempty"` // of the three above
 }
 
-// checksum tells a whole meta from one of which a part was lost or changed: with
-// marks that do not belong together entries would be written twice.
+// checksum detects a meta of which a part was lost or changed: with marks that do not
+// belong together, entries would be written twice.
 func (j metaJSON) checksum() string {
 	j.Sum = ""
 	data, _ := json.Marshal(j) // it was JSON, or becomes it next
@@ -65,8 +65,8 @@ func newMeta(now time.Time) *meta {
 	}
 }
 
-// readMeta reads context_meta.json. A missing or unreadable one gives an empty
-// meta, whose created_at is the best that is known.
+// readMeta reads context_meta.json. If it is missing or unreadable, an empty meta is
+// returned, with the best known created_at.
 func (f Folder) readMeta() (*meta, error) {
 	m := newMeta(time.Now())
 	data, err := readCapped(f.path(metaName), 8<<20)
@@ -85,7 +85,7 @@ func (f Folder) readMeta() (*meta, error) {
 	return m, nil
 }
 
-// parseMeta fills m and reports whether data is a whole meta.
+// parseMeta fills m and reports whether data is a complete meta.
 func (m *meta) parseMeta(data []byte) bool {
 	var j metaJSON
 	if json.Unmarshal(data, &m.rest) != nil || m.rest == nil || json.Unmarshal(data, &j) != nil {
@@ -96,7 +96,7 @@ func (m *meta) parseMeta(data []byte) bool {
 		return false
 	}
 	m.CreatedAt = at
-	if j.Sum != j.checksum() { // what the files hold is found out anew
+	if j.Sum != j.checksum() { // the contents of the files are determined anew
 		return true
 	}
 	m.Active = j.Active
@@ -109,10 +109,10 @@ func (m *meta) parseMeta(data []byte) bool {
 	return true
 }
 
-// writeMeta notes what the mirror wrote. Each one-shot prompt does this, and
-// making a file is by far the dearest part of it: while the content fits into
-// one page, which is written whole or not at all, it is written in place,
-// padded with spaces so that it never shrinks.
+// writeMeta records what the mirror wrote. Every one-shot prompt does this, and
+// creating a file is by far the most expensive part: while the content fits into one
+// page, which is written completely or not at all, it is written in place, padded with
+// spaces so that it never shrinks.
 func (f Folder) writeMeta(m *meta) error {
 	data, err := m.encodeMeta()
 	if err != nil {
@@ -133,7 +133,7 @@ func (f Folder) writeMeta(m *meta) error {
 
 const metaPage = 4096
 
-// writeMetaIn makes the file anew.
+// writeMetaIn creates the file anew.
 func writeMetaIn(dir string, m *meta) error {
 	data, err := m.encodeMeta()
 	if err != nil {
@@ -145,8 +145,7 @@ func writeMetaIn(dir string, m *meta) error {
 	})
 }
 
-// metaHead begins the file, so that created_at can be read even if the rest
-// is damaged.
+// metaHead begins the file, so that created_at can be read even if the rest is damaged.
 const metaHead = "{\n  \"created_at\": "
 
 func (m *meta) encodeMeta() ([]byte, error) {
@@ -180,7 +179,7 @@ func (m *meta) encodeMeta() ([]byte, error) {
 	return append(append(data, body[1:]...), '\n'), nil
 }
 
-// salvageCreatedAt reads created_at out of a damaged meta.
+// salvageCreatedAt reads created_at from a damaged meta.
 func salvageCreatedAt(data []byte) (time.Time, bool) {
 	rest, ok := bytes.CutPrefix(data, []byte(metaHead))
 	end := bytes.IndexAny(rest, ",\n")
@@ -190,13 +189,13 @@ func salvageCreatedAt(data []byte) (time.Time, bool) {
 	return parseTime(rest[:end])
 }
 
-// CreatedAt is when the context was made.
+// CreatedAt returns when the context was made.
 func (f Folder) CreatedAt() (time.Time, error) {
 	m, err := f.readMeta()
 	return m.CreatedAt, err
 }
 
-// parseTime understands RFC 3339 and Unix seconds.
+// parseTime parses RFC 3339 and Unix seconds.
 func parseTime(raw json.RawMessage) (time.Time, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -214,11 +213,11 @@ func parseTime(raw json.RawMessage) (time.Time, bool) {
 	return secondsToTime(sec), true
 }
 
-// latest is the largest time in seconds that is believed (the year 5138);
-// beyond it a foreign program must have meant milliseconds.
+// latest is the largest plausible time in seconds (the year 5138); beyond it a foreign
+// program must have meant milliseconds.
 const latest = 100_000_000_000
 
-// secondsToTime reads a Unix time; what is beyond belief becomes 1970.
+// secondsToTime converts a Unix time; implausible values become 1970.
 func secondsToTime(sec float64) time.Time {
 	if sec >= latest {
 		sec /= 1000
@@ -230,8 +229,8 @@ func secondsToTime(sec float64) time.Time {
 	return time.Unix(whole, int64((sec-float64(whole))*1e9)).UTC().Truncate(time.Millisecond)
 }
 
-// markOf describes a mirror file as it is now, keeping what is known of its
-// last line. A missing file has the zero mark.
+// markOf describes the present mirror file, and keeps what is known of its last line. A
+// missing file has the zero mark.
 func (f Folder) markOf(name string) (fileMark, error) {
 	st, err := os.Lstat(f.path(name))
 	if os.IsNotExist(err) {
@@ -246,5 +245,5 @@ func (f Folder) markOf(name string) (fileMark, error) {
 	return fileMark{Size: st.Size(), MTime: st.ModTime().UnixNano()}, nil
 }
 
-// isSame reports whether the file was not touched since.
+// isSame reports whether the file is unchanged.
 func (m fileMark) isSame(now fileMark) bool { return m.Size == now.Size && m.MTime == now.MTime }

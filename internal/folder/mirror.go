@@ -14,42 +14,42 @@ import (
 	"fika/internal/crash"
 )
 
-// EntrySource reads what the mirror is a copy of. The store implements it
-// through a small adapter in internal/app.
+// EntrySource reads the entries that the mirror copies. The store implements it through
+// a small adapter in internal/worker.
 type EntrySource interface {
-	// Asks lists the agent's ask conversations, oldest first.
+	// Asks returns the agent's ask conversations, oldest first.
 	Asks(context.Context) ([]AskHead, error)
-	// EntriesAfter reads the entries of one of them with seq > since, in
-	// order; at most limit (0: no bound).
+	// EntriesAfter returns the entries of one conversation with seq > since, in order;
+	// at most limit (0: no limit).
 	EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error)
 }
 
-// AskHead is how far an ask conversation has come.
+// AskHead is the state of an ask conversation.
 type AskHead struct {
 	ID      fika.ConversationID
 	LastSeq int64
-	Active  bool // at most one is
+	Active  bool // true for at most one
 }
 
-// Mirror keeps the plain-text copy of an agent's ask conversations in its
-// folder: context.jsonl (the active one's window), transcript_archive.jsonl
-// (everything else) and transcript.md (all, for people). It is never the
-// truth: its writes are not synced, and whatever happens to them is mended by
-// the next [OpenMirror]; so an error of a Mirror is a warning to a person and
-// no reason to end a turn. Its methods may be called from several goroutines.
+// Mirror keeps the plain-text copy of an agent's ask conversations in its folder:
+// context.jsonl (the active one's window), transcript_archive.jsonl (everything else)
+// and transcript.md (everything, for people). It is never the truth: its writes are not
+// synced, and the next [OpenMirror] repairs whatever happens to them; so an error of a
+// Mirror is a warning to a person and no reason to end a turn. It is safe for
+// concurrent use.
 type Mirror struct {
 	mu     sync.Mutex
 	lock   *Lock
 	source EntrySource
 	meta   *meta
 	notes  []string
-	dirty  bool // a write failed: what the files hold is not known
+	dirty  bool // a write failed: the contents of the files are unknown
 }
 
-// OpenMirror brings the mirror of the locked folder up to date. When nothing
-// happened since it was last written that takes one small read and three
-// stats. Files that were cut off or lag behind are mended; files that somebody
-// edited are set aside and named in [Mirror.TakeNotes].
+// OpenMirror brings the mirror of the locked folder up to date. If nothing has changed
+// since it was last written, that takes one small read and three stats. Files that were
+// cut off or lag behind are repaired; files that somebody edited are set aside and
+// reported by [Mirror.TakeNotes].
 func OpenMirror(ctx context.Context, lock *Lock, source EntrySource) (*Mirror, error) {
 	m := &Mirror{lock: lock, source: source}
 	f := lock.Folder()
@@ -63,8 +63,8 @@ func OpenMirror(ctx context.Context, lock *Lock, source EntrySource) (*Mirror, e
 	return m, nil
 }
 
-// MadeAt says when the context was made, if that was earlier than is known:
-// one that comes from elsewhere is as old as it was there.
+// MadeAt records when the context was made, if that was earlier than is known: a
+// context from elsewhere keeps its age.
 func (m *Mirror) MadeAt(at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +78,8 @@ func (m *Mirror) MadeAt(at time.Time) error {
 	return m.lock.Folder().writeMeta(m.meta)
 }
 
-// TakeNotes says what a person should know of: which file was set aside, and why.
-// Reading them clears them.
+// TakeNotes returns and clears what a person should know: which file was set aside, and
+// why.
 func (m *Mirror) TakeNotes() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,11 +88,11 @@ func (m *Mirror) TakeNotes() []string {
 	return notes
 }
 
-// Append adds entries that were just committed, compactions included. Entries
-// it has already are skipped; if others are missing before them, or one
-// belongs to a conversation the mirror does not know, everything is fetched
-// from the source, so the order and completeness of calls do not matter.
-// Entries of chats and tasks are ignored.
+// Append adds entries that were just committed, including compactions. Entries that the
+// mirror already has are skipped; if others are missing before them, or one belongs to
+// a conversation that the mirror does not know, everything is fetched from the source,
+// so the order and completeness of calls do not matter. Entries of chats and tasks are
+// ignored.
 func (m *Mirror) Append(ctx context.Context, entries ...fika.Entry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,14 +114,14 @@ func (m *Mirror) Append(ctx context.Context, entries ...fika.Entry) error {
 		return nil
 	}
 	err := m.guardChange(ctx, func(f Folder) error { return m.extendFiles(ctx, f, m.meta.Active, fresh) })
-	if fika.IsKind(err, fika.Conflict) { // somebody edits a file at this moment
+	if fika.IsKind(err, fika.Conflict) { // somebody is editing a file at this moment
 		return m.syncLocked(ctx)
 	}
 	return err
 }
 
-// Sync compares the mirror's marks with the files and the source, and mends
-// what differs.
+// Sync compares the mirror's marks with the files and the source, and repairs what
+// differs.
 func (m *Mirror) Sync(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,9 +132,8 @@ func (m *Mirror) syncLocked(ctx context.Context) error {
 	return m.guardChange(ctx, func(f Folder) error { return m.repairFiles(ctx, f) })
 }
 
-// guardChange runs a change under the lock's protection. After a failure only
-// what the disk says of the files is believed, and the next change looks at all
-// of them.
+// guardChange runs a change after checking the lock. After a failure only the files on
+// disk are trusted, and the next change checks all of them.
 func (m *Mirror) guardChange(ctx context.Context, change func(Folder) error) error {
 	if err := ctx.Err(); err != nil {
 		return fika.Wrap(fika.Interrupted, "write mirror", err)
@@ -154,8 +153,8 @@ func (m *Mirror) guardChange(ctx context.Context, change func(Folder) error) err
 	return err
 }
 
-// extendFiles appends fresh entries of one conversation, which follow directly on
-// what was seen of it, to the files, then notes that in the meta.
+// extendFiles appends fresh entries of one conversation, which directly follow what was
+// seen of it, to the files, then records that in the meta.
 func (m *Mirror) extendFiles(ctx context.Context, f Folder, conv fika.ConversationID, fresh []fika.Entry) error {
 	if err := m.appendEntries(f, transcriptName, fresh); err != nil {
 		return err
@@ -201,8 +200,8 @@ func (m *Mirror) appendEntries(f Folder, name string, entries []fika.Entry) erro
 	return m.appendBytes(f, name, b.Bytes(), last, entries[len(entries)-1].Seq)
 }
 
-// appendBytes writes at the end of the file in one write, if the end is where
-// the mirror left it.
+// appendBytes appends data to the file in one write, if the file ends where the mirror
+// left it.
 func (m *Mirror) appendBytes(f Folder, name string, data, last []byte, seq int64) error {
 	op := "append to " + name
 	file, err := os.OpenFile(f.path(name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
@@ -232,10 +231,9 @@ func (m *Mirror) appendBytes(f Folder, name string, data, last []byte, seq int64
 	return nil
 }
 
-// compactFiles moves what a compaction puts out of the window: the archive is
-// appended first, then context.jsonl is replaced. What the compaction keeps
-// may have been archived before, and an undo brings entries back; then both
-// files are made anew from the source.
+// compactFiles moves what a compaction puts out of the window: the archive is appended
+// first, then context.jsonl is replaced. If the compaction keeps entries that were
+// archived before, or undoes another, both files are made anew from the source.
 func (m *Mirror) compactFiles(ctx context.Context, f Folder, c fika.Entry) error {
 	if c.Meta.Undo > 0 {
 		return m.rewriteJSON(ctx, f)
@@ -291,13 +289,13 @@ func (m *Mirror) rewriteJSON(ctx context.Context, f Folder) error {
 	return m.rewriteFile(ctx, f, contextName, heads)
 }
 
-// rewriteFile makes a mirror file anew from the source, up to what was seen.
+// rewriteFile makes a mirror file anew from the source, up to Seen.
 func (m *Mirror) rewriteFile(ctx context.Context, f Folder, name string, heads []AskHead) error {
 	r := rendering{source: m.source, heads: heads, active: m.meta.Active, upto: m.meta.Seen}
 	return m.replaceFile(f, name, func(put func(fika.Entry, []byte) error) error { return r.eachPiece(ctx, name, put) })
 }
 
-// replaceFile makes a mirror file anew of what each puts, and marks it.
+// replaceFile replaces a mirror file by what each puts, and marks it.
 func (m *Mirror) replaceFile(f Folder, name string, each func(put func(fika.Entry, []byte) error) error) error {
 	var last []byte
 	var seq int64
@@ -322,8 +320,8 @@ func (m *Mirror) replaceFile(f Folder, name string, each func(put func(fika.Entr
 	return nil
 }
 
-// setFileAside gives a file that is not fika's own writing another name, and
-// tells the person of it.
+// setFileAside renames a file that was changed by others, and adds a note for the
+// person.
 func (m *Mirror) setFileAside(f Folder, name string) error {
 	free, err := setAside(f.path(name), "edited", time.Now())
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// What is kept of long outputs of tools, for each context.
+// The limits on the kept outputs of tools, for each context.
 const (
 	outputAge  = 30 * 24 * time.Hour
 	outputSize = 1 << 30
-	// outputRest is for how long nothing is removed for its size: the model has
-	// only just been told of the file.
+	// outputRest is how long a file is never removed because of the total size: the
+	// model has only just been told of it.
 	outputRest = time.Hour
 )
 
-// OutputDir is where the whole of what a tool printed is kept when the model is
+// OutputDir returns the folder that keeps the full output of a tool if the model is
 // shown only a part of it.
 func (f Folder) OutputDir() string { return filepath.Join(f.Path(), "output") }
 
-// AgeOutput removes from [Folder.OutputDir] what is older than thirty days, and
-// then the oldest until there is at most a gibibyte; what is younger than an
-// hour stays. Only files that tools left there count (*.out), whoever holds the
-// context's lock. It returns how many were removed; an error says what could
-// not be, after everything else was.
+// AgeOutput removes from [Folder.OutputDir] what is older than thirty days, and then
+// the oldest files until at most a gibibyte is left; files younger than an hour stay.
+// Only files that tools left there count (*.out), whoever holds the context's lock. It
+// returns the number of removed files; the error lists those that could not be removed,
+// after everything else was.
 func (f Folder) AgeOutput(now time.Time) (removed int, err error) {
 	entries, err := os.ReadDir(f.OutputDir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (f Folder) AgeOutput(now time.Time) (removed int, err error) {
 		switch err := os.Remove(path); {
 		case err == nil:
 			removed++
-		case !errors.Is(err, fs.ErrNotExist): // another process is as quick
+		case !errors.Is(err, fs.ErrNotExist): // another process was as quick
 			errs = append(errs, fileError("age output", path, err))
 			continue
 		}

@@ -14,10 +14,10 @@ import (
 	"fika/internal/sleep"
 )
 
-// lockProcess takes a lock file of run/ for this process, and writes into it who
-// that is. The lock is held until the file is closed, and by the end of the process.
-// The error is [process.ErrHeld] when another process has it. Somebody who only looks
-// holds the lock for an instant, so it looks again for a while.
+// lockProcess takes a lock file of run/ for this process, and writes the process's
+// identity into it. The lock is held until the file is closed or the process ends. The
+// error is [process.ErrHeld] if another process holds it. A process that only inspects
+// the lock holds it for an instant, so lockProcess retries for a while.
 func (h Home) lockProcess(path string) (*os.File, error) {
 	if err := h.EnsureDir(h.RunDir()); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func writeSelf(file *os.File) error {
 	return err
 }
 
-// lockedBy tells which process has a lock file of run/, if one has.
+// lockedBy returns the process that holds a lock file of run/, if one does.
 func lockedBy(path string) (fika.Process, bool) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func lockedBy(path string) (fika.Process, bool) {
 	}
 	defer file.Close()
 	if err := process.LockFileShared(file); !errors.Is(err, process.ErrHeld) {
-		return fika.Process{}, false // closing it gives it back
+		return fika.Process{}, false // closing the file releases the lock
 	}
 	var id fika.Process
 	data, err := io.ReadAll(io.LimitReader(file, 4096))
@@ -71,16 +71,17 @@ func lockedBy(path string) (fika.Process, bool) {
 	return id, id.PID != 0
 }
 
-// executorLockFile has a star in the place of the name in patterns.
+// executorLockFile returns the path of an executor's lock file; in patterns the name is
+// a star.
 func (h Home) executorLockFile(name string) string {
 	return h.path("run", "executor-"+name+".lock")
 }
 
-// ExecutorDir is where an executor keeps what it needs while it works.
+// ExecutorDir returns the folder for an executor's working files.
 func (h Home) ExecutorDir(name string) string { return h.path("run", "executor-"+name) }
 
-// LockExecutor makes this process an executor of this home, until what it returns is
-// closed. Error kind Locked when another process is that executor.
+// LockExecutor makes this process an executor of this home, until the returned Closer
+// is closed. It returns Locked if another process is that executor.
 func (h Home) LockExecutor(name string) (io.Closer, error) {
 	const op = "executor"
 	file, err := h.lockProcess(h.executorLockFile(name))
@@ -94,13 +95,13 @@ func (h Home) LockExecutor(name string) (io.Closer, error) {
 	return file, nil
 }
 
-// ExecutorProcess returns the process that is an executor of this home, and whether
-// one is.
+// ExecutorProcess returns the process that is an executor of this home, and whether one
+// is.
 func (h Home) ExecutorProcess(name string) (fika.Process, bool) {
 	return lockedBy(h.executorLockFile(name))
 }
 
-// ExecutorProcesses are all executors of this home that run, also those that no
+// ExecutorProcesses returns all running executors of this home, including those that no
 // settings name any more.
 func (h Home) ExecutorProcesses() (all []fika.Process) {
 	files, _ := filepath.Glob(h.executorLockFile("*"))

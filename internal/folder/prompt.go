@@ -27,9 +27,9 @@ var (
 	continuationText string
 )
 
-// Prompt reads prompts/NAME.md, or gives the built-in text when there is no
-// such file or it is blank. A default prompt called chibi.md is accepted too.
-// Folders in more are looked through after the home's own.
+// Prompt reads prompts/NAME.md, or returns the built-in text if that file is missing or
+// blank. A default prompt called chibi.md is accepted, too. Folders in more are
+// searched after the home's own.
 func (h Home) Prompt(p Prompt, more ...string) (string, error) {
 	files := []string{string(p) + ".md"}
 	builtin := map[Prompt]string{DefaultPrompt: defaultText, CompactionPrompt: compactionText, ContinuationPrompt: continuationText}
@@ -56,7 +56,6 @@ func (h Home) Prompt(p Prompt, more ...string) (string, error) {
 
 func (h Home) reflectionFile() string { return filepath.Join(h.PromptsDir(), "reflection.md") }
 
-// Reflection reads prompts/reflection.md: notes of the person for all contexts.
-// Agents have notes of their own ([Reflection] of their folder) and write none
-// of these.
+// Reflection reads prompts/reflection.md: the person's notes for all contexts. Agents
+// have notes of their own ([Reflection] of their folder) and do not write this file.
 func (h Home) Reflection() (Text, error) { return h.readText(h.reflectionFile()) }

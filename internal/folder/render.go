@@ -6,16 +6,16 @@ import (
 	"fika"
 )
 
-// rendering is what the mirror of a source holds when it has the entries of each
+// rendering is the content of the mirror of a source when it has the entries of each
 // conversation up to a seq.
 type rendering struct {
 	source EntrySource
 	heads  []AskHead
-	active fika.ConversationID // whose window context.jsonl is
+	active fika.ConversationID // the conversation whose window is in context.jsonl
 	upto   map[fika.ConversationID]int64
 }
 
-// wholeRendering has all that the source has.
+// wholeRendering returns the rendering of everything that the source has.
 func wholeRendering(ctx context.Context, source EntrySource) (rendering, error) {
 	heads, err := source.Asks(ctx)
 	r := rendering{source: source, heads: heads, active: activeOf(heads), upto: make(map[fika.ConversationID]int64, len(heads))}
@@ -25,7 +25,7 @@ func wholeRendering(ctx context.Context, source EntrySource) (rendering, error) 
 	return r, err
 }
 
-// activeOf gives the active conversation; "" when there is none.
+// activeOf returns the active conversation; "" if there is none.
 func activeOf(heads []AskHead) (id fika.ConversationID) {
 	for _, h := range heads {
 		if h.Active {
@@ -35,8 +35,8 @@ func activeOf(heads []AskHead) (id fika.ConversationID) {
 	return id
 }
 
-// eachPiece gives what a mirror file consists of, in order: each entry that
-// belongs there, with its bytes.
+// eachPiece calls do for the pieces of a mirror file, in order: each entry that belongs
+// there, with its bytes.
 func (r rendering) eachPiece(ctx context.Context, name string, do func(e fika.Entry, piece []byte) error) error {
 	for _, h := range r.heads {
 		belongs := func(int64) bool { return name != contextName }
@@ -66,7 +66,7 @@ func (r rendering) eachPiece(ctx context.Context, name string, do func(e fika.En
 	return nil
 }
 
-// pieceOf is an entry as a mirror file has it.
+// pieceOf returns an entry as a mirror file contains it.
 func pieceOf(name string, e fika.Entry) ([]byte, error) {
 	if name == transcriptName {
 		return renderEntry(e), nil
@@ -74,7 +74,7 @@ func pieceOf(name string, e fika.Entry) ([]byte, error) {
 	return entryLine(e)
 }
 
-// eachEntry gives the entries of one conversation with since < seq <= upto.
+// eachEntry calls do for the entries of one conversation with since < seq <= upto.
 func eachEntry(ctx context.Context, src EntrySource, c fika.ConversationID, since, upto int64, do func(fika.Entry) error) error {
 	for since < upto {
 		entries, err := src.EntriesAfter(ctx, c, since, page)
@@ -94,7 +94,8 @@ func eachEntry(ctx context.Context, src EntrySource, c fika.ConversationID, sinc
 	return nil
 }
 
-// windowRule finds what of a conversation is in the window at seq upto.
+// windowRule returns the rule for which seqs of a conversation are in the window at seq
+// upto.
 func windowRule(ctx context.Context, src EntrySource, c fika.ConversationID, upto int64) (func(int64) bool, error) {
 	var compactions []fika.Entry
 	err := eachEntry(ctx, src, c, 0, upto, func(e fika.Entry) error {

@@ -6,20 +6,20 @@ import (
 	"fika"
 )
 
-// DefaultContext is the context that is current before anybody switched.
+// DefaultContext is the current context before the first switch.
 const DefaultContext fika.AgentName = "default"
 
-// State is which context the command line works in.
+// State is the context that the command line works in.
 type State struct {
 	Current  fika.AgentName
 	Previous fika.AgentName // empty before the first switch
 
-	rest map[string]json.RawMessage // what other programs keep in the file
+	rest map[string]json.RawMessage // fields of other programs
 }
 
-// State reads state.json; a missing or empty file means [DefaultContext]. The
-// spellings of chibi's state and session files are understood. Error kind
-// Invalid names the file and what is wrong with it.
+// State reads state.json; a missing or empty file means [DefaultContext]. The spellings
+// of chibi's state and session files are understood. An Invalid error names the file
+// and what is wrong with it.
 func (h Home) State() (State, error) {
 	const op = "read state"
 	path := h.StateFile()
@@ -42,7 +42,7 @@ func (h Home) State() (State, error) {
 	return s, err
 }
 
-// nameOf reads the first of the keys that is there.
+// nameOf returns the value of the first key that exists.
 func (s *State) nameOf(path string, keys ...string) (fika.AgentName, error) {
 	for _, key := range keys {
 		raw, ok := s.rest[key]
@@ -62,8 +62,8 @@ func (s *State) nameOf(path string, keys ...string) (fika.AgentName, error) {
 	return "", nil
 }
 
-// Switch makes a context current; the one before becomes the previous one.
-// Switching to the current context changes nothing.
+// Switch makes a context current; the one before becomes the previous one. Switching to
+// the current context changes nothing.
 func (h Home) Switch(name fika.AgentName) (State, error) {
 	s, err := h.State()
 	if err != nil || s.Current == name {
@@ -73,8 +73,8 @@ func (h Home) Switch(name fika.AgentName) (State, error) {
 	return s, h.writeState(s)
 }
 
-// followRename follows a context to its new name; with an empty new name the
-// context is gone.
+// followRename updates the state after a context was renamed; an empty new name means
+// that the context is gone.
 func (h Home) followRename(old, name fika.AgentName) error {
 	s, err := h.State()
 	if err != nil || (s.Current != old && s.Previous != old) {

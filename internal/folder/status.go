@@ -13,27 +13,27 @@ import (
 	"fika/internal/sleep"
 )
 
-// LockStatus is what the context list shows of a lock.
+// LockStatus is the status of a lock in the context list.
 type LockStatus string
 
-// The statuses. Active: held, and alive within 1.5 heartbeats. Stale: content
-// but no holder, or a holder that has been silent for longer.
+// The statuses. Active: held, and alive within 1.5 heartbeats. Stale: content but no
+// holder, or a holder that has been silent for longer.
 const (
 	LockFree   LockStatus = "free"
 	LockActive LockStatus = "active"
 	LockStale  LockStatus = "stale"
 )
 
-// LockState is what [Folder.Inspect] found.
+// LockState is the result of [Folder.Inspect].
 type LockState struct {
 	Status LockStatus
-	Held   bool // somebody has the flock
+	Held   bool // some process holds the flock
 	Info   LockInfo
 	Age    time.Duration // since the last heartbeat; 0 when free
 }
 
-// Inspect reads a lock without taking it; it never disturbs a holder. A
-// context without a lock file is free.
+// Inspect reads a lock without taking it, and never disturbs a holder. A context
+// without a lock file is free.
 func (f Folder) Inspect() (LockState, error) {
 	free := LockState{Status: LockFree}
 	file, err := os.Open(f.lockPath())
@@ -72,11 +72,11 @@ type UnlockOptions struct {
 	Grace time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 }
 
-// Unlock ends a silent holder of the context: SIGTERM, then SIGKILL, but only
-// a process that by pid, start time and boot id is the one that wrote the
-// lock. It reports whether a process was ended; a lock without a holder needs
-// nothing. Error kinds: Locked (not silent, and no force), Denied (the holder
-// cannot be identified, or is on another machine), Failed (it does not end).
+// Unlock ends a silent holder of the context: SIGTERM, then SIGKILL, but only a process
+// that, by pid, start time and boot id, is the one that wrote the lock. It reports
+// whether a process was ended; a lock without a holder needs nothing. Error kinds:
+// Locked (not silent, and no force), Denied (the holder cannot be identified, or is on
+// another machine), Failed (it does not end).
 func (f Folder) Unlock(ctx context.Context, o UnlockOptions) (bool, error) {
 	const op = "unlock"
 	st, err := f.Inspect()
@@ -112,7 +112,7 @@ func (f Folder) Unlock(ctx context.Context, o UnlockOptions) (bool, error) {
 	return false, fika.Errorf(fika.Failed, op, "process %d does not end", st.Info.PID)
 }
 
-// awaitFree waits until the lock is no longer held by who.
+// awaitFree waits until who no longer holds the lock.
 func (f Folder) awaitFree(ctx context.Context, who LockInfo, limit time.Duration) (bool, error) {
 	deadline := time.Now().Add(limit)
 	for {

@@ -27,25 +27,25 @@ const (
 	Reflection   TextKind = "reflection"
 )
 
-// TextKinds lists them all, in the order they are shown.
+// TextKinds returns all text kinds, in the order they are shown.
 func TextKinds() []TextKind { return []TextKind{SystemPrompt, Summary, Todos, Goals, Reflection} }
 
-// Hash stands for the content of a file at the moment it was read. The empty
-// hash means that there was no file.
+// Hash identifies the content of a file at the moment it was read. The empty hash means
+// that there was no file.
 type Hash string
 
-// Text is what a file held, and the hash to give to WriteIf.
+// Text is the content of a file, with the hash to pass to WriteIf.
 type Text struct {
-	Body    string // valid UTF-8, without byte order mark; "" when there is no file
+	Body    string // valid UTF-8, without byte order mark; "" if there is no file
 	Hash    Hash
-	Changed time.Time // when the file was written last; zero when there is none
+	Changed time.Time // when the file was last written; zero if there is none
 }
 
-// TextPath is where a text is kept.
+// TextPath returns the path of a text.
 func (f Folder) TextPath(k TextKind) string { return f.path(string(k) + ".md") }
 
-// Read gives a text; a missing file is an empty Text and no error. Error
-// kinds: Invalid (too large, not a file), Storage.
+// Read returns a text; a missing file is an empty Text and no error. Error kinds:
+// Invalid (too large, not a file), Storage.
 func (f Folder) Read(k TextKind) (Text, error) {
 	if err := checkKind(k); err != nil {
 		return Text{}, err
@@ -53,7 +53,8 @@ func (f Folder) Read(k TextKind) (Text, error) {
 	return f.Home.readText(f.TextPath(k))
 }
 
-// Write replaces a text whatever it holds: for what a person said to write.
+// Write replaces a text regardless of its content, for text that a person asked to
+// write.
 func (f Folder) Write(k TextKind, body string) error {
 	if err := checkKind(k); err != nil {
 		return err
@@ -61,9 +62,10 @@ func (f Folder) Write(k TextKind, body string) error {
 	return withDir(f.Path(), func() error { return replaceFile(f.TextPath(k), []byte(body), nil) })
 }
 
-// WriteIf replaces a text if the file still is what seen says, so that
-// nothing a person wrote meanwhile is overwritten unread. It returns the text
-// as written. Error kind Conflict: somebody changed it; read it again.
+// WriteIf replaces a text if the file is still the one that seen identifies, so that
+// nothing a person wrote meanwhile is overwritten unread. It returns the text as
+// written. It returns Conflict if somebody else changed the file: then it must be read
+// again.
 func (f Folder) WriteIf(k TextKind, seen Hash, body string) (Text, error) {
 	if err := checkKind(k); err != nil {
 		return Text{}, err
@@ -121,9 +123,9 @@ func writeTextIf(path string, seen Hash, body string) (Text, error) {
 	return result, err
 }
 
-// withDir runs do while no other process of fika does the same in dir. It is
-// held for one small write, so waiting is short; a holder that was stopped in
-// the middle is not waited for.
+// withDir runs do while no other process of fika does the same in dir. The lock is held
+// for one small write, so waiting is short; a holder that was suspended in the middle
+// is not waited for.
 func withDir(dir string, do func() error) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// settled is how long ago a file must have been written for its time to say
-	// that nothing was written since: file systems count in steps.
+	// settled is how long ago a file must have been written for its time to show that
+	// nothing was written since, because file systems count time in steps.
 	settled = 50 * time.Millisecond
-	// remembered bounds what a home keeps of its texts, in bytes.
+	// remembered bounds the cached texts of a home, in bytes.
 	remembered = 1 << 20
 )
 
-// texts are the texts of a home that were read, with what the file system said
-// of each file then. It may be used from many goroutines.
+// texts caches the texts of a home, with what the file system said about each file. It
+// is safe for concurrent use.
 type texts struct {
 	mu    sync.Mutex
 	known map[string]knownText
@@ -29,16 +29,16 @@ type knownText struct {
 	text Text
 }
 
-// WithCache gives the same home, which reads a prompt or a text of a context
-// again only when its file has another size, time or inode than before. It is
-// for a process that reads them before every turn. Nothing that is written
-// depends on what is remembered.
+// WithCache returns the same home with a cache: a prompt or a text of a context is read
+// again only if its file has another size, time or inode than before. It is for a
+// process that reads them before every turn. Nothing that is written depends on the
+// cache.
 func (h Home) WithCache() Home {
 	h.texts = &texts{known: map[string]knownText{}}
 	return h
 }
 
-// readText reads a text, or remembers it. A missing file is an empty Text.
+// readText returns a text, possibly from the cache. A missing file is an empty Text.
 func (h Home) readText(path string) (Text, error) {
 	if h.texts == nil {
 		return readText(path)
@@ -70,10 +70,10 @@ func fileUnchanged(before, now fs.FileInfo) bool {
 	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime()) && before.Mode() == now.Mode()
 }
 
-// keepText remembers a text; mu is held.
+// keepText caches a text; the caller must hold mu.
 func (t *texts) keepText(path string, k knownText) {
 	if t.bytes += len(k.text.Body); t.bytes > remembered {
-		clear(t.known) // read again by whoever needs them
+		clear(t.known) // read again when needed
 		t.bytes = len(k.text.Body)
 	}
 	if t.bytes <= remembered {

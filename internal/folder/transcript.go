@@ -12,13 +12,13 @@ import (
 	"fika/internal/speech"
 )
 
-// longResult is how much of a tool's output the transcript for people shows;
-// the JSON files hold all of it.
+// longResult is how much of a tool's output the transcript for people shows; the JSON
+// files hold all of it.
 const longResult = 4000
 
-// WriteTranscript writes entries for people: Markdown, each entry headed by
-// its [SPEAKER]. It is deterministic, and has neither terminal escapes nor
-// other control characters.
+// WriteTranscript writes entries for people: Markdown, each entry headed by its
+// [SPEAKER]. It is deterministic, and writes no terminal escapes or other control
+// characters.
 func WriteTranscript(w io.Writer, entries []fika.Entry) error {
 	for _, e := range entries {
 		if _, err := w.Write(renderEntry(e)); err != nil {
@@ -28,9 +28,9 @@ func WriteTranscript(w io.Writer, entries []fika.Entry) error {
 	return nil
 }
 
-// renderEntry is one entry of transcript.md, with a blank line after it. The
-// mirror recognises its own writing by it: changing it makes doctor report
-// every older transcript.
+// renderEntry returns one entry of transcript.md, followed by a blank line. The mirror
+// recognises its own writing by it: changing it makes doctor report every older
+// transcript.
 func renderEntry(e fika.Entry) []byte {
 	var b bytes.Buffer
 	at := e.At.UTC().Format("2006-01-02 15:04:05Z")
@@ -66,7 +66,7 @@ func writeParagraph(b *bytes.Buffer, text string) {
 }
 
 // escapeHeadings puts a backslash before the lines of a text that would read as the
-// heading of another entry, or as a notice: nobody speaks as somebody else.
+// heading of another entry or as a notice, so that nobody can speak as somebody else.
 func escapeHeadings(text string) string {
 	if !strings.ContainsAny(text, "#>-=<") {
 		return text
@@ -82,7 +82,7 @@ func escapeHeadings(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// isHeading reports whether a line begins as those do that [renderEntry] writes:
+// isHeading reports whether a line begins like the headings that [renderEntry] writes:
 // "## [SPEAKER]", "> **[SPEAKER]**", or a heading of HTML.
 func isHeading(line string) bool {
 	rest := strings.TrimLeft(line, "#> *")
@@ -122,5 +122,5 @@ func readableJSON(args string) string {
 	return args
 }
 
-// cleanText leaves nothing that could drive a terminal or hide what is said.
+// cleanText removes everything that could drive a terminal or hide text.
 func cleanText(s string) string { return safetext.Options{Returns: true}.Clean(s) }

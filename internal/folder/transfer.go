@@ -14,11 +14,11 @@ import (
 	"fika"
 )
 
-// Export writes a self-contained copy of the context into the new folder dst:
-// the entries as a mirror, and the texts and local.toml as they are. Entries
-// are those of the agent's ask conversations, oldest conversation first; the
-// last one's window becomes context.jsonl. The copy appears whole or not at
-// all. Conflict if dst exists and is not an empty folder.
+// Export writes a self-contained copy of the context into the new folder dst: the
+// entries as a mirror, and the texts and local.toml unchanged. The entries are those of
+// the agent's ask conversations, oldest conversation first; the last one's window
+// becomes context.jsonl. The copy appears completely or not at all. It returns Conflict
+// if dst exists and is not an empty folder.
 func (f Folder) Export(dst string, each Each) (n int, err error) {
 	const op = "export context"
 	if there, err := os.ReadDir(dst); err == nil && len(there) > 0 {
@@ -71,7 +71,7 @@ func (f Folder) exportInto(dir string, each Each) (n int, err error) {
 	return n, writeMetaIn(dir, newMeta(old.CreatedAt))
 }
 
-// exportEntries writes the archive, what is in the window, and all as text.
+// exportEntries writes the archive, the window, and the transcript of all entries.
 func exportEntries(dir string, each Each, archived func(fika.Entry) bool) (n int, err error) {
 	var files []*os.File
 	buffers := map[string]*bufio.Writer{}
@@ -102,7 +102,7 @@ func exportEntries(dir string, each Each, archived func(fika.Entry) bool) (n int
 	return n, err
 }
 
-// editedFiles are what a person edits in a context.
+// editedFiles returns the files of a context that a person edits.
 func editedFiles() []string {
 	names := []string{"local.toml"}
 	for _, k := range TextKinds() {
@@ -111,11 +111,11 @@ func editedFiles() []string {
 	return names
 }
 
-// Each gives the entries of several conversations, one conversation after the
-// other and the active one last, and may be asked again.
+// Each calls a function for the entries of several conversations, one conversation
+// after the other and the active one last. It may be called again.
 type Each func(do func(fika.Entry) error) error
 
-// archiveRule gives the rule by which entries are archived: all are but those in the
+// archiveRule returns the rule for which entries are archived: all except those in the
 // window of the last conversation.
 func archiveRule(each Each) (archived func(fika.Entry) bool, err error) {
 	var last fika.ConversationID
@@ -133,12 +133,12 @@ func archiveRule(each Each) (archived func(fika.Entry) bool, err error) {
 	return func(e fika.Entry) bool { return e.Conversation != last || !in(e.Seq) }, err
 }
 
-// ReadFolder reads a context folder from anywhere: one that fika exported or
-// mirrored, or chibi's, old (context.json, transcript.jsonl, transcript.txt) and
-// new (transcript/). Nothing outside path is read, whatever links it holds.
-// Entries that are in several files are given once. Seqs and conversations are
-// the foreign ones: the importer gives its own. Error kinds: NotFound, Invalid
-// (a text or file too large), Storage.
+// ReadFolder reads a context folder from anywhere: one that fika exported or mirrored,
+// or chibi's, old (context.json, transcript.jsonl, transcript.txt) and new
+// (transcript/). It reads nothing outside path, whatever links it holds. Entries that
+// are in several files are returned once. Seqs and conversations are the foreign ones:
+// the importer assigns its own. Error kinds: NotFound, Invalid (a text or file too
+// large), Storage.
 func ReadFolder(path string) (Content, error) {
 	const op = "read context folder"
 	c := Content{Texts: map[TextKind]string{}, path: path, ids: map[idKey]bool{}}
@@ -189,9 +189,9 @@ func ReadFolder(path string) (Content, error) {
 	return c, nil
 }
 
-// olderFiles names the files with archived entries, oldest first: the archive,
-// chibi's partitions by name, which begins with their time, and its active
-// partition last.
+// olderFiles returns the files with archived entries, oldest first: the archive,
+// chibi's partitions by name, which begins with their time, and its active partition
+// last.
 func olderFiles(root *os.Root) ([]string, error) {
 	names := []string{archiveName, "transcript.jsonl"}
 	parts, err := fs.Glob(root.FS(), "transcript/partitions/*.jsonl")
@@ -201,7 +201,7 @@ func olderFiles(root *os.Root) ([]string, error) {
 	return append(append(names, parts...), "transcript/active.jsonl"), nil
 }
 
-// openInRoot opens a regular file below root; a missing one is nil, nil.
+// openInRoot opens a regular file below root; nil, nil if it is missing.
 func openInRoot(root *os.Root, name string) (*os.File, error) {
 	st, err := root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +217,7 @@ func openInRoot(root *os.Root, name string) (*os.File, error) {
 	return file, fileError("read "+name, filepath.Join(root.Name(), name), err)
 }
 
-// readInRoot reads a small file below root; a missing one is nil.
+// readInRoot reads a small file below root; nil if it is missing.
 func readInRoot(root *os.Root, name string) ([]byte, error) {
 	file, err := openInRoot(root, name)
 	if file == nil || err != nil {
@@ -234,10 +234,10 @@ func readInRoot(root *os.Root, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Adoptable reports whether the folder came from elsewhere: it holds entries,
-// and what its meta says it mirrors is none of the source's conversations. The
-// caller then imports what [ReadFolder] gives before it opens the mirror,
-// which would otherwise set the files aside.
+// Adoptable reports whether the folder came from elsewhere: it holds entries, and its
+// meta names none of the source's conversations as mirrored. The caller then imports
+// the result of [ReadFolder] before it opens the mirror, which would otherwise set the
+// files aside.
 func (f Folder) Adoptable(ctx context.Context, source EntrySource) (bool, error) {
 	m, err := f.readMeta()
 	if err != nil {

@@ -2,8 +2,8 @@ package folder
 
 import "os/user"
 
-// PersonHomes are the home folders of the person: $HOME first, and the one of
-// the account where that is another.
+// PersonHomes returns the home folders of the person: $HOME first, and that of the
+// account if it differs.
 func PersonHomes(getenv func(string) string) []string {
 	var out []string
 	if home := getenv("HOME"); home != "" {

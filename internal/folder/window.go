@@ -2,9 +2,9 @@ package folder
 
 import "fika"
 
-// SplitWindow divides the entries of one conversation, in order, into those
-// that its last compaction put out of the window and those in it. Both keep
-// their order. A compaction that a later one has undone does not count.
+// SplitWindow divides the entries of one conversation, in order, into those that its
+// last compaction put out of the window and those in it. Both keep their order. A
+// compaction that a later one has undone does not count.
 func SplitWindow(entries []fika.Entry) (archived, window []fika.Entry) {
 	in := inWindow(entries)
 	for _, e := range entries {
@@ -17,8 +17,8 @@ func SplitWindow(entries []fika.Entry) (archived, window []fika.Entry) {
 	return archived, window
 }
 
-// inWindow gives the rule by which seqs are in the window after the last
-// compaction among entries that holds.
+// inWindow returns the rule for which seqs are in the window after the last valid
+// compaction among entries.
 func inWindow(entries []fika.Entry) func(seq int64) bool {
 	undone := map[int64]bool{}
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -34,11 +34,11 @@ func inWindow(entries []fika.Entry) func(seq int64) bool {
 	return func(int64) bool { return true }
 }
 
-// WindowRule gives the rule by which seqs are in the window, of a conversation
-// whose compactions, in order, are given.
+// WindowRule returns the rule for which seqs of a conversation are in the window, given
+// its compactions in order.
 func WindowRule(compactions []fika.Entry) func(seq int64) bool { return inWindow(compactions) }
 
-// keptBy is what one compaction leaves in the window.
+// keptBy returns the rule for which seqs one compaction leaves in the window.
 func keptBy(c fika.Entry) func(seq int64) bool {
 	kept := make(map[int64]bool, len(c.Meta.Kept))
 	for _, seq := range c.Meta.Kept {
