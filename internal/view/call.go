@@ -11,7 +11,7 @@ import (
 	"fika/internal/term"
 )
 
-// Look says how lines are made.
+// Look says how lines are rendered.
 type Look struct {
 	Style term.Style
 	Width int // columns; 0: 80
@@ -28,21 +28,21 @@ func (l Look) width() int {
 type Call struct {
 	Tool   string
 	Args   json.RawMessage
-	Output string        // what the model was told
-	Failed bool          // it did not do what it was to do
-	Denied bool          // it was not allowed to
-	Took   time.Duration // 0: not known
+	Output string        // as the model was given it
+	Failed bool          // it did not do what it should
+	Denied bool          // it was not permitted
+	Took   time.Duration // 0: unknown
 }
 
-// The bounds of what is shown of a call.
+// The limits on what is shown of a call.
 const (
-	endLines  = 6  // of the output of one that failed
+	endLines  = 6  // of the output of a failed call
 	diffLines = 12 // of an edit
 	indent    = "  "
 )
 
-// Lines gives the call as a person reads it: what was done and how it ended, of
-// a failure the end of its output, of an edit what changed.
+// Lines returns the call as a person reads it: what was done and how it ended, the end
+// of the output of a failure, and the changes of an edit.
 func (c Call) Lines(l Look) []string {
 	switch {
 	case c.Denied:
@@ -57,7 +57,7 @@ func (c Call) Lines(l Look) []string {
 	return []string{c.head(l, l.Style.Green("✓"), c.note())}
 }
 
-// Full gives the call with all it was given and gave.
+// Full returns the call with all its arguments and output.
 func (c Call) Full(l Look) []string {
 	out := []string{c.head(l, l.Style.Dim("▸"), "")}
 	if d, ok := c.difference(); ok {
@@ -76,7 +76,7 @@ func (c Call) Full(l Look) []string {
 	return out
 }
 
-// rest is what of the arguments its title leaves out.
+// rest returns the arguments that the title leaves out.
 func (c Call) rest() string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(c.Args, &args) != nil {
@@ -95,7 +95,7 @@ func (c Call) rest() string {
 	return strings.Join(parts, "\n")
 }
 
-// head is the first line of a call; note comes last.
+// head returns the first line of a call; note comes last.
 func (c Call) head(l Look, sign, note string) string {
 	if c.Took >= 100*time.Millisecond {
 		note = strings.TrimSpace("(" + term.Duration(c.Took) + ") " + note)
@@ -108,7 +108,7 @@ func (c Call) head(l Look, sign, note string) string {
 	return sign + " " + term.Truncate(term.CleanLine(text), l.width()-3)
 }
 
-// failure tells the output of a call that failed from why it did.
+// failure separates the output of a failed call from the reason for the failure.
 func (c Call) failure() (output, why string) {
 	text := strings.TrimRight(c.Output, "\n")
 	at := strings.LastIndexByte(text, '\n') + 1
@@ -122,7 +122,7 @@ func (c Call) failure() (output, why string) {
 	return text, ""
 }
 
-// end shows the last lines of an output.
+// end returns the last lines of an output.
 func (l Look) end(output string) []string {
 	output = strings.TrimSpace(term.Clean(output))
 	if output == "" {
@@ -142,7 +142,7 @@ func (l Look) end(output string) []string {
 
 func tabs(line string) string { return strings.ReplaceAll(line, "\t", "    ") }
 
-// note is what is worth telling of a call that went well.
+// note returns what is worth mentioning about a successful call.
 func (c Call) note() string {
 	if c.Tool != "read" || strings.HasSuffix(c.Output, "]") || strings.HasSuffix(c.Output, "…") {
 		return ""
@@ -154,14 +154,14 @@ func (c Call) note() string {
 	return fmt.Sprintf("(%d lines)", n)
 }
 
-// Title says what a call does, in one line without escapes: the tool and what
-// of its arguments tells most.
+// Title returns what a call does, in one line without escapes: the tool and its most
+// informative argument.
 func (c Call) Title() string {
 	return term.CleanLine(strings.TrimSpace(c.Tool + " " + subject(c.Args)))
 }
 
-// subject is the argument that tells most: whom a message is for, a path, a
-// command, an address; else all of them.
+// subject returns the most informative argument: the recipient of a message, a path, a
+// command, an address; else all arguments.
 func subject(raw json.RawMessage) string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(raw, &args) != nil {
@@ -198,7 +198,7 @@ func firstOf(args map[string]json.RawMessage, keys ...string) string {
 	return ""
 }
 
-// text is a JSON string; "" when raw is none.
+// text returns a JSON string, or "" if raw is not one.
 func text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
@@ -224,7 +224,7 @@ func sortedKeys(m map[string]json.RawMessage) []string {
 	return keys
 }
 
-// firstLine is the first line of a text, with a sign that there are more.
+// firstLine returns the first line of a text, with a mark if there are more.
 func firstLine(s string) string {
 	s = strings.TrimSpace(s)
 	if i := strings.IndexByte(s, '\n'); i >= 0 {

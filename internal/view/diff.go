@@ -8,15 +8,15 @@ import (
 	"fika/internal/term"
 )
 
-// difference is what an edit changes in a file.
+// difference is the change that an edit makes in a file.
 type difference struct {
 	path       string
 	gone, come []string // lines
-	every      bool     // in every place where it stands
-	full       bool     // all lines are shown, as long as they are
+	every      bool     // wherever it occurs
+	full       bool     // show all lines in full
 }
 
-// difference reads what an edit or a new file changes; false for other calls.
+// difference returns the change of an edit or of a new file; false for other calls.
 func (c Call) difference() (d difference, ok bool) {
 	var a struct {
 		Path    string  `json:"path"`
@@ -47,7 +47,8 @@ func lines(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// changed leaves out the lines that both begin and end with.
+// changed drops the lines that before and after have in common at the beginning and at
+// the end.
 func changed(before, after []string) (gone, come []string) {
 	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
 		before, after = before[1:], after[1:]
@@ -58,7 +59,8 @@ func changed(before, after []string) (gone, come []string) {
 	return before, after
 }
 
-// lines shows the file, how many lines went and came, and the first of them.
+// lines returns the file, the numbers of removed and added lines, and the first of
+// them.
 func (d difference) lines(l Look) []string {
 	count := fmt.Sprintf("−%d +%d", len(d.gone), len(d.come))
 	if len(d.gone) == 0 {
@@ -71,7 +73,7 @@ func (d difference) lines(l Look) []string {
 	out := []string{term.Truncate(l.Style.Yellow("✎")+" "+path+"  "+l.Style.Dim(count), max(20, l.width()-1))}
 	most := diffLines
 	if len(d.gone) == 0 && len(d.come) > most/2 {
-		most /= 2 // of a new file the beginning is enough
+		most /= 2 // the beginning of a new file is enough
 	}
 	if d.full {
 		most = 2 * (len(d.gone) + len(d.come))

@@ -8,8 +8,7 @@ import (
 	"fika/internal/term"
 )
 
-// draw shows what there is, at once or, when it was drawn just now, a moment
-// later.
+// draw shows the current state at once, or a moment later if it was drawn just now.
 func (f *Feed) draw(now bool) {
 	if since := f.o.Now().Sub(f.drawn); !now && since < drawEvery && since >= 0 {
 		f.arm(drawEvery - since)
@@ -21,12 +20,12 @@ func (f *Feed) draw(now bool) {
 	f.standing = f.status(f.drawn)
 	f.screen.Show(text, f.rows(), f.standing)
 	if slices.ContainsFunc(f.order, func(id string) bool { return f.turns[id].doing != "" }) {
-		f.arm(second) // somebody's seconds go on
+		f.arm(second) // the seconds of a busy turn go on
 	}
 }
 
-// rows are what is drawn again: what the one who streams has not finished, or the
-// calls of somebody beside which others may come.
+// rows returns what is drawn again: the unfinished text of the streaming speaker, or
+// calls that others may still join in their row.
 func (f *Feed) rows() func(width, height int) []string {
 	if s := f.turns[f.floor]; s != nil {
 		if tail := s.stream.Tail(); !tail.Empty() {
@@ -58,7 +57,8 @@ func (f *Feed) rows() func(width, height int) []string {
 	return nil
 }
 
-// nameOf is the name that what a speech says next is printed with; "" if it goes on.
+// nameOf returns the name to print before the next text of a speech; "" if the speech
+// continues.
 func (f *Feed) nameOf(s *speech) string {
 	if !f.o.Names || f.spoke == s.id {
 		return ""
@@ -89,7 +89,7 @@ func (f *Feed) status(now time.Time) string {
 	return line
 }
 
-// Refresh draws the status line anew if it says something else now.
+// Refresh redraws the status line if it has changed.
 func (f *Feed) Refresh() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +98,7 @@ func (f *Feed) Refresh() {
 	}
 }
 
-// arm lets the timer draw after d, if not earlier.
+// arm makes the timer draw after d.
 func (f *Feed) arm(d time.Duration) {
 	if f.timer == nil {
 		f.timer = time.AfterFunc(d, f.tick)

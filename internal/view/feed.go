@@ -11,9 +11,8 @@ import (
 	"fika/internal/term"
 )
 
-// Screen is where a Feed shows things. Show prints whole lines that are never
-// drawn again, and replaces the rows and the status that are. It is called by
-// one goroutine at a time.
+// Screen displays a Feed. Show prints whole lines that are never drawn again, and
+// replaces the rows and the status, which are. Only one goroutine at a time calls it.
 type Screen interface {
 	Show(text string, rows func(width, height int) []string, status string)
 }
@@ -22,12 +21,12 @@ type Screen interface {
 type Options struct {
 	Style     term.Style
 	Links     bool
-	Width     func() int                   // columns of the terminal now; nil: 80
+	Width     func() int                   // current columns of the terminal; nil: 80
 	Person    func(name string) bool       // see markdown.Options
-	Names     bool                         // who speaks is written beside what they say
-	Notes     io.Writer                    // where lines about the work go; nil: to the screen
-	NoteStyle term.Style                   // of those lines, where they do not go to the screen
-	Standing  func(busy []Worker) Standing // what the status line says, given who is at work; nil: only that
+	Names     bool                         // show names beside the text
+	Notes     io.Writer                    // for lines about the work; nil: the screen
+	NoteStyle term.Style                   // of those lines, if they do not go to the screen
+	Standing  func(busy []Worker) Standing // returns the status line for those at work; nil: only them
 	Now       func() time.Time             // nil: time.Now
 }
 
@@ -38,12 +37,12 @@ type Feed struct {
 
 	mu       sync.Mutex
 	turns    map[string]*speech
-	order    []string // of turns, as they began
-	floor    string   // the turn that streams; empty: none does
-	spoke    string   // the turn of what was printed last
+	order    []string // turns, in the order they began
+	floor    string   // the turn that streams; empty: none
+	spoke    string   // the turn printed last
 	out      strings.Builder
 	drawn    time.Time
-	standing string // the status line as it was drawn
+	standing string // the status line as last drawn
 	timer    *time.Timer
 	closed   bool
 }
@@ -55,16 +54,16 @@ type speech struct {
 	doing  string
 	since  time.Time
 	stream *markdown.Stream
-	text   strings.Builder // of this round, as it came
-	held   strings.Builder // of an attempt after the first
+	text   strings.Builder // of this round, as received
+	held   strings.Builder // an attempt after the first
 	again  bool
-	ready  strings.Builder // what is rendered and not printed yet
-	gutter int             // columns that are free for the name
-	calls  string          // a row of calls that another one may stand beside
+	ready  strings.Builder // rendered and not yet printed
+	gutter int             // columns kept free for the name
+	calls  string          // a row of calls that another may join
 	called time.Time
-	noted  string   // the last line about it
-	said   []string // texts that are complete, and of which Kept has not told yet
-	ended  bool     // it waits for the end of somebody else's code
+	noted  string   // the last note about it
+	said   []string // complete texts that Kept has not yet reported
+	ended  bool     // it waits for the end of another speaker's code block
 }
 
 const (
@@ -72,7 +71,7 @@ const (
 	second    = time.Second
 )
 
-// NewFeed makes a Feed that shows things on screen. Close ends it.
+// NewFeed returns a Feed that shows things on screen. The caller must close it.
 func NewFeed(screen Screen, o Options) *Feed {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,7 +87,7 @@ func NewFeed(screen Screen, o Options) *Feed {
 
 func (f *Feed) look() Look { return Look{Style: f.o.NoteStyle, Width: f.o.Width()} }
 
-// change does g under the lock, then shows what came of it.
+// change runs g under the lock, then shows the result.
 func (f *Feed) change(g func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,9 +99,9 @@ func (f *Feed) change(g func()) {
 	f.draw(false)
 }
 
-// settle prints what others than the streaming one have completed, unless that
-// would come into the middle of code, and lets the next one stream when it has
-// ended.
+// settle prints what speakers other than the streaming one have completed, unless that
+// would interrupt a code block, and lets the next speaker stream once the current one
+// has ended.
 func (f *Feed) settle() {
 	if s := f.turns[f.floor]; s != nil {
 		f.say(s)
@@ -114,7 +113,7 @@ func (f *Feed) settle() {
 		s := f.turns[id]
 		if s.text.Len() == 0 {
 			if s.ready.Len() > 0 {
-				f.endCalls(id) // what was done before comes before
+				f.endCalls(id) // earlier calls come first
 			}
 			f.say(s)
 		}
@@ -136,8 +135,7 @@ func (f *Feed) settle() {
 	}
 }
 
-// endCalls prints the calls of all turns but one that were held for others to come
-// beside them.
+// endCalls prints the held calls of all turns except but.
 func (f *Feed) endCalls(but string) {
 	for _, id := range f.order {
 		if s := f.turns[id]; id != but && s.calls != "" {
@@ -149,7 +147,7 @@ func (f *Feed) endCalls(but string) {
 	}
 }
 
-// turn gives the speech of a turn, which begins with it if it is new.
+// turn returns the speech of a turn, and creates it for a new turn.
 func (f *Feed) turn(id, name string) *speech {
 	if s := f.turns[id]; s != nil {
 		return s
@@ -168,7 +166,7 @@ func (f *Feed) options(s *speech) markdown.Options {
 	return markdown.Options{Width: f.o.Width(), Indent: s.gutter, Style: f.o.Style, Links: f.o.Links, Person: f.o.Person}
 }
 
-// Busy says that somebody is at work on a turn, and with what.
+// Busy says that somebody is working on a turn, and at what.
 func (f *Feed) Busy(id, name, doing string) {
 	f.change(func() {
 		if s := f.turn(id, name); s.doing != doing {
@@ -177,7 +175,7 @@ func (f *Feed) Busy(id, name, doing string) {
 	})
 }
 
-// Text takes the next piece of what a turn says.
+// Text adds the next piece of text of a turn.
 func (f *Feed) Text(id, name, piece string) {
 	if piece == "" {
 		return
@@ -201,8 +199,8 @@ func (f *Feed) Text(id, name, piece string) {
 	})
 }
 
-// Restart says that a turn's answer is begun again: what repeats what was shown
-// is not shown twice.
+// Restart says that a turn's answer begins again. Text that repeats what was shown is
+// not shown twice.
 func (f *Feed) Restart(id, name string) {
 	f.change(func() {
 		s := f.turn(id, name)
@@ -211,7 +209,7 @@ func (f *Feed) Restart(id, name string) {
 	})
 }
 
-// accept takes the held attempt for the answer.
+// accept makes the held attempt the answer.
 func (f *Feed) accept(s *speech) {
 	held := s.held.String()
 	if !s.again || held == "" {
@@ -229,13 +227,13 @@ func (f *Feed) accept(s *speech) {
 	s.pass(rest)
 }
 
-// pass renders what is new of the text.
+// pass renders new text.
 func (s *speech) pass(piece string) {
 	s.text.WriteString(piece)
 	s.write(s.stream.Add(piece))
 }
 
-// write takes rows that are rendered.
+// write adds rendered rows.
 func (s *speech) write(rows string) {
 	if rows != "" {
 		s.endCalls()
@@ -243,10 +241,10 @@ func (s *speech) write(rows string) {
 	}
 }
 
-// put takes lines that are not indented yet.
+// put adds lines that are not indented yet.
 func (s *speech) put(lines string) { s.write(IndentRows(lines, s.gutter) + "\n") }
 
-// endCalls says that no other call comes beside those that were held for it.
+// endCalls prints the held calls, because no other call joins their row.
 func (s *speech) endCalls() {
 	if s.calls != "" {
 		s.ready.WriteString(IndentRows(s.calls, s.gutter) + "\n")
@@ -254,8 +252,8 @@ func (s *speech) endCalls() {
 	}
 }
 
-// complete renders the rest of what was said so far, so that what follows
-// begins a block of its own.
+// complete renders the rest of the text so far, so that what follows begins a new
+// block.
 func (s *speech) complete() {
 	s.write(s.stream.End())
 	if text := strings.TrimSpace(s.text.String()); text != "" {
@@ -264,7 +262,7 @@ func (s *speech) complete() {
 	s.text.Reset()
 }
 
-// say prints what is ready of a speech, under the name of who says it.
+// say prints the rendered text of a speech, under the speaker's name.
 func (f *Feed) say(s *speech) {
 	text := s.ready.String()
 	s.ready.Reset()
@@ -278,8 +276,8 @@ func (f *Feed) say(s *speech) {
 	f.out.WriteString(text)
 }
 
-// Round says that what a turn said is complete as far as it goes: another call
-// of the model, or a tool, follows.
+// Round says that the text of a turn is complete for now: another call of the model, or
+// a tool, follows.
 func (f *Feed) Round(id, name string) {
 	f.change(func() {
 		s := f.turn(id, name)
@@ -298,12 +296,12 @@ func (f *Feed) Calls(id, name string, c Call) {
 	})
 }
 
-// Called shows a call that has ended. When it does not say how long it took,
-// that is the time since the last Calls of the turn.
+// Called shows a call that has ended. If the call has no duration, the time since the
+// turn's last Calls is used.
 func (f *Feed) Called(id, name string, c Call) {
 	f.change(func() {
 		s := f.turn(id, name)
-		f.accept(s) // a call that was refused has not been told of before
+		f.accept(s) // a refused call has not been announced before
 		s.complete()
 		if c.Took == 0 && !s.called.IsZero() {
 			c.Took = f.o.Now().Sub(s.called)
@@ -325,8 +323,7 @@ func (f *Feed) Called(id, name string, c Call) {
 	})
 }
 
-// Note shows a line about a turn. One that repeats the line before says nothing
-// new and is not shown.
+// Note shows a line about a turn. A line that repeats the previous one is not shown.
 func (f *Feed) Note(id, name, text string) {
 	f.change(func() {
 		s := f.turn(id, name)
@@ -343,14 +340,14 @@ func (f *Feed) dim(text string) string { return f.o.Style.Dim(text) }
 func (f *Feed) note(s *speech, text string) {
 	if f.o.Notes != nil {
 		f.settle()
-		f.draw(true) // what was said before comes before it
+		f.draw(true) // earlier text comes first
 		_, _ = io.WriteString(f.o.Notes, text+"\n")
 		return
 	}
 	s.put(text)
 }
 
-// Print shows whole lines that nobody of the turns said.
+// Print shows whole lines that belong to no turn.
 func (f *Feed) Print(text string) {
 	f.change(func() {
 		if text != "" {
@@ -362,9 +359,8 @@ func (f *Feed) Print(text string) {
 	})
 }
 
-// End says that a turn has ended. final, if not empty, is what it said last, as
-// it was kept: where less of it was streamed the rest is shown, where something
-// else was, all of it.
+// End says that a turn has ended. final, if not empty, is its last text as stored: if
+// only part of it was streamed, the rest is shown; if something else was, all of it.
 func (f *Feed) End(id, name, final string) {
 	f.change(func() {
 		if f.turns[id] == nil && final == "" {
@@ -387,8 +383,8 @@ func (f *Feed) End(id, name, final string) {
 	})
 }
 
-// Kept tells of a message that a turn has said, as it was kept: what of it was
-// not streamed is shown, and note below it. last says that the turn has ended.
+// Kept reports a stored message of a turn: the part that was not streamed is shown,
+// with note below it. last says that the turn has ended.
 func (f *Feed) Kept(id, name, content, note string, last bool) {
 	f.change(func() {
 		s := f.turn(id, name)
@@ -415,15 +411,15 @@ func (f *Feed) Kept(id, name, content, note string, last bool) {
 	})
 }
 
-// rest gives what of a whole text was not said yet; false when it is another
-// text. Spaces at either end make no difference.
+// rest returns the part of a whole text that has not been said yet; false if the texts
+// differ. Spaces at either end are ignored.
 func (s *speech) rest(whole string) (string, bool) {
 	text := s.text.String()
 	rest, ok := strings.CutPrefix(whole, strings.TrimSpace(text))
 	return strings.TrimPrefix(rest, text[len(strings.TrimRight(text, " \n")):]), ok
 }
 
-// Over says that nobody works on a turn any more, whatever came of it.
+// Over says that nobody works on a turn any more, whatever its outcome.
 func (f *Feed) Over(id string) {
 	f.change(func() {
 		if s := f.turns[id]; s != nil {
@@ -435,7 +431,7 @@ func (f *Feed) Over(id string) {
 	})
 }
 
-// Flush shows at once what waits to be drawn: before something else is written.
+// Flush draws at once what waits to be drawn, before something else is written.
 func (f *Feed) Flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -445,7 +441,7 @@ func (f *Feed) Flush() {
 	}
 }
 
-// Close shows what is left of all turns, and nothing after it.
+// Close shows what is left of all turns. Nothing is shown after it.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

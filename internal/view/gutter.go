@@ -6,8 +6,8 @@ import (
 	"fika/internal/term"
 )
 
-// The bounds within which what somebody says stands beside their name: longer
-// names, and narrow terminals, have it below.
+// The limits within which text stands beside its speaker's name. For longer names and
+// on narrow terminals it stands below.
 const (
 	longName   = 14
 	narrow     = 36
@@ -16,8 +16,8 @@ const (
 	callsSpace = "   "
 )
 
-// GutterWidth is how many columns what somebody says is moved to the right, on a
-// terminal of so many columns.
+// GutterWidth returns how many columns the text of a speaker is indented on a terminal
+// of the given width.
 func GutterWidth(name string, width int) int {
 	if n := term.Width(term.CleanLine(name)); n <= longName && width >= narrow {
 		return n + nameSpace
@@ -25,8 +25,8 @@ func GutterWidth(name string, width int) int {
 	return belowName
 }
 
-// WithName puts a name before a text that has a gutter for it: beside the first row,
-// where there is room, else above.
+// WithName puts a name before a text that is indented for it: beside the first row if
+// there is room, else above.
 func WithName(style term.Style, name, text string, width int) string {
 	clean := term.CleanLine(name)
 	shown := style.Bold(style.Speaker(name, clean))
@@ -38,7 +38,7 @@ func WithName(style term.Style, name, text string, width int) string {
 	return shown + "\n" + text
 }
 
-// IndentRows moves the rows of a text that are not empty to the right.
+// IndentRows indents the rows of a text that are not empty.
 func IndentRows(text string, by int) string {
 	if by == 0 {
 		return text
@@ -52,8 +52,8 @@ func IndentRows(text string, by int) string {
 	return strings.Join(rows, "\n")
 }
 
-// CallRow puts calls beside each other in rows of so many columns, as far as each
-// is one row.
+// CallRow puts a call beside others in a row of the given width, if each is a single
+// line.
 func CallRow(before, call string, width int) (string, bool) {
 	switch {
 	case strings.Contains(call, "\n"):

@@ -8,27 +8,27 @@ import (
 	"fika/internal/term"
 )
 
-// Worker is somebody who is at work, or not.
+// Worker is somebody who may be at work.
 type Worker struct {
 	Name  string
 	Doing string    // "thinking", "bash go test ./...", "waits for @bob"; empty: idle
-	Since time.Time // since when; zero: not known
+	Since time.Time // zero: unknown
 }
 
-// Standing is how things stand: what the status line says.
+// Standing is what the status line says.
 type Standing struct {
 	Workers   []Worker
 	Tokens    int64
 	Cost      int64  // micro-dollars
-	Unpriced  bool   // it is not known what some of the tokens have cost
-	Budget    string // that is nearly spent, in a few words
+	Unpriced  bool   // the cost of some of the tokens is unknown
+	Budget    string // a nearly spent budget, in a few words
 	Approvals []string
 	Note      string // anything else that a person should know now
 }
 
-// Line gives the status in at most width columns; "" when there is nothing to
-// tell. When there is not enough room, money and tokens go first, then who is
-// idle; what asks the person for something stays.
+// Line returns the status in at most width columns, or "" if there is nothing to
+// report. If there is not enough room, money and tokens are dropped first, then idle
+// workers; questions to the person always stay.
 func (s Standing) Line(now time.Time, width int) string {
 	var asks []string
 	if n := len(s.Approvals); n > 0 {

@@ -9,38 +9,38 @@ import (
 	"fika/internal/message"
 )
 
-// Statuses shows in a Feed what agents tell of their turns on the bus, where a
-// message may be missing: what is streamed is placed by its offset, and End
-// shows the rest. It may be used from many goroutines.
+// Statuses shows in a Feed what agents report about their turns on the bus. Since
+// messages may be lost, streamed text is placed by its offset, and End shows the rest.
+// It is safe for concurrent use.
 type Statuses struct {
 	feed *Feed
 
 	mu    sync.Mutex
 	turns map[string]*progress
-	ended map[string]bool // turns of which nothing is shown any more
+	ended map[string]bool // turns of which nothing more is shown
 }
 
-// progress is how far one turn was shown.
+// progress is how much of one turn has been shown.
 type progress struct {
 	step     int
 	seen     int  // bytes of the text of step
-	gap      bool // something of it is missing: only the end can show it
+	gap      bool // part of it is missing: only the end can show it
 	calls    []Call
-	begun    bool          // all was told since its beginning
-	told     []Call        // that have ended
-	over     chan struct{} // closed when it was told that the turn has ended
-	missed   bool          // nobody worked on it at the last look, and nothing was told of it since
-	left     bool          // nobody works on it any more; what it said may be kept later
-	keptStep int           // the last step whose message was kept after it was streamed
+	begun    bool          // everything since its beginning was received
+	told     []Call        // calls that have ended
+	over     chan struct{} // closed when the end of the turn was received
+	missed   bool          // nobody worked on it at the last look, and nothing was received since
+	left     bool          // nobody works on it any more; its text may be stored later
+	keptStep int           // the last step whose message was stored after it was streamed
 	kept     []string      // messages that were shown before they were streamed
 }
 
-// NewStatuses makes a Statuses that shows things in feed.
+// NewStatuses returns a Statuses that shows things in feed.
 func NewStatuses(feed *Feed) *Statuses {
 	return &Statuses{feed: feed, turns: map[string]*progress{}, ended: map[string]bool{}}
 }
 
-// Show takes one status.
+// Show handles one status.
 func (s *Statuses) Show(st message.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Statuses) Show(st message.Status) {
 		p.begun = p.begun || d.Kind != ""
 		s.feed.Busy(id, name, "thinking")
 	case "streaming":
-		p.left = false // it goes on after all
+		p.left = false // it continues after all
 		s.chunk(p, id, name, d)
 	case "tool_call":
 		c := Call{Tool: d.ToolName, Args: d.ToolArgs}
@@ -97,8 +97,8 @@ func (s *Statuses) again(id string) *progress {
 	return s.turn(id)
 }
 
-// Missed says that nobody listened to the bus for a while: of turns that had begun
-// some may not have been told.
+// Missed says that nobody listened to the bus for a while, so that statuses of turns
+// under way may be missing.
 func (s *Statuses) Missed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +107,15 @@ func (s *Statuses) Missed() {
 	}
 }
 
-// Heard reports whether the bus has told all of a turn that is not over.
+// Heard reports whether the bus has reported everything about a turn, or the turn is
+// over.
 func (s *Statuses) Heard(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended[id] || s.turn(id).begun
 }
 
-// Fill shows those of a turn's calls that the bus has not told of.
+// Fill shows the calls of a turn that the bus has not reported.
 func (s *Statuses) Fill(id, name string, calls []Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,11 +142,11 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 		return
 	case d.Restart:
 		p.seen, p.gap = 0, false
-		s.feed.Restart(id, name) // why comes in a message of its own
+		s.feed.Restart(id, name) // the reason comes in its own message
 		return
 	}
 	if p.keptStep > 0 && d.Step == p.keptStep {
-		return // its message was kept and is shown
+		return // its message is stored and shown
 	}
 	if d.Step != p.step {
 		if p.step > 0 {
@@ -170,8 +171,8 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 	s.feed.Text(id, name, text)
 }
 
-// called gives the first call of a tool that has not ended. A call that nobody
-// told of has no arguments.
+// called returns the first call of a tool that has not ended. A call that was not
+// announced has no arguments.
 func (p *progress) called(tool string) Call {
 	at := slices.IndexFunc(p.calls, func(c Call) bool { return c.Tool == tool })
 	if at < 0 {
@@ -182,8 +183,7 @@ func (p *progress) called(tool string) Call {
 	return c
 }
 
-// End says that a turn has ended, with the answer as it was kept; "" where
-// there is none.
+// End says that a turn has ended, with its stored answer; "" if there is none.
 func (s *Statuses) End(id, name, answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,8 +192,8 @@ func (s *Statuses) End(id, name, answer string) {
 	s.feed.End(id, name, strings.TrimSpace(answer))
 }
 
-// Kept tells of a message of a turn as it was kept, which may be before or after
-// its pieces come; note stands below it. last says that the turn has ended.
+// Kept reports a stored message of a turn, before or after its pieces arrive; note is
+// shown below it. last says that the turn has ended.
 func (s *Statuses) Kept(id, name, content, note string, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,8 +212,8 @@ func (s *Statuses) Kept(id, name, content, note string, last bool) {
 	s.feed.Kept(id, name, content, note, last)
 }
 
-// AwaitEnd waits until the bus has told that a turn has ended, and so everything
-// before that, but no longer than ctx. It reports whether that was told.
+// AwaitEnd waits until the bus has reported the end of a turn, and so everything before
+// it, but no longer than ctx. It reports whether the end was received.
 func (s *Statuses) AwaitEnd(ctx context.Context, id string) bool {
 	s.mu.Lock()
 	over := s.turn(id).over
@@ -231,10 +231,10 @@ func (s *Statuses) AwaitEnd(ctx context.Context, id string) bool {
 	}
 }
 
-// Running says who is at work, by turn, at a look at the store. Others are not any
-// more when the look before said so, too, and the bus has told nothing between: one
-// look may be older than a turn, or come between its end and its answer, and what
-// is over cannot be written on.
+// Running takes the names of those at work, by turn, from a look at the store. A turn
+// that is missing counts as left only if it was also missing from the previous look and
+// the bus has reported nothing about it in between: one look may be older than a turn,
+// or come between its end and its answer, and a turn that is over cannot be continued.
 func (s *Statuses) Running(names map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +245,7 @@ func (s *Statuses) Running(names map[string]string) {
 		case !p.missed:
 			p.missed = true
 		case !p.left:
-			p.left = true // what was told of it counts when its answer comes
+			p.left = true // what was received of it counts when its answer comes
 			s.feed.Over(id)
 		}
 	}
