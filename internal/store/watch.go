@@ -20,7 +20,7 @@ type ActivityQuery struct {
 // because it moves from one list to another.
 type Activity struct {
 	PausedAll     bool
-	Conversations []fika.Conversation // that of the query and those of Requests, by name
+	Conversations []fika.Conversation // those that the query is about and those of Requests, by name
 	Pauses        []Pause
 	// Requests lists the unfinished requests of the conversation and those that run
 	// elsewhere, oldest first.
