@@ -1,5 +1,5 @@
-// Package address says of a host whether it is this machine, for everybody who
-// decides whether a secret may go there unencrypted.
+// Package address decides whether a host is this machine. Its callers use it to decide
+// whether a secret may be sent there unencrypted.
 //
 // Read first: [IsLoopback].
 package address
