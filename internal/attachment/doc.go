@@ -1,14 +1,14 @@
 // Package attachment keeps the pictures that belong to messages, and reads the
 // files that a person names to go with a prompt.
 //
-// A picture is stored once, under the hash of its bytes, and brought to the disk
-// before any row names it; it is never changed. What nobody names any more stays.
-// The package decides nothing about who may name a file: it reads regular files,
-// within bounds, and says what is wrong with others.
+// A picture is stored once, under the hash of its bytes, and is on disk before any row
+// names it. It is never changed, and it stays when nothing refers to it any more. The
+// package does not decide who may name a file: it reads regular files up to a size
+// limit and says what is wrong with any other.
 //
 // Read first: [Store.Put], [Store.Read], [Load].
 //
-// How it fails: NotFound for what is not there, Invalid for what is no picture
-// or text of a size that can be sent, Storage for a disk that refuses, and for a
-// file whose bytes are not those of its name.
+// How it fails: NotFound for a missing file, Invalid for a file that is neither a
+// picture nor text of a size that can be sent, Storage for a failing disk and for a
+// file whose bytes do not match the hash in its name.
 package attachment

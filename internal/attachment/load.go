@@ -16,18 +16,19 @@ import (
 	"fika"
 )
 
-// MaxText bounds a file of text that goes with a prompt.
+// MaxText is the largest text file, in bytes, that can go with a prompt.
 const MaxText = 512 << 10
 
 // File is a file that a person has named.
 type File struct {
-	Path    string // as it was named
+	Path    string // as the person named it
 	Real    string // absolute, without links
 	Data    []byte
-	Picture bool // else it is text
+	Picture bool // otherwise it is text
 }
 
-// RealPath returns the path without links. NotFound, Invalid.
+// RealPath returns the absolute path without symbolic links. Error kinds: NotFound,
+// Invalid.
 func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil {
@@ -42,15 +43,15 @@ func RealPath(path string) (string, error) {
 	return abs, nil
 }
 
-// Load reads a file that goes with a prompt: a text, or a picture. It waits for
-// nobody: what is no regular file is refused.
+// Load reads a file that goes with a prompt: text or a picture. It never blocks,
+// because it refuses anything but a regular file.
 func Load(path string) (File, error) {
 	f := File{Path: path}
 	var err error
 	if f.Real, err = RealPath(path); err != nil {
 		return f, err
 	}
-	// Not blocking, so that a pipe without a writer is no trap.
+	// O_NONBLOCK: opening a pipe without a writer must not block.
 	in, err := os.OpenFile(f.Real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return f, &fika.Error{Kind: fika.Invalid, Msg: path + " cannot be read", Err: errors.Unwrap(err)}
@@ -71,7 +72,7 @@ func Load(path string) (File, error) {
 	return f, f.check(info.Size())
 }
 
-// kindOf names what is no regular file.
+// kindOf names the type of a file that is not regular.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:
@@ -97,17 +98,17 @@ func (f *File) check(size int64) error {
 	return nil
 }
 
-// Text is a file of text as it stands in a prompt: named, and in a fence that
-// nothing in it can close.
+// Text returns the file as it appears in a prompt: its name, then its text in a fence
+// that nothing in the text can close.
 func (f File) Text() string { return f.TextWith(strings.TrimSuffix(string(f.Data), "\n")) }
 
-// TextWith is [File.Text] with another text in its fence.
+// TextWith is [File.Text] with other text inside the fence.
 func (f File) TextWith(text string) string {
 	fence := ticks(string(f.Data), 3)
 	return fmt.Sprintf("file %s:\n%s\n%s\n%s", CodeSpan(f.Path), fence, text, fence)
 }
 
-// ticks are at least that many backticks, and more than stand together in text.
+// ticks returns a run of at least that many backticks, longer than any run in text.
 func ticks(text string, least int) string {
 	fence := strings.Repeat("`", least)
 	for strings.Contains(text, fence) {
@@ -116,7 +117,7 @@ func ticks(text string, least int) string {
 	return fence
 }
 
-// CodeSpan is a name as code in Markdown, in which nobody is mentioned.
+// CodeSpan returns name as Markdown code, in which no mention counts.
 func CodeSpan(name string) string {
 	fence := ticks(name, 1)
 	if len(fence) > 1 {
@@ -130,8 +131,8 @@ func CodeSpan(name string) string {
 	}, name) + fence
 }
 
-// FoldFiles is a message in which each file of text, as [File.Text] has written it,
-// is one line that tells of it.
+// FoldFiles returns a message with each text file, as [File.Text] wrote it, folded
+// into one line that names the file and counts its lines.
 func FoldFiles(text string) string {
 	var out []string
 	all := strings.Split(text, "\n")
@@ -151,8 +152,8 @@ func FoldFiles(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// fileAt is how many lines the file takes with which a text begins; 0: it begins
-// with none.
+// fileAt returns how many lines the file at the start of text takes, or 0 if text does
+// not start with a file.
 func fileAt(text []string) int {
 	if len(text) < 3 || !strings.HasPrefix(text[0], "file `") || !strings.HasSuffix(text[0], "`:") {
 		return 0
@@ -168,7 +169,7 @@ func fileAt(text []string) int {
 	return end + 3
 }
 
-// Lines counts the lines of a text.
+// Lines returns the number of lines of the file.
 func (f File) Lines() int {
 	n := bytes.Count(f.Data, []byte("\n"))
 	if len(f.Data) > 0 && f.Data[len(f.Data)-1] != '\n' {

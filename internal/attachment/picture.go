@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"image"
-	_ "image/gif"  // so that their sizes are known
+	_ "image/gif"  // register the decoders, so that sizes are known
 	_ "image/jpeg" // likewise
 	_ "image/png"  // likewise
 
 	"fika"
 )
 
-// mimeOf tells the pictures that providers take by how they begin; "": it is none
-// of them.
+// mimeOf returns the MIME type of a picture that providers accept, going by its first
+// bytes, or "" if the data is not such a picture.
 func mimeOf(data []byte) string {
 	begins := func(text string) bool { return bytes.HasPrefix(data, []byte(text)) }
 	switch {
@@ -28,7 +28,7 @@ func mimeOf(data []byte) string {
 	return ""
 }
 
-// describe says what a picture is, by its bytes and not by its name.
+// describe describes a picture by its bytes, not by its name.
 func describe(name string, data []byte) (fika.Attachment, error) {
 	a := fika.Attachment{SHA256: hashOf(data), MIME: mimeOf(data), Bytes: int64(len(data)), Name: name}
 	if a.MIME == "" {
@@ -47,7 +47,7 @@ func describe(name string, data []byte) (fika.Attachment, error) {
 	return a, nil
 }
 
-// sizeOfWebP reads the size of a WebP picture (RFC 9649); 0, 0 for a form that it
+// sizeOfWebP returns the size of a WebP picture (RFC 9649), or 0, 0 for a form that it
 // does not know.
 func sizeOfWebP(d []byte) (width, height int) {
 	if len(d) < 30 {

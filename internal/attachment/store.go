@@ -13,21 +13,22 @@ import (
 	"fika"
 )
 
-// Store is the folder of a home that holds pictures. Many processes may use it.
+// Store is the folder of a home that holds pictures. Several processes may use it at
+// once.
 type Store struct{ Dir string }
 
-// StoreIn is the store of a home.
+// StoreIn returns the store of a home.
 func StoreIn(home string) Store { return Store{Dir: filepath.Join(home, Folder)} }
 
-// Folder is the name of the store's folder in a home, and in a context that was
-// exported.
+// Folder is the name of the store's folder in a home and in an exported context.
 const Folder = "attachments"
 
-// MaxBytes bounds one picture: providers take 5 MB, as they are sent.
+// MaxBytes is the largest picture: providers take 5 MB in the form in which it is
+// sent.
 const MaxBytes = 3_750_000
 
-// Put stores a picture, on the disk when it returns. Invalid for bytes that are
-// no picture of a kind that providers take, or too many.
+// Put stores a picture, which is on disk when Put returns. It fails with Invalid if
+// the bytes are not a picture of a kind that providers accept, or are too many.
 func (s Store) Put(name string, data []byte) (fika.Attachment, error) {
 	a, err := describe(name, data)
 	if err != nil {
@@ -51,8 +52,8 @@ func (s Store) Put(name string, data []byte) (fika.Attachment, error) {
 	return a, nil
 }
 
-// Read returns the bytes of a picture. NotFound when its file has gone, Storage
-// when it holds others.
+// Read returns the bytes of a picture. It fails with NotFound when the file is gone
+// and with Storage when it holds other bytes.
 func (s Store) Read(a fika.Attachment) ([]byte, error) {
 	if !isHash(a.SHA256) {
 		return nil, fika.Errorf(fika.NotFound, "read picture", "%q is no hash", a.SHA256)
@@ -69,8 +70,8 @@ func (s Store) Read(a fika.Attachment) ([]byte, error) {
 	return data, nil
 }
 
-// CopyTo stores the pictures of a list in another store, too, and returns those
-// that it could not.
+// CopyTo also stores the listed pictures in another store. It returns those whose
+// files are missing here.
 func (s Store) CopyTo(to Store, list []fika.Attachment) (missing []fika.Attachment, err error) {
 	for _, a := range list {
 		data, err := s.Read(a)
