@@ -23,17 +23,18 @@ import (
 const (
 	// storeInBackup is the copy of the database inside a backup.
 	storeInBackup = "store.db"
-	// maxBackedUp bounds one file of a home in a backup.
+	// maxBackedUp is the size above which a file of a home is left out of a backup.
 	maxBackedUp = 8 << 20
-	// backupEvery is how often the hub makes a backup, backupLook how often it
-	// looks whether one is due.
+	// backupEvery is how often the hub makes a backup, backupLook how often it checks
+	// whether one is due.
 	backupEvery = 24 * time.Hour
 	backupLook  = time.Hour
 )
 
-// Write writes the database and what people have edited into one new file, and
-// returns its name; path may be empty. Agents may be at work meanwhile. Keys,
-// passwords and what is made again stay out.
+// Write writes the database and everything that people have edited into one new file
+// and returns its path. With an empty path it chooses a name in the home. Agents may
+// be at work meanwhile. Keys, passwords and everything that fika can make again are
+// left out.
 func Write(ctx context.Context, a *app.App, path string) (_ string, err error) {
 	const op = "back up"
 	h, err := a.Home()
@@ -64,7 +65,8 @@ func Write(ctx context.Context, a *app.App, path string) (_ string, err error) {
 	if err := pack(packed, copied, h.Root); err != nil {
 		return "", &fika.Error{Kind: fika.Storage, Op: op, Msg: path, Err: err}
 	}
-	// Never over another file; the name appears when all is on disk.
+	// A link never replaces another file, and the name appears only when all is on
+	// disk.
 	if err := os.Link(packed, path); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return "", fika.Errorf(fika.Conflict, op, "%s exists already: name another file", path)
@@ -78,7 +80,7 @@ const backupStamp = "20060102-150405"
 
 func backupsDir(h folder.Home) string { return filepath.Join(h.Root, "backups") }
 
-// pack writes the backup and brings it to the disk.
+// pack writes the backup and syncs it to disk.
 func pack(path, database, root string) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -128,13 +130,13 @@ func packFile(z *zip.Writer, name, path string, change func([]byte) []byte) erro
 	return err
 }
 
-// withoutSecrets takes passwords and tokens out of a settings file.
+// withoutSecrets removes passwords and tokens from a settings file.
 func withoutSecrets(text []byte) []byte {
 	text = regexp.MustCompile(`(?m)^([ \t]*(?:password|token)[ \t]*=).*$`).ReplaceAll(text, []byte(`# $1 "left out of the backup"`))
 	return regexp.MustCompile(`(://[^:/@\s"']+):[^@\s"']+@`).ReplaceAll(text, []byte("$1@"))
 }
 
-// edited lists what people edit in a home, by name below its root.
+// edited lists the files of a home that people edit, by path relative to root.
 func edited(root string) []string {
 	var out []string
 	for _, top := range []string{"config.toml", "models.toml", "state.json", "home_id", "project.json", "prompts", "plugins", "agents", "commands", "workflows", "templates", attachment.Folder, "contexts"} {
@@ -146,7 +148,7 @@ func edited(root string) []string {
 			parts := strings.Split(name, string(filepath.Separator))
 			if d.IsDir() {
 				if parts[0] == "contexts" && len(parts) > 2 {
-					return filepath.SkipDir // workspaces, what tools have put out
+					return filepath.SkipDir // workspaces, tool output
 				}
 				return nil
 			}
@@ -161,7 +163,8 @@ func edited(root string) []string {
 	return out
 }
 
-// isMirror reports whether a file of a context is made from the database.
+// isMirror reports whether a file of a context is a lock or is regenerated from the
+// database.
 func isMirror(parts []string) bool {
 	return parts[0] == "contexts" && slices.Contains(mirrors(), parts[len(parts)-1])
 }
@@ -170,12 +173,12 @@ func mirrors() []string {
 	return []string{"lock", "context.jsonl", "transcript_archive.jsonl", "transcript.md", "context_meta.json"}
 }
 
-// KeepDaily makes a backup a day until ctx ends, and keeps so many of
-// them. It does nothing when none are to be kept.
+// KeepDaily makes one backup a day until ctx ends and keeps the newest keep of them.
+// It does nothing if keep is 0.
 func KeepDaily(ctx context.Context, a *app.App, keep int) {
 	h, err := a.Home()
 	if err != nil {
-		return // whoever runs a hub has opened it
+		return // the hub has opened the home before
 	}
 	for keep > 0 {
 		if list := madeByHub(h); len(list) == 0 || a.Now().Sub(list[len(list)-1].at) >= backupEvery {
@@ -202,7 +205,7 @@ type backupFile struct {
 	at   time.Time
 }
 
-// madeByHub lists what the hub has made, oldest first.
+// madeByHub lists the backups in the home that have a default name, oldest first.
 func madeByHub(h folder.Home) []backupFile {
 	found, _ := filepath.Glob(filepath.Join(backupsDir(h), "fika-*.zip"))
 	slices.Sort(found)

@@ -11,10 +11,9 @@ import (
 	"fika/internal/store"
 )
 
-// MoveStore copies the database of this home to another place, an address as
-// [store] url has it or the path of a file, and compares both. The hub must be
-// down and nobody at work. The home goes on with the old one until its config
-// names the new one.
+// MoveStore copies the database of this home to another place, a URL as in [store] url
+// or the path of a file, and compares the two. The hub must be down and no agent at
+// work. The home uses the old database until its config names the new one.
 func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copied)) (err error) {
 	h, err := a.Home()
 	if err != nil {
@@ -49,7 +48,7 @@ func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copie
 	return errors.Join(s.CopyTo(ctx, other, told), other.Close())
 }
 
-// CheckStore reads the whole database and lists what is damaged in it.
+// CheckStore reads the whole database and lists the damage it finds.
 func CheckStore(ctx context.Context, a *app.App) ([]string, error) {
 	s, err := a.Store(ctx)
 	if err != nil {
@@ -58,7 +57,7 @@ func CheckStore(ctx context.Context, a *app.App) ([]string, error) {
 	return s.Check(ctx)
 }
 
-// StoreMeta tells which database this home has.
+// StoreMeta describes the database of this home.
 func StoreMeta(ctx context.Context, a *app.App) (store.Meta, error) {
 	s, err := a.Store(ctx)
 	if err != nil {

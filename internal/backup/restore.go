@@ -19,16 +19,16 @@ import (
 	"fika/internal/store"
 )
 
-// Restored tells what [Restore] did.
+// Restored describes what [Restore] did.
 type Restored struct {
-	Aside []string // what was there, by its new name
-	Files int      // of the home, written from the backup
+	Aside []string // new names of what was replaced
+	Files int      // files of the home written from the backup
 }
 
-// Restore brings back what a backup holds; with empty it begins a new database
-// instead, into which contexts bring back what their folders tell of. The hub
-// must be down and nobody at work. What is there is set aside, never deleted,
-// and whoever worked before cannot write to what was brought back.
+// Restore restores the content of a backup. With empty it begins a new database
+// instead, and opening a context then brings back what its folder holds. The hub must
+// be down and no agent at work. Existing data is set aside, never deleted, and an
+// earlier owner cannot write to what was restored.
 func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restored, err error) {
 	const op = "restore"
 	var out Restored
@@ -54,7 +54,7 @@ func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restor
 	suffix := "before_restore_" + a.Now().UTC().Format("20060102_150405")
 	database := filepath.Join(work, storeInBackup)
 	if !empty {
-		// All that can be wrong with the backup is found before anything moves.
+		// A damaged database must be found before anything moves.
 		if err := unpackStore(ctx, path, database); err != nil {
 			return out, err
 		}
@@ -66,7 +66,7 @@ func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restor
 	if err != nil {
 		return out, err
 	}
-	if !empty { // a database that begins anew learns from the mirrors what was said
+	if !empty { // an empty database is filled again from the mirrors
 		if err := setMirrorsAside(h, suffix, &out.Aside); err != nil {
 			return out, err
 		}
@@ -74,7 +74,7 @@ func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restor
 	return out, replaceStore(ctx, a, h, c.Store.URL, database, suffix, empty, &out.Aside)
 }
 
-// lockContexts locks all contexts: nobody is at work then.
+// lockContexts locks all contexts, so that no agent is at work.
 func lockContexts(ctx context.Context, h folder.Home) (release func(), err error) {
 	names, _, err := h.List()
 	if err != nil {
@@ -97,7 +97,7 @@ func lockContexts(ctx context.Context, h folder.Home) (release func(), err error
 	return release, nil
 }
 
-// unpackStore takes the database out of a backup and looks whether it is sound.
+// unpackStore takes the database out of a backup and checks that it is sound.
 func unpackStore(ctx context.Context, path, to string) error {
 	const op = "restore"
 	z, err := zip.OpenReader(path)
@@ -134,7 +134,8 @@ func unpackStore(ctx context.Context, path, to string) error {
 	return errors.Join(err, s.Close())
 }
 
-// unpackHome writes what people had edited. A file that differs is set aside.
+// unpackHome writes the files that people had edited. An existing file that differs is
+// set aside.
 func unpackHome(path, root, suffix string, aside *[]string) (n int, err error) {
 	const op = "restore"
 	z, err := zip.OpenReader(path)
@@ -181,8 +182,8 @@ func unpackHome(path, root, suffix string, aside *[]string) (n int, err error) {
 	return n, nil
 }
 
-// setMirrorsAside moves the plain-text mirrors, which are made again from the
-// database and may tell of what it does not have.
+// setMirrorsAside moves the plain-text mirrors away. They are made again from the
+// database and may hold entries that it lacks.
 func setMirrorsAside(h folder.Home, suffix string, aside *[]string) error {
 	for _, name := range mirrors() {
 		if name == "lock" {
@@ -199,7 +200,7 @@ func setMirrorsAside(h folder.Home, suffix string, aside *[]string) error {
 	return nil
 }
 
-// replaceStore puts a database in the place of the one that is there.
+// replaceStore puts the database in the place of the existing one.
 func replaceStore(ctx context.Context, a *app.App, h folder.Home, url, database, suffix string, empty bool, aside *[]string) error {
 	const op = "restore"
 	o := a.StoreOptions(h, url)
