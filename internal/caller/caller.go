@@ -6,12 +6,12 @@ import (
 	"fika"
 )
 
-// Kind says what sort of caller it is.
+// Kind is the sort of a caller.
 type Kind string
 
-// The kinds. A Tool is a process of some tool whose agent the tree does not
-// name: only FIKA_STEP says so, because the agent is gone or the platform (or a
-// pid namespace) hides who started it.
+// The kinds. A Tool is a process of some tool whose agent the process tree does not
+// name: only FIKA_STEP shows it, because the agent is gone or the platform (or a pid
+// namespace) hides the ancestors.
 const (
 	Person Kind = "person"
 	Agent  Kind = "agent"
@@ -23,7 +23,7 @@ const (
 type Holder struct {
 	Process fika.Process
 	Agent   fika.AgentName
-	Home    string // folder of the home that the context is in
+	Home    string // folder of the home that the context belongs to
 }
 
 // Caller is who asks. The zero value is nobody; use [Find].
@@ -32,26 +32,26 @@ type Caller struct {
 	Agent   fika.AgentName // of an Agent
 	Home    string         // of an Agent: the home that it belongs to
 	Request fika.RequestID // the request that FIKA_STEP names; "" when it names none
-	// Certain is false where nobody's ancestors are known: a Person may then be
-	// a tool that has unset FIKA_STEP.
+	// Certain is false if the ancestors are not all known: a Person may then be a tool
+	// that has unset FIKA_STEP.
 	Certain bool
 }
 
-// Options are what [Find] goes by.
+// Options are the facts from which [Find] decides.
 type Options struct {
-	// Ancestors are the processes that the caller descends from, its parent
-	// first; Known says that the list is complete.
+	// Ancestors are the processes that the caller descends from, its parent first;
+	// Known means that the list is complete.
 	Ancestors []fika.Process
 	Known     bool
-	// Holders lists who holds a context now.
+	// Holders lists the processes that hold a context now.
 	Holders []Holder
-	// Step is FIKA_STEP of the environment: request/n, or "".
+	// Step is FIKA_STEP from the environment: request/n, or "".
 	Step string
 }
 
-// Find tells who asks. The nearest ancestor that holds a context counts: a
-// one-shot prompt inside a tool is an agent of its own. FIKA_STEP can only make
-// a caller less than a person, never more.
+// Find returns who asks. The nearest ancestor that holds a context decides: a one-shot
+// prompt inside a tool is an agent of its own. FIKA_STEP can only make a caller less
+// than a person, never more.
 func Find(o Options) Caller {
 	c := Caller{Kind: Person, Certain: o.Known, Request: requestOf(o.Step)}
 	for _, p := range o.Ancestors {
@@ -68,13 +68,13 @@ func Find(o Options) Caller {
 	return c
 }
 
-// same reports whether two identities name one process. One that lacks a start
-// time or a boot names nobody: a pid alone is used again.
+// same reports whether two identities name the same process. An identity without a
+// start time names no process, because pids are reused.
 func same(a, b fika.Process) bool {
 	return a.PID > 0 && a.PID == b.PID && a.Start != 0 && a.Start == b.Start && a.BootID == b.BootID
 }
 
-// requestOf is the request in a step's mark, request/n.
+// requestOf returns the request in a step's mark, request/n, or "".
 func requestOf(step string) fika.RequestID {
 	id, _, ok := strings.Cut(step, "/")
 	if !ok {
@@ -86,7 +86,7 @@ func requestOf(step string) fika.RequestID {
 // InsideTool reports whether the caller is in a tool's process tree.
 func (c Caller) InsideTool() bool { return c.Kind == Agent || c.Kind == Tool }
 
-// Name says who it is, for a message.
+// Name returns the caller's name for a message: "@agent" for an Agent, else "a tool".
 func (c Caller) Name() string {
 	if c.Kind == Agent {
 		return "@" + string(c.Agent)

@@ -6,9 +6,9 @@ import (
 	"fika"
 )
 
-// PersonName reports whether a person, or a program from outside, may go by a
-// name. isAgent tells whether an agent or a context has a name. Error kinds:
-// Invalid (no username), Denied (an agent's), and those of isAgent.
+// PersonName checks that a person, or a program from outside, may use a name. isAgent
+// reports whether a name belongs to an agent or a context. Error kinds: Invalid (not a
+// username), Denied (an agent's name), and the errors of isAgent.
 func PersonName(name string, isAgent func(fika.AgentName) (bool, error)) error {
 	if _, err := fika.ParseUsername(name); err != nil {
 		return err
