@@ -14,24 +14,24 @@ import (
 	"fika/internal/undo"
 )
 
-// Source is where changes are looked up and taken back.
+// Source finds changes and undoes them.
 type Source interface {
-	// Newest is the last request that changed something, of those that are meant.
+	// Newest returns the last request in scope that changed something.
 	Newest(context.Context) (client.Undoing, error)
 	Find(ctx context.Context, id string) (client.Undoing, error)
 	Apply(context.Context, fika.RequestID) (client.Undoing, error)
 	Differences(client.Undoing) []client.FileDifference
 }
 
-// Look is how things are shown.
+// Look says how to show things.
 type Look struct {
 	Style term.Style
 	Width int // of the terminal; 0: there is none
 	Now   time.Time
 }
 
-// Undo carries out /undo [REQUEST]: what the request changed, or the last one, is
-// taken back, or made again if it was taken back before. It returns what to show.
+// Undo carries out /undo [REQUEST]: it undoes the changes of that request, or of the
+// last one, or redoes them if they were undone before. It returns the lines to show.
 func Undo(ctx context.Context, s Source, words []string, l Look) ([]string, error) {
 	x, err := choose(ctx, s, "/undo", words)
 	if err != nil {
@@ -48,7 +48,7 @@ func Undo(ctx context.Context, s Source, words []string, l Look) ([]string, erro
 	return append(OutcomeLines(x, l), l.Style.Dim("— /undo "+ShortID(x.Turn.Request)+" takes this back; the agents are not told")), nil
 }
 
-// Diff carries out /diff [REQUEST]: what the request has made of its files.
+// Diff carries out /diff [REQUEST]: it shows what the request changed in its files.
 func Diff(ctx context.Context, s Source, words []string, l Look) ([]string, error) {
 	x, err := choose(ctx, s, "/diff", words)
 	if err != nil {
@@ -69,10 +69,11 @@ func choose(ctx context.Context, s Source, command string, words []string) (clie
 	return client.Undoing{}, fika.Errorf(fika.Invalid, "", "%s takes a request, or nothing for the last one", command)
 }
 
-// ShortID is enough of a request's id to name it: the millisecond in which it was made.
+// ShortID returns enough of a request's id to name it: the millisecond in which it was
+// made.
 func ShortID(id fika.RequestID) string { return string(id[:min(13, len(id))]) }
 
-// Title says which changes are meant.
+// Title names the changes of a request in one line.
 func Title(x client.Undoing, now time.Time) string {
 	t := x.Turn
 	title := fmt.Sprintf("%s, what @%s changed %s", ShortID(t.Request), t.Agent, term.Ago(t.LastChange(), now))
@@ -82,10 +83,11 @@ func Title(x client.Undoing, now time.Time) string {
 	return title
 }
 
-// NothingToDo reports whether there is nothing to be done about a request's changes.
+// NothingToDo reports whether there is nothing to undo, redo or resume in a request's
+// changes.
 func NothingToDo(x client.Undoing) bool { return !x.Open() && !x.Again }
 
-// NothingError is the error of an undo that would do nothing.
+// NothingError returns the error of an undo that would do nothing.
 func NothingError(x client.Undoing) error {
 	if x.Redo {
 		return fika.Errorf(fika.Conflict, "", "nothing of %s can be made again", ShortID(x.Turn.Request))
@@ -93,7 +95,8 @@ func NothingError(x client.Undoing) error {
 	return fika.Errorf(fika.Conflict, "", "nothing of %s can be undone", ShortID(x.Turn.Request))
 }
 
-// LeftError is the error of an undo that left files as they are; nil: it left none.
+// LeftError returns the error of an undo that left files as they are, or nil if it
+// left none.
 func LeftError(x client.Undoing) error {
 	var paths []string
 	for _, i := range x.ItemsLeft() {
@@ -109,7 +112,7 @@ func LeftError(x client.Undoing) error {
 	return fika.Errorf(fika.Conflict, "", "%d %s %s left: %s", len(paths), noun, verb, strings.Join(paths, ", "))
 }
 
-// PlanLines says what would become of every file.
+// PlanLines says what would happen to each file.
 func PlanLines(x client.Undoing, l Look) []string {
 	verb := "undo"
 	if x.Redo {
@@ -122,7 +125,7 @@ func PlanLines(x client.Undoing, l Look) []string {
 	return l.list(verb+" "+Title(x, l.Now)+":", x, words, "leave")
 }
 
-// OutcomeLines says what has become of every file.
+// OutcomeLines says what happened to each file.
 func OutcomeLines(x client.Undoing, l Look) []string {
 	verb := "undone"
 	if x.Redo {
@@ -151,10 +154,10 @@ func (l Look) list(title string, x client.Undoing, words map[undo.Action]string,
 	return append(out, l.commands(x)...)
 }
 
-// maxNamed is how many files are named that commands changed.
+// maxNamed is the most files changed by commands that are listed by name.
 const maxNamed = 10
 
-// commands tells what commands did, which is not undone.
+// commands reports what commands did, which cannot be undone.
 func (l Look) commands(x client.Undoing) []string {
 	var out []string
 	for _, t := range append(slices.Clone(x.Newer), x.Turn) {
@@ -185,7 +188,7 @@ func (l Look) commands(x client.Undoing) []string {
 	return out
 }
 
-// Differences shows what became of files, line by line.
+// Differences shows the changes of files, line by line.
 func Differences(list []client.FileDifference, l Look) []string {
 	var out []string
 	for _, d := range list {
@@ -231,10 +234,10 @@ func (l Look) line(line string) string {
 	return text
 }
 
-// CountFiles counts the files of a request's changes.
+// CountFiles returns the number of files in a request's changes, as text.
 func CountFiles(x client.Undoing) string { return fmt.Sprint(len(x.Items)) }
 
-// StateText says what can be done about a request's changes.
+// StateText says what can be done with a request's changes.
 func StateText(x client.Undoing) string {
 	left := len(x.ItemsLeft())
 	switch {
