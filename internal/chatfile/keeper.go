@@ -19,7 +19,7 @@ import (
 	"fika/internal/store"
 )
 
-// Source is where chats are read.
+// Source is where chats are read from.
 type Source interface {
 	ListConversations(context.Context, store.ConversationFilter) ([]store.ConversationInfo, error)
 	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
@@ -33,7 +33,7 @@ type Keeper struct {
 	state  map[fika.ConversationID]written // nil: not yet read
 }
 
-// written is how far the file of a chat was written.
+// written records how far the file of a chat has been written.
 type written struct {
 	Name     fika.ConversationName `json:"name"`
 	Seq      int64                 `json:"seq"`
@@ -41,10 +41,10 @@ type written struct {
 	Messages int                   `json:"messages"` // that had not expired
 }
 
-// readAtOnce is how many entries are read at a time.
+// readAtOnce is the most entries read at a time.
 const readAtOnce = 500
 
-// New makes a Keeper of the files in dir, which Sync makes.
+// New returns a Keeper of the files in dir; Sync creates the folder.
 func New(dir string, source Source, now func() time.Time) *Keeper {
 	return &Keeper{dir: dir, source: source, now: now}
 }
@@ -55,7 +55,7 @@ func (k *Keeper) path(name fika.ConversationName) string {
 	return filepath.Join(k.dir, string(name)+".md")
 }
 
-// Sync writes what has been said since the last call.
+// Sync writes everything that has been said since the last call.
 func (k *Keeper) Sync(ctx context.Context) error {
 	chats, err := k.source.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
 	if err != nil {
@@ -84,8 +84,8 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeUnused removes the files of chats that are gone or have another name, before
-// any is written: their names may be those of other chats by now.
+// removeUnused removes the files of chats that are gone or renamed. It runs before any
+// file is written, because another chat may have taken the name.
 func (k *Keeper) removeUnused(chats []store.ConversationInfo, errs *[]error) (changed bool) {
 	names := map[fika.ConversationID]fika.ConversationName{}
 	for _, c := range chats {
@@ -104,8 +104,8 @@ func (k *Keeper) removeUnused(chats []store.ConversationInfo, errs *[]error) (ch
 	return changed
 }
 
-// upToDate reports whether the file of a chat holds all that was said, and is as
-// it was left.
+// upToDate reports whether the file of a chat is complete and still has the size it
+// was left with.
 func (k *Keeper) upToDate(c store.ConversationInfo) bool {
 	w, known := k.state[c.ID]
 	if !known {
@@ -119,7 +119,7 @@ func (k *Keeper) upToDate(c store.ConversationInfo) bool {
 func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
 	w, known := k.state[c.ID]
 	if known && c.Messages < w.Messages {
-		// Some of it is no more: what is left is written anew.
+		// Some messages are gone: write the rest anew.
 		if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -129,7 +129,7 @@ func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // what was written is looked at again by its size
+	defer func() { _ = f.Close() }() // the next Sync checks the size again
 	if ours, err := k.repairFile(ctx, f, c, w); err != nil {
 		return err
 	} else if !ours {
@@ -163,8 +163,8 @@ func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
 	return f.Close()
 }
 
-// repairFile leaves the file as it was when it was left. It returns false for one that
-// somebody else has changed.
+// repairFile cuts the file back to where it was left. It returns false if somebody
+// else has changed the file.
 func (k *Keeper) repairFile(ctx context.Context, f *os.File, c store.ConversationInfo, w written) (ours bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -175,7 +175,7 @@ func (k *Keeper) repairFile(ctx context.Context, f *os.File, c store.Conversatio
 		return true, nil
 	case more < 0:
 		return false, nil
-	default: // what was written last, and not noted: the beginning of what is next
+	default: // perhaps a write that was not recorded: a prefix of the next text
 		text, _, _, err := k.render(ctx, c.ID, w.Seq)
 		if err != nil || more > int64(len(text)) {
 			return false, err
@@ -191,7 +191,7 @@ func (k *Keeper) repairFile(ctx context.Context, f *os.File, c store.Conversatio
 	}
 }
 
-// render gives the text of the next entries after one, the number of the last,
+// render returns the text of the next entries after since, the number of the last one,
 // and how many there were.
 func (k *Keeper) render(ctx context.Context, id fika.ConversationID, since int64) (text string, last int64, n int, err error) {
 	entries, err := k.source.Entries(ctx, store.EntryQuery{Conversation: id, Types: []fika.EntryType{fika.Message, fika.Notice}, Since: since, First: readAtOnce})
@@ -206,7 +206,7 @@ func (k *Keeper) render(ctx context.Context, id fika.ConversationID, since int64
 	return b.String(), last, len(entries), nil
 }
 
-// heading is one entry with who said it and when.
+// heading returns one entry with its sender and time.
 func heading(x fika.Entry) string {
 	text := strings.TrimRight(safetext.Clean(x.Content), "\n")
 	if x.Type == fika.Notice {
@@ -215,8 +215,7 @@ func heading(x fika.Entry) string {
 	return fmt.Sprintf("## %s, %s UTC (#%d)\n\n%s\n\n", safetext.Line(x.From), x.At.UTC().Format(time.DateTime), x.Seq, text)
 }
 
-// readState reads how far the files were written; nothing, when that cannot be
-// known.
+// readState reads how far the files were written; it is empty if that cannot be known.
 func (k *Keeper) readState() map[fika.ConversationID]written {
 	state := map[fika.ConversationID]written{}
 	data, err := os.ReadFile(k.stateFile())
@@ -224,7 +223,7 @@ func (k *Keeper) readState() map[fika.ConversationID]written {
 		return map[fika.ConversationID]written{}
 	}
 	for id, w := range state {
-		if _, err := fika.ParseChatName(string(w.Name)); err != nil { // it names a file
+		if _, err := fika.ParseChatName(string(w.Name)); err != nil { // the name becomes a path
 			delete(state, id)
 		}
 	}
