@@ -10,7 +10,7 @@ import (
 	"fika/internal/speech"
 )
 
-// Colleague is an agent that may be asked, as its entry in the config has it.
+// Colleague is an agent that may be asked, as its config entry describes it.
 type Colleague struct {
 	Name         fika.AgentName
 	Capabilities []string
@@ -18,21 +18,21 @@ type Colleague struct {
 }
 
 const (
-	// descriptionMax is how many characters of a description are shown.
+	// descriptionMax is how many characters of a description are shown at most.
 	descriptionMax = 40
-	// lineBytes is what a line may take on average before all of them are cut
-	// shorter: eight lines and their heading stay below 600 bytes.
+	// lineBytes is the average length above which all lines are shortened: eight lines
+	// and their heading stay below 600 bytes.
 	lineBytes = 62
-	// smallTeam is how many lines there is always room for.
+	// smallTeam is the number of lines that the budget always covers.
 	smallTeam = 8
-	// listedMax is how many are described; of a larger team, the others are
-	// only counted.
+	// listedMax is how many colleagues are described; the rest of a larger team is only
+	// counted.
 	listedMax = 24
 )
 
-// PromptParagraph is the paragraph of a system prompt that says which agents there are
-// and through which of the reader's tools they are reached. It is empty without
-// colleagues or tools, and always the same for the same arguments.
+// PromptParagraph returns the paragraph of a system prompt that lists the agents and
+// the reader's tools that reach them. It is empty without colleagues or tools, and
+// always the same for the same arguments.
 func PromptParagraph(list []Colleague, tools []string) string {
 	if len(list) == 0 || len(tools) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func PromptParagraph(list []Colleague, tools []string) string {
 	return "Agents you can reach with " + strings.Join(tools, " or ") + ":\n" + strings.Join(lines, "\n")
 }
 
-// describe gives a line for each colleague. When they are too long together,
+// describe returns a line for each colleague. When the lines are too long together,
 // descriptions are cut further, and capabilities last.
 func describe(list []Colleague) []string {
 	rest := max(0, len(list)-listedMax)
@@ -67,8 +67,8 @@ func describe(list []Colleague) []string {
 	return lines
 }
 
-// line is "@coder (go, tests): writes Go", with so many characters at most of
-// each part.
+// line returns "@coder (go, tests): writes Go", with each part cut to the given number
+// of characters.
 func (c Colleague) line(description, capabilities int) string {
 	line := "@" + string(c.Name)
 	if can := clip(strings.Join(c.Capabilities, ", "), capabilities); can != "" {
@@ -80,7 +80,7 @@ func (c Colleague) line(description, capabilities int) string {
 	return line
 }
 
-// clip makes a text one line of at most n characters.
+// clip turns text into one line of at most n characters.
 func clip(text string, n int) string {
 	text = speech.HeadingName(text)
 	if utf8.RuneCountInString(text) <= n {
@@ -92,8 +92,8 @@ func clip(text string, n int) string {
 	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
 }
 
-// KnownNames is what an error about an unknown name says besides: "; there are @a
-// (go): writes Go, @b". It is empty without colleagues.
+// KnownNames returns what an error about an unknown name adds: "; there are @a (go):
+// writes Go, @b". It is empty without colleagues.
 func KnownNames(list []Colleague) string {
 	switch len(list) {
 	case 0:
@@ -113,13 +113,13 @@ func OfRows(rows []fika.Agent) []Colleague {
 	return out
 }
 
-// State is how a colleague is now.
+// State is the present state of a colleague.
 type State struct {
 	Name fika.AgentName
 	How  string // "busy", "stopped"; empty: ready
 }
 
-// NotReady is the line about those who are not ready; empty when all are.
+// NotReady returns the line about colleagues that are not ready; empty when all are.
 func NotReady(list []State) string {
 	by := map[string][]string{}
 	var order []string
