@@ -14,10 +14,10 @@ import (
 	"fika/internal/worker"
 )
 
-// Clear takes everything said so far out of the window of a context and
-// empties its summary; the entries stay, and so do messages that no turn has
-// read. It returns how many messages that were: 0 when there was nothing to
-// clear. Error kind Denied when a hook forbids it.
+// Clear takes everything said so far out of the window of a context and empties its
+// summary. The entries stay, and messages that no turn has read stay in the window. It
+// returns the number of messages removed, 0 when there was nothing to clear. Error
+// kind Denied when a hook forbids it.
 func Clear(ctx context.Context, a *app.App, name fika.AgentName, wait time.Duration, p app.Person) (n int, err error) {
 	w, err := worker.OpenCommand(ctx, a, name, false, wait, p.Warn)
 	if err != nil {
@@ -45,7 +45,7 @@ func Clear(ctx context.Context, a *app.App, name fika.AgentName, wait time.Durat
 	return n, nil
 }
 
-// clearing is what a context says now, and what of it goes.
+// clearing is what a context holds now and what is to be removed from it.
 type clearing struct {
 	conversation fika.ConversationID
 	goes         []fika.Entry
@@ -82,12 +82,12 @@ func newClearing(ctx context.Context, w *worker.Worker) (c clearing, err error) 
 	return c, nil
 }
 
-// nothing reports whether there is neither an entry nor a summary that goes.
+// nothing reports whether there is neither an entry nor a summary to remove.
 func (c clearing) nothing() bool {
 	return len(c.goes) == 0 && strings.TrimSpace(c.summary.Body) == ""
 }
 
-// messages is how many messages go.
+// messages returns how many messages are removed.
 func (c clearing) messages() int {
 	n := 0
 	for _, e := range c.goes {
@@ -98,8 +98,8 @@ func (c clearing) messages() int {
 	return n
 }
 
-// commit takes the entries out of the window first and empties the summary
-// then; what a crash leaves undone between the two, the next opening does.
+// commit first takes the entries out of the window, then empties the summary; if a
+// crash comes between the two, the next opening of the context does the second.
 func (c clearing) commit(ctx context.Context, w *worker.Worker) error {
 	conv, err := w.Store.ConversationByID(ctx, c.conversation)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"fika/internal/worker"
 )
 
-// Delete removes a context: its agent with all conversations of its
-// own, then its folder. What it said in chats stays. Interrupted, the same call
-// finishes it. NotFound when there is neither folder nor agent.
+// Delete removes a context: its agent with all conversations of its own, then its
+// folder. What it said in chats stays. If Delete is interrupted, the same call
+// finishes the job. It fails with NotFound when there is neither folder nor agent.
 func Delete(ctx context.Context, a *app.App, name fika.AgentName, wait time.Duration, p app.Person) error {
 	h, err := a.Home()
 	if err != nil {
@@ -50,7 +50,7 @@ func Delete(ctx context.Context, a *app.App, name fika.AgentName, wait time.Dura
 	return lock.Remove()
 }
 
-// deleteOrphan removes an agent of this home whose folder is gone already.
+// deleteOrphan deletes an agent of this home whose folder is already gone.
 func deleteOrphan(ctx context.Context, a *app.App, h folder.Home, name fika.AgentName, missing error) error {
 	s, err := a.Store(ctx)
 	if err != nil {
@@ -66,9 +66,9 @@ func deleteOrphan(ctx context.Context, a *app.App, h folder.Home, name fika.Agen
 	return deleteAgent(ctx, s, h, *row)
 }
 
-// deleteAgent removes the row of an agent that this home owns. The lease of a
-// dead owner is taken over first: the folder's lock, or its absence, permits
-// it.
+// deleteAgent deletes the row of an agent that this home owns. It first takes over the
+// lease of a dead owner; the folder's lock, or the absence of the folder, permits
+// that.
 func deleteAgent(ctx context.Context, s *store.Store, h folder.Home, row fika.Agent) error {
 	home, err := h.ID()
 	if err != nil {

@@ -18,16 +18,16 @@ type Info struct {
 	Name     fika.AgentName
 	Current  bool
 	Previous bool
-	Exists   bool // the current context may not have been made yet
+	Exists   bool // false if the current context has not been made yet
 	Lock     folder.LockState
-	Updated  time.Time // of its last entry; zero: none
+	Updated  time.Time // when its mirror was last written; zero: never
 }
 
 // Process reports whether the context is held by its agent's own process.
 func (c Info) Process() bool { return c.Lock.Held && c.Lock.Info.Kind == folder.LockAgent }
 
-// List lists the contexts by name, and the names in contexts/ that cannot
-// be contexts. It reads files alone and takes no lock.
+// List returns the contexts by name, and the names in contexts/ that cannot be
+// contexts. It only reads files and takes no lock.
 func List(a *app.App) (list []Info, strange []string, err error) {
 	h, err := a.Home()
 	if err != nil {
@@ -66,15 +66,15 @@ func readInfo(f folder.Folder, state folder.State) (Info, error) {
 	return c, err
 }
 
-// CreateOptions is a context to be made.
+// CreateOptions describes a context to be made.
 type CreateOptions struct {
 	Prompt    string // its system prompt; empty: the default one
-	IfMissing bool   // one that exists is no error, and is left as it is
+	IfMissing bool   // an existing one is not an error, and is left as it is
 	Wait      time.Duration
 }
 
-// Create makes a context. The second result is false when it was there
-// already. Conflict without IfMissing.
+// Create makes a context. It returns false if the context already exists, which is an
+// error of kind Conflict without IfMissing.
 func Create(ctx context.Context, a *app.App, name fika.AgentName, o CreateOptions) (bool, error) {
 	bound, err := mayCreate(ctx, a)
 	if err != nil {
@@ -97,7 +97,7 @@ func Create(ctx context.Context, a *app.App, name fika.AgentName, o CreateOption
 	return true, writePrompt(ctx, a, f, o.Prompt, o.Wait)
 }
 
-// CreateDated makes a context named by the present time,
+// CreateDated makes a context named after the present time,
 // [prefix_]YYYYMMDD_HHMMSS[_N].
 func CreateDated(ctx context.Context, a *app.App, prefix string, o CreateOptions) (fika.AgentName, error) {
 	const most = 32 - len("_20060102_150405_99")
@@ -125,8 +125,8 @@ func CreateDated(ctx context.Context, a *app.App, prefix string, o CreateOptions
 	return "", fika.Errorf(fika.Conflict, "", "there are too many contexts called %s already: try again in a second", stem)
 }
 
-// Switch makes a context current and tells the hooks. It returns which
-// one was current before.
+// Switch makes a context current, tells the hooks, and returns the one that was
+// current before.
 func Switch(ctx context.Context, a *app.App, to fika.AgentName, p app.Person) (fika.AgentName, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -149,7 +149,7 @@ func Switch(ctx context.Context, a *app.App, to fika.AgentName, p app.Person) (f
 	return before.Current, nil
 }
 
-// openHooks opens the plugins of a context that nobody has to lock for it.
+// openHooks opens the hooks of a context without locking it.
 func openHooks(ctx context.Context, a *app.App, f folder.Folder, p app.Person) (hook.Runner, error) {
 	settings, err := a.PlainSettings(f.Name)
 	if err != nil {

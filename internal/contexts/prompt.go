@@ -16,8 +16,8 @@ import (
 	"fika/internal/worker"
 )
 
-// SetPrompt writes the system prompt of a context, made if it is missing; an
-// empty one takes the file away, so that the default counts again.
+// SetPrompt writes the system prompt of a context, which is made if it is missing. An
+// empty text removes the file, so that the default applies again.
 func SetPrompt(ctx context.Context, a *app.App, name fika.AgentName, text string, wait time.Duration) error {
 	h, err := a.Home()
 	if err != nil {
@@ -47,7 +47,7 @@ func writePrompt(ctx context.Context, a *app.App, f folder.Folder, text string, 
 	return errors.Join(err, lock.Close())
 }
 
-// BasePrompt returns the system prompt of a context that a person may edit, and
+// BasePrompt returns the part of a context's system prompt that a person may edit, and
 // where it comes from.
 func BasePrompt(a *app.App, f folder.Folder) (text, from string, err error) {
 	s, err := settingsOf(a, f.Name)
@@ -57,8 +57,8 @@ func BasePrompt(a *app.App, f folder.Folder) (text, from string, err error) {
 	return basePrompt(a, f, s)
 }
 
-// settingsOf are the settings of a context; when its files are wrong, those
-// that every context has.
+// settingsOf returns the settings of a context or, when its files are wrong, those
+// that apply to every context.
 func settingsOf(a *app.App, name fika.AgentName) (config.Settings, error) {
 	s, err := a.Settings(name, nil, false)
 	if err != nil {
@@ -85,8 +85,8 @@ func basePrompt(a *app.App, f folder.Folder, s config.Settings) (text, from stri
 	return text, "the default prompt", nil
 }
 
-// AssembledPrompt returns the whole system prompt as the model would get it now:
-// with summary, goals, todos, reflection and what hooks inject.
+// AssembledPrompt returns the whole system prompt that the model would get now, with
+// summary, goals, todos, reflection and whatever hooks inject.
 func AssembledPrompt(ctx context.Context, a *app.App, f folder.Folder, p app.Person) (string, error) {
 	s, err := settingsOf(a, f.Name)
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"fika/internal/worker"
 )
 
-// Reader reads a context without taking it: from the database, or from
-// the files of a folder that was put there by hand and not used yet.
+// Reader reads a context without locking it: from the database, or from the files of a
+// folder that was put there by hand and has not been used yet.
 type Reader struct {
 	Folder  folder.Folder
 	Agent   *fika.Agent     // nil: not in the database yet
-	Foreign *folder.Content // what a folder from elsewhere holds, while nobody has used it; nil: it is none
+	Foreign *folder.Content // content of a folder from elsewhere that is not used yet; nil: it is not such a folder
 
 	store *store.Store
 }
 
-// OpenReader opens a context for reading. Nothing is written. Denied when an agent
-// asks, through a command in one of its tools, that may not see it (readable_by).
+// OpenReader opens a context for reading. It writes nothing to the context. It fails
+// with Denied when the caller is an agent, through a command in one of its tools, that
+// may not see the context (readable_by).
 func OpenReader(ctx context.Context, a *app.App, f folder.Folder) (*Reader, error) {
 	s, err := a.Store(ctx)
 	if err != nil {
@@ -62,11 +63,11 @@ func (emptySource) EntriesAfter(context.Context, fika.ConversationID, int64, int
 	return nil, nil
 }
 
-// page is how many entries are held in memory at once.
+// page is the most entries held in memory at once.
 const page = 500
 
-// Each gives every entry of the agent's ask conversations that is there now,
-// the oldest conversation first and the active one last.
+// Each returns an iteration over every entry that the agent's ask conversations hold
+// now, the oldest conversation first and the active one last.
 func (r *Reader) Each(ctx context.Context) (folder.Each, error) {
 	var asks []fika.Conversation
 	if r.Agent != nil {
@@ -105,7 +106,8 @@ func (r *Reader) Each(ctx context.Context) (folder.Each, error) {
 	}, nil
 }
 
-// All reads what [Reader.Each] gives, for those who choose among all of it.
+// All returns everything that [Reader.Each] visits, for callers that choose among all
+// entries.
 func (r *Reader) All(ctx context.Context) (all []fika.Entry, err error) {
 	each, err := r.Each(ctx)
 	if err != nil {
@@ -115,7 +117,7 @@ func (r *Reader) All(ctx context.Context) (all []fika.Entry, err error) {
 	return all, err
 }
 
-// eachOf gives the entries that a conversation had when it was read.
+// eachOf visits the entries that a conversation had when it was read.
 func (r *Reader) eachOf(ctx context.Context, c fika.Conversation, do func(fika.Entry) error) error {
 	for since := int64(0); since < c.LastSeq; {
 		list, err := r.store.Entries(ctx, store.EntryQuery{Conversation: c.ID, Since: since, Upto: c.LastSeq, First: page})
@@ -132,7 +134,7 @@ func (r *Reader) eachOf(ctx context.Context, c fika.Conversation, do func(fika.E
 	return nil
 }
 
-// Window reads what is still in the conversation.
+// Window returns the entries of the conversation that are still in the window.
 func (r *Reader) Window(ctx context.Context) ([]fika.Entry, error) {
 	var window []fika.Entry
 	if r.Agent != nil && r.Agent.ActiveAsk != "" {
@@ -151,7 +153,7 @@ func (r *Reader) Window(ctx context.Context) ([]fika.Entry, error) {
 	return window, nil
 }
 
-// State is what `context show` tells.
+// State is what `context show` displays.
 type State struct {
 	Info
 	Settings   config.Settings
@@ -159,14 +161,14 @@ type State struct {
 	Messages   int   // in the window
 	Entries    int   // in the window, tools included
 	Archived   int   // entries out of the window
-	Pending    int   // messages that wait for its next turn
+	Pending    int   // messages that wait for the next turn
 	Running    int   // requests running or waiting
-	Tokens     int64 // what the next prompt costs before it says anything; estimated
+	Tokens     int64 // estimated cost of the next prompt, before its own text
 	Texts      map[folder.TextKind]string
 	PromptFrom string // where the system prompt comes from
 }
 
-// Describe tells everything of one context. Nothing is taken or changed.
+// Describe returns the [State] of one context. It locks and changes nothing.
 func Describe(ctx context.Context, a *app.App, f folder.Folder) (State, error) {
 	h, err := a.Home()
 	if err != nil {

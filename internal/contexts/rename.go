@@ -12,8 +12,8 @@ import (
 	"fika/internal/worker"
 )
 
-// Rename gives a context another name, in the folders and in the
-// database. Interrupted between the two, the same call finishes it.
+// Rename renames a context, its folder first and then its row in the database. If it
+// is interrupted between the two, the same call finishes the job.
 func Rename(ctx context.Context, a *app.App, from, to fika.AgentName, wait time.Duration, p app.Person) (err error) {
 	h, err := a.Home()
 	if err != nil {
@@ -53,8 +53,8 @@ func Rename(ctx context.Context, a *app.App, from, to fika.AgentName, wait time.
 	return nil
 }
 
-// finishRename ends a renaming that was interrupted after the folder had its
-// new name.
+// finishRename completes a renaming that was interrupted after the folder got its new
+// name.
 func finishRename(ctx context.Context, a *app.App, s *store.Store, from, to fika.AgentName, missing error) error {
 	row, err := app.FindRow(ctx, s, from)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"fika/internal/guard"
 )
 
-// mayCreate refuses an agent that makes a context by a command where its tool
-// create_context would be refused: in a turn that has read text from outside, and
-// by the rules. What a rule asks about cannot be asked here. The rights are those
-// that bound the context; nil: there is no bound, as for a person.
+// mayCreate refuses a context that an agent makes by a command where its tool
+// create_context would be refused: in a turn that has read text from outside, and by
+// the rules. A rule that asks refuses too, because nobody can be asked here. mayCreate
+// returns the rights that bound the new context; nil means no bound, as for a person.
 func mayCreate(ctx context.Context, a *app.App) (*fika.Rights, error) {
 	speaker, err := a.Speaker(ctx)
 	if err != nil || speaker == nil {

@@ -13,10 +13,9 @@ import (
 	"fika/internal/worker"
 )
 
-// Import brings in what a context folder from anywhere holds: entries
-// that are not here yet, and the texts that the context does not have of its
-// w. The context is made if it is missing. NotFound when path is no folder
-// or holds nothing of a context.
+// Import adds what a context folder from anywhere holds: the entries that are not here
+// yet, and the texts that the context does not have of its own. The context is made if
+// it is missing. It fails with NotFound when path is not a folder or holds no context.
 func Import(ctx context.Context, a *app.App, name fika.AgentName, path string, wait time.Duration, p app.Person) (got worker.Imported, err error) {
 	c, err := folder.ReadFolder(path)
 	if err != nil {
@@ -45,9 +44,9 @@ func Import(ctx context.Context, a *app.App, name fika.AgentName, path string, w
 	return got, nil
 }
 
-// Export writes a copy of a context into the new folder path, from
-// which it can be made again on another machine, by import or by putting it
-// into contexts/. It returns how many entries that are.
+// Export writes a copy of a context into the new folder path. From it the context can
+// be made again on another machine, by import or by putting the folder into contexts/.
+// It returns the number of entries written.
 func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (int, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -75,6 +74,6 @@ func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (
 	if err != nil {
 		return n, err
 	}
-	_, err = attachment.StoreIn(h.Root).CopyTo(attachment.StoreIn(path), pictures) // what is missing here is missing there
+	_, err = attachment.StoreIn(h.Root).CopyTo(attachment.StoreIn(path), pictures) // a picture missing here is missing there
 	return n, err
 }
