@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Point is a moment at which a process may die: after what was written before
-// it, before what comes next.
+// Point is a moment at which a process may die: after what was written before it,
+// before whatever comes next.
 func Point(string) {}
 
-// Committing and Committed are the points around the commit of a transaction.
+// Committing is the point before the commit of a transaction.
 func Committing(string) {}
 
 // Committed is the point after a commit.
@@ -20,14 +20,14 @@ func Committed(string) {}
 // Torn is a point in the middle of a write of data to w.
 func Torn(string, io.Writer, []byte) {}
 
-// Without reports whether a guard is to be left out: never.
+// Without reports whether a guard is to be left out: never in this build.
 func Without(Guard) bool { return false }
 
-// Now is the time.
+// Now returns the time.
 func Now() time.Time { return time.Now() }
 
-// Pages bounds the database's file; 0: no bound.
+// Pages returns the maximum size of the database file in pages; 0 means no limit.
 func Pages() int { return 0 }
 
-// Pace is how often something is looked at that nobody rang for.
+// Pace returns how often to check for work whose wake-up was lost: every d.
 func Pace(d time.Duration) time.Duration { return d }

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Point is a moment at which a process may die: after what was written before
-// it, before what comes next.
+// Point is a moment at which a process may die: after what was written before it,
+// before whatever comes next.
 func Point(name string) {
 	if how, hit := pass(name); hit {
 		end(how)
 	}
 }
 
-// Committing and Committed are the points around the commit of a transaction.
+// Committing is the point before the commit of a transaction.
 func Committing(op string) { Point(op + ".before") }
 
 // Committed is the point after a commit.
@@ -34,7 +34,7 @@ func Torn(name string, w io.Writer, data []byte) {
 	}
 }
 
-// Without reports whether a guard is to be left out.
+// Without reports whether the harness leaves a guard out.
 func Without(g Guard) bool {
 	for _, name := range strings.Fields(read("without")) {
 		if name == string(g) {
@@ -44,20 +44,21 @@ func Without(g Guard) bool {
 	return false
 }
 
-// Now is the time, moved by what the harness says.
+// Now returns the time, shifted as the harness says.
 func Now() time.Time {
 	ms, _ := strconv.ParseInt(strings.TrimSpace(read("clock")), 10, 64)
 	return time.Now().Add(time.Duration(ms) * time.Millisecond)
 }
 
-// Pages bounds the database's file; 0: no bound.
+// Pages returns the maximum size of the database file in pages; 0 means no limit.
 func Pages() int {
 	n, _ := strconv.Atoi(strings.TrimSpace(read("pages")))
 	return n
 }
 
-// Pace is how often something is looked at that nobody rang for. A harness has
-// thousands of runs before it, and many begin with a bell that was lost.
+// Pace returns how often to check for work whose wake-up was lost: d, shortened as the
+// harness says, because a harness makes thousands of runs and many begin with a lost
+// wake-up.
 func Pace(d time.Duration) time.Duration {
 	if n, err := strconv.Atoi(strings.TrimSpace(read("pace"))); err == nil && n > 1 {
 		return d / time.Duration(n)
@@ -74,7 +75,7 @@ func read(name string) string {
 	return string(data)
 }
 
-// pass counts the pass and says whether it is the one that is planned.
+// pass counts a pass of a point and reports whether it is the planned one.
 func pass(name string) (how string, hit bool) {
 	dir := os.Getenv("FIKA_CHAOS")
 	if dir == "" {
@@ -90,8 +91,8 @@ func pass(name string) (how string, hit bool) {
 	return plan[2], err == nil && n == want
 }
 
-// count adds a byte to a file and returns which one it was: with O_APPEND the
-// kernel hands out each place once, whoever asks.
+// count adds a byte to a file and returns the byte's number. O_APPEND makes the kernel
+// assign each position once, whichever process writes.
 func count(path string) int64 {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -105,12 +106,12 @@ func count(path string) int64 {
 	return n
 }
 
-// end kills or halts this process, as nothing can be held against.
+// end kills or halts this process with a signal that it cannot handle.
 func end(how string) {
 	sig := syscall.SIGKILL
 	if how == "stop" {
 		sig = syscall.SIGSTOP
 	}
 	_ = syscall.Kill(os.Getpid(), sig)
-	time.Sleep(50 * time.Millisecond) // the signal is for the process: other threads may see it first
+	time.Sleep(50 * time.Millisecond) // the signal goes to the process: another thread may handle it first
 }
