@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// around is how many lines are shown before and after what has changed.
+// around is how many unchanged lines are shown before and after a change.
 const around = 2
 
-// Lines gives the lines that differ, with "+" or "-" before them, and a few with
-// " " around them; "@@" begins one that says how many were left out. Of what is no
-// text (see [IsText]) it gives nothing of use.
+// Lines returns the differing lines, prefixed with "+" or "-", with a few unchanged
+// lines around them, prefixed with " ". A line that begins with "@@" says how many
+// lines were left out. The result is of no use for data that is not text (see
+// [IsText]).
 func Lines(before, after []byte) []string { return compare(lines(before), lines(after)) }
 
-// IsText reports whether a content can be shown as lines.
+// IsText reports whether data can be shown as lines.
 func IsText(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsRune(data, 0) }
 
 func lines(data []byte) []string {
@@ -25,10 +26,10 @@ func lines(data []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// maxCells bounds the work of comparing two texts.
+// maxCells limits the work of comparing two texts.
 const maxCells = 4 << 20
 
-// compare gives the lines that differ, with some around them.
+// compare returns the differing lines with some unchanged ones around them.
 func compare(a, b []string) []string {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -49,7 +50,7 @@ func compare(a, b []string) []string {
 	return onlyAround(out)
 }
 
-// middle compares by the longest common run of lines; texts too long for that
+// middle compares by the longest common subsequence of lines; texts too long for that
 // are shown as replaced.
 func middle(a, b []string) []string {
 	var out []string
@@ -92,7 +93,7 @@ func middle(a, b []string) []string {
 	return out
 }
 
-// onlyAround leaves out what is far from any change, and says how much.
+// onlyAround leaves out lines that are far from any change, and says how many.
 func onlyAround(all []string) []string {
 	keep := make([]bool, len(all))
 	for i, l := range all {
