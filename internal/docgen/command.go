@@ -10,7 +10,7 @@ import (
 	"fika/internal/cli"
 )
 
-// commandsPage is the reference of the command line.
+// commandsPage returns the reference of the command line.
 func commandsPage() string {
 	root := cli.CommandTree()
 	var b strings.Builder
@@ -28,7 +28,7 @@ func commandsPage() string {
 	return b.String()
 }
 
-// visible lists a command and all below it, in the order of the help.
+// visible returns a command and all visible ones below it, in the order of the help.
 func visible(c *cobra.Command) []*cobra.Command {
 	out := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -72,7 +72,7 @@ func unindent(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// sentence makes one of a short description.
+// sentence turns a short description into a sentence.
 func sentence(s string) string {
 	if s == "" {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"fika/internal/config"
 )
 
-// configPage is the reference of config.toml, models.toml and local.toml.
+// configPage returns the reference of config.toml, models.toml and local.toml.
 func configPage() string {
 	var b strings.Builder
 	b.WriteString("# Settings\n\n" + notice)
@@ -47,7 +47,7 @@ func configPage() string {
 	return b.String()
 }
 
-// tableOf is the heading a key stands under.
+// tableOf returns the heading that a key is listed under.
 func tableOf(d config.KeyDoc) string {
 	i := strings.LastIndex(d.Key, ".")
 	switch {
@@ -87,7 +87,7 @@ func code(s string) string {
 	return "`" + cell(s) + "`"
 }
 
-// cell makes a text fit for a table.
+// cell escapes a text for a table cell.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
 }

@@ -8,7 +8,7 @@ import (
 	"fika/internal/plugin"
 )
 
-// hooksPage is the reference of hook points and of a plugin's environment.
+// hooksPage returns the reference of the hook points and of a plugin's environment.
 func hooksPage() string {
 	var b strings.Builder
 	b.WriteString("# Hooks and the environment of plugins\n\n" + notice)

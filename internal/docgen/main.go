@@ -1,10 +1,10 @@
-// Command docgen writes the references that follow from the code: docs/CLI.md,
+// Command docgen writes the references that are generated from the code: docs/CLI.md,
 // docs/CONFIG.md and docs/HOOKS.md.
 //
 //	go run ./internal/docgen docs
 //	go run ./internal/docgen man DIR   # a manual page of each command
 //
-// A test fails when what is written there is not what the code says.
+// A test fails when those files differ from what the code says.
 package main
 
 import (

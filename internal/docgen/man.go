@@ -11,8 +11,8 @@ import (
 	"fika/internal/cli"
 )
 
-// writeManuals writes a manual page of each command, as man reads them, into a
-// folder that exists.
+// writeManuals writes a manual page for each command, in the format of man, into an
+// existing folder.
 func writeManuals(dir string) error {
 	for _, c := range visible(cli.CommandTree()) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
@@ -23,7 +23,7 @@ func writeManuals(dir string) error {
 	return nil
 }
 
-// manual is the page of one command.
+// manual returns the page of one command.
 func manual(c *cobra.Command) string {
 	var b strings.Builder
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
@@ -70,7 +70,7 @@ func asIs(text string) string {
 	return b.String()
 }
 
-// roff makes a text stand for itself.
+// roff escapes a text so that roff prints it literally.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
