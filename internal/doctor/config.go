@@ -12,15 +12,15 @@ import (
 	"fika/internal/worker"
 )
 
-// ConfigReport is what the files of a home say when nothing in them is wrong.
+// ConfigReport is the content of a home's files when nothing in them is wrong.
 type ConfigReport struct {
 	*config.Config
-	Warnings []string // what may be meant, and does nothing as things are
+	Warnings []string // settings that have no effect as things are
 }
 
-// CheckConfig returns what the files of this home say, or everything that is
-// wrong with them: config.toml, models.toml, the local.toml of each context, and
-// what they name that is not there. It asks the plugins for their tools.
+// CheckConfig returns what the files of this home say, or everything that is wrong
+// with them: config.toml, models.toml, the local.toml of each context, and missing
+// things that they name. It asks the plugins for their tools.
 func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	root, err := a.Root()
 	if err != nil {
@@ -30,7 +30,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	if err != nil {
 		return ConfigReport{}, err
 	}
-	app.KeepConfig(root, c) // or its first reader would tell of ignored keys as well
+	app.KeepConfig(root, c) // otherwise its first reader would warn of ignored keys, too
 	h, err := a.Home()
 	if err != nil {
 		return ConfigReport{}, err
@@ -74,8 +74,8 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	return report, nil
 }
 
-// checkSettings looks at the settings of one context. That none of them chooses
-// a model is no mistake in a file.
+// checkSettings checks the settings of one context. A missing choice of model is not
+// an error in a file.
 func checkSettings(a *app.App, c *config.Config, name fika.AgentName) error {
 	s, err := a.Settings(name, nil, true)
 	var unreadable *config.Problems

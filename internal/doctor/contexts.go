@@ -62,7 +62,7 @@ func (d *examination) checkContext(ctx context.Context, f folder.Folder) {
 	d.checkMirror(ctx, check, f)
 }
 
-// checkBash says where commands of a context are confined less than elsewhere.
+// checkBash notes where commands of a context are confined less than usual.
 func (d *examination) checkBash(check string, s config.Settings) {
 	if s.Guard.SandboxMode == string(sandbox.Off) {
 		d.add(check, Note, "", "bash runs with all your rights (sandbox = \"off\"); only the file tools stay inside the workspace")
@@ -117,8 +117,8 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 	}
 }
 
-// behind reports whether the files of a context lack nothing but messages that
-// came in and that no turn has read yet.
+// behind reports whether the files of a context lack nothing but messages that no turn
+// has read yet.
 func (d *examination) behind(ctx context.Context, r *contexts.Reader, diffs []folder.Difference) bool {
 	window, err := r.Window(ctx)
 	if err != nil {
@@ -136,8 +136,8 @@ func (d *examination) behind(ctx context.Context, r *contexts.Reader, diffs []fo
 	return true
 }
 
-// remake puts the files that differ aside, under names of their own, and lets
-// the mirror be written anew.
+// remake sets the differing files aside, under names of their own, and has the mirror
+// written anew.
 func (d *examination) remake(ctx context.Context, f folder.Folder, diffs []folder.Difference) error {
 	lock, err := worker.LockFolder(ctx, d.app, f, 0)
 	if err != nil {
@@ -167,8 +167,8 @@ func (d *examination) remake(ctx context.Context, f folder.Folder, diffs []folde
 	return w.Close()
 }
 
-// checkOrphans looks for agents of this home whose folder is gone. Their
-// conversations are in the database, so the folder can be made again.
+// checkOrphans finds agents of this home whose folder is gone. Their conversations are
+// in the database, so the folder can be made again.
 func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) {
 	if d.store == nil {
 		return

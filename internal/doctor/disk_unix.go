@@ -4,7 +4,7 @@ package doctor
 
 import "syscall"
 
-// freeBytes tells how much of the disk that holds path is free for us.
+// freeBytes returns how much of the disk that holds path is available to this process.
 func freeBytes(path string) (int64, bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(path, &st); err != nil {

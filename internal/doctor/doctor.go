@@ -26,12 +26,12 @@ type Level string
 // The levels.
 const (
 	Fine    Level = "ok"
-	Note    Level = "note"    // good to know
+	Note    Level = "note"    // worth knowing
 	Problem Level = "problem" // something is wrong
-	Fixed   Level = "fixed"   // it was wrong
+	Fixed   Level = "fixed"   // it was wrong and is repaired
 )
 
-// Finding is one thing that a look at the home found.
+// Finding is one result of an examination.
 type Finding struct {
 	Check string
 	Level Level

@@ -10,8 +10,8 @@ import (
 	"fika/internal/worker"
 )
 
-// checkExecutors looks whether executors can run what agents give to them: their
-// users are there, can be used by who runs fika, and can enter the workspaces.
+// checkExecutors checks whether executors can run what agents give them: their users
+// exist, the user of fika can act as them, and they can enter the workspaces.
 func (d *examination) checkExecutors() {
 	c, err := d.app.Config()
 	if err != nil {
@@ -38,7 +38,7 @@ func (d *examination) checkExecutors() {
 	}
 }
 
-// checkEntry looks whether the user of an executor can work where an agent works.
+// checkEntry checks whether the user of an executor can work where an agent works.
 func (d *examination) checkEntry(check string, x config.Executor, u *process.User, a config.Agent) {
 	name := fika.AgentName(a.ID)
 	s, err := d.app.Settings(name, nil, false)

@@ -5,8 +5,8 @@ import (
 	"fika/internal/folder"
 )
 
-// checkModels tells which agents with several models could not ask one of them: it
-// would be found out when that one is needed.
+// checkModels reports agents with several models that could not use one of them, which
+// would otherwise show only when that model is needed.
 func (d *examination) checkModels() {
 	const check = "model"
 	c, err := d.app.Config()

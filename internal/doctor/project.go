@@ -5,8 +5,8 @@ import (
 	"fika/internal/project"
 )
 
-// checkProject says what of the project is in force, and what its files would
-// not be allowed to say.
+// checkProject reports how much of the project is in force, and what its files are not
+// allowed to say.
 func (d *examination) checkProject() {
 	const check = "project"
 	at, err := d.app.Standing()

@@ -10,11 +10,11 @@ import (
 	"fika/internal/spelling"
 )
 
-// acting are the built-in tools that change something.
+// acting lists the built-in tools that change something.
 var acting = [...]string{"bash", "edit", "create"}
 
-// checkRights tells which agents act for others that may not do so themselves,
-// and which callable_by name nobody.
+// checkRights reports agents that act for others that may not do so themselves, and
+// names in callable_by that no agent has.
 func (d *examination) checkRights() {
 	const check = "rights"
 	c, err := d.app.Config()
@@ -28,9 +28,9 @@ func (d *examination) checkRights() {
 		name := fika.AgentName(a.ID)
 		known = append(known, name)
 		if a.Pool != "" {
-			continue // its pool's entry is looked at
+			continue // the entry of its pool is checked
 		}
-		if s, err := d.app.Settings(name, nil, true); err == nil { // what is wrong with it is told elsewhere
+		if s, err := d.app.Settings(name, nil, true); err == nil { // errors in settings are reported elsewhere
 			all[name], names = s, append(names, name)
 		}
 	}
@@ -56,7 +56,7 @@ func (d *examination) checkRights() {
 	}
 }
 
-// checkCallers tells of names in callable_by that no agent has.
+// checkCallers reports names in callable_by that no agent has.
 func (d *examination) checkCallers(check string, name fika.AgentName, by []string, known []fika.AgentName) {
 	words := make([]string, len(known))
 	for i, n := range known {

@@ -12,8 +12,7 @@ import (
 	"fika/internal/worker"
 )
 
-// checkSandbox says how commands are confined here, and what that does not keep
-// them from.
+// checkSandbox reports how commands are confined here, and what that does not prevent.
 func (d *examination) checkSandbox() {
 	const check = "sandbox"
 	c, err := d.app.Config()
@@ -45,7 +44,7 @@ func (d *examination) checkSandbox() {
 	}
 }
 
-// checkLimits says whether the limits of agents' tools are kept.
+// checkLimits reports whether the limits of agents' tools are enforced.
 func (d *examination) checkLimits() {
 	c, err := d.app.Config()
 	if err != nil {
@@ -70,7 +69,7 @@ func (d *examination) checkLimits() {
 	}
 }
 
-// unconfined are the plugins that have all rights of the person.
+// unconfined returns the plugins that run with all rights of the person.
 func (d *examination) unconfined(c *config.Config) []string {
 	var out []string
 	for name, p := range c.Plugins {

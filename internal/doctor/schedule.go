@@ -7,7 +7,7 @@ import (
 	"fika/internal/client"
 )
 
-// checkSchedules looks for schedules that begin nothing, and for what began and
+// checkSchedules finds schedules that begin nothing, and those whose last request
 // failed.
 func (d *examination) checkSchedules(ctx context.Context) {
 	c, err := client.Open(ctx, d.app)

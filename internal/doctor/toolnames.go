@@ -10,29 +10,29 @@ import (
 	"fika/internal/spelling"
 )
 
-// toolNames checks the names of tools that settings permit or take away. One
-// that is nearly the name of a tool there is counts as misspelt, and is an
-// error. Any other unknown one may be that of a plugin that is not there yet,
-// which permits nothing until it is: a warning.
+// toolNames checks the names of tools that settings permit or take away. A name close
+// to that of an existing tool counts as misspelt and is an error. Any other unknown
+// name may belong to a plugin that is not installed yet and has no effect until then:
+// a warning.
 type toolNames struct {
 	known    []string
 	errs     []error
 	warnings []string
 }
 
-// checkConfig looks at the lists of config.toml.
+// checkConfig checks the lists of config.toml.
 func (t *toolNames) checkConfig(c *config.Config) {
 	t.checkLists("", c.PerContext, c.WhereSet)
 	for i := range c.Agents {
 		if c.Agents[i].Pool != "" {
-			continue // its pool's entry is looked at
+			continue // the entry of its pool is checked
 		}
 		t.checkLists(fmt.Sprintf("agents[%d].", i), c.Agents[i].PerContext, c.WhereSet)
 	}
 }
 
-// checkLocal looks at the lists of a local.toml. That one cannot be read has
-// been told elsewhere.
+// checkLocal checks the lists of a local.toml. A file that cannot be read is reported
+// elsewhere.
 func (t *toolNames) checkLocal(f folder.Folder) {
 	if l, err := config.LoadLocal(f.LocalConfig()); err == nil {
 		t.checkLists("", l.PerContext, l.WhereSet)

@@ -8,8 +8,8 @@ import (
 	"fika/internal/worker"
 )
 
-// checkWorkspaces warns of workspaces that hold more than work: a person's
-// whole home folder, or a home of fika.
+// checkWorkspaces warns of workspaces that hold more than work: a person's whole home
+// folder, or a home of fika.
 func (d *examination) checkWorkspaces() {
 	c, err := d.app.Config()
 	if err != nil {
