@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Repository is where git keeps what belongs to a folder.
+// Repository says where git keeps the data of a folder.
 type Repository struct {
-	Top    string // root of the working tree that the folder is in
+	Top    string // root of the working tree that contains the folder
 	Common string // the .git that all working trees of the repository share
 }
 
-// Find returns the repository of a folder. NotFound outside of one.
+// Find returns the repository of a folder. It fails with NotFound outside of one.
 func Find(ctx context.Context, folder string) (Repository, error) {
 	top, err := place(ctx, folder, "--show-toplevel")
 	if err != nil {

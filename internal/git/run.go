@@ -15,8 +15,8 @@ import (
 	"fika"
 )
 
-// maxOutput bounds what is read of one command's output, and maxWords what is
-// kept of what git says of a failure.
+// maxOutput is the most bytes read of one command's output, maxWords the most kept of
+// git's message about a failure.
 const (
 	maxOutput = 64 << 20
 	maxWords  = 8 << 10
@@ -24,28 +24,27 @@ const (
 
 // Call is one run of git.
 type Call struct {
-	Dir  string   // where
-	Args []string // of git
+	Dir  string   // working directory
+	Args []string // arguments of git
 	Env  []string // added to its environment, such as GIT_INDEX_FILE
 }
 
-// Run runs git in a folder and returns what it printed. No hook, filter, file
-// system monitor, pager, editor, external diff or merge driver is run, whatever
-// the repository's settings say, and nobody is asked for a password. Error kinds:
-// NotFound (no git, or no repository there), Limit (too much output), Interrupted
-// (ctx ended), else Failed with what git said; what it had printed comes with
-// that.
+// Run runs git in a folder and returns its output. Whatever the repository's settings
+// say, no hook, filter, file system monitor, pager, editor, external diff or merge
+// driver is run, and nobody is asked for a password. Error kinds: NotFound (no git, or
+// no repository there), Limit (too much output), Interrupted (ctx ended), else Failed
+// with git's message, together with the output so far.
 func Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return RunCall(ctx, Call{Dir: dir, Args: args})
 }
 
-// RunLine is [Run] for an answer of one line, which comes without its end.
+// RunLine is [Run] for an answer of one line, returned without its newline.
 func RunLine(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := Run(ctx, dir, args...)
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// RunCall is [Run] for a call with an environment of its own.
+// RunCall is [Run] for a [Call], which may add to the environment.
 func RunCall(ctx context.Context, c Call) ([]byte, error) {
 	drivers, err := replacedDrivers(ctx, c.Dir)
 	if err != nil {
@@ -57,8 +56,8 @@ func RunCall(ctx context.Context, c Call) ([]byte, error) {
 	return run(ctx, c, append(quiet(), drivers...))
 }
 
-// ExitStatus is the exit status of git that err tells of: 0 for no error, -1 for
-// one that is not about its exit.
+// ExitStatus returns git's exit status from err: 0 for a nil error, -1 for an error
+// that is not about the exit status.
 func ExitStatus(err error) int {
 	var e exited
 	switch {
@@ -70,13 +69,13 @@ func ExitStatus(err error) int {
 	return -1
 }
 
-// exited is a git that did not end well.
+// exited is the error of a git that failed.
 type exited struct {
 	status int
 	words  string
 }
 
-// Error gives git's own words.
+// Error returns git's own words.
 func (e exited) Error() string {
 	if e.words == "" {
 		return "exit status " + strconv.Itoa(e.status)
@@ -84,11 +83,11 @@ func (e exited) Error() string {
 	return e.words
 }
 
-// setting is one line of git's configuration.
+// setting is one entry of git's configuration.
 type setting struct{ key, value string }
 
-// quiet are the settings that keep git from starting programs that it knows by
-// one name, and that make what it prints the same for everybody.
+// quiet returns the settings that keep git from starting programs configured under a
+// fixed key, and that make its output the same for every user.
 func quiet() []setting {
 	return []setting{
 		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.editor", "false"}, {"core.pager", "cat"},
@@ -100,12 +99,12 @@ func quiet() []setting {
 	}
 }
 
-// ownMerge is what git does itself where no driver is named.
+// ownMerge is the merge that git itself does where no driver is named.
 const ownMerge = "git merge-file --marker-size=%L %A %O %B"
 
-// replacedDrivers are settings that take the place of the filters and drivers
-// that the settings of a repository name. A merge driver becomes git's own merge:
-// an empty one would take our side without a word.
+// replacedDrivers returns settings that replace the filters and drivers named in a
+// repository's settings. A merge driver is replaced by git's own merge, because an
+// empty one would silently take our side.
 func replacedDrivers(ctx context.Context, dir string) ([]setting, error) {
 	out, err := run(ctx, Call{Dir: dir, Args: []string{"config", "--list", "-z", "--name-only"}}, quiet())
 	if err != nil {
@@ -132,11 +131,11 @@ func replacedDrivers(ctx context.Context, dir string) ([]setting, error) {
 	return list, nil
 }
 
-// run runs git with settings that win over all others. They are handed over in
-// the environment, where a name may hold anything.
+// run runs git with settings that override all others. They are passed in the
+// environment, where a name may contain any character.
 func run(ctx context.Context, c Call, settings []setting) ([]byte, error) {
 	path, err := exec.LookPath("git")
-	if err != nil || !filepath.IsAbs(path) { // a relative one may be a program of the repository
+	if err != nil || !filepath.IsAbs(path) { // a relative path may be a program of the repository
 		return nil, fika.Errorf(fika.NotFound, "git", "git is not installed")
 	}
 	cmd := exec.CommandContext(ctx, path, slices.Insert(slices.Clone(c.Args), 0, "--no-pager")...)
@@ -168,8 +167,8 @@ func run(ctx context.Context, c Call, settings []setting) ([]byte, error) {
 	return out.Bytes(), fika.Wrap(fika.Failed, "git", err)
 }
 
-// environment is what git needs of ours, and says that nobody is there to ask.
-// Nothing passes that points git at another repository.
+// environment returns the variables that git needs from ours, and those that say that
+// nobody can be asked. It passes nothing that points git at another repository.
 func environment() []string {
 	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_MERGE_AUTOEDIT=no", "LC_ALL=C"}
 	for _, name := range []string{
@@ -183,7 +182,7 @@ func environment() []string {
 	return env
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded keeps the first most bytes written to it.
 type bounded struct {
 	bytes.Buffer
 	most int

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// Snapshot is the state of a folder's files as far as they differ from what was
-// committed last, so that two of them tell what has changed between.
+// Snapshot is the state of those files of a folder that differ from the last commit;
+// two snapshots show what has changed in between.
 type Snapshot struct {
 	Head  string            `json:"head"`  // the commit
-	Files map[string]string `json:"files"` // by path below the folder: what the file system says of them
+	Files map[string]string `json:"files"` // by path below the folder: a summary of its lstat data
 }
 
-// Status takes the snapshot of a folder. Error kinds as of [Run].
+// Status takes a snapshot of a folder. It has the error kinds of [Run].
 func Status(ctx context.Context, dir string) (Snapshot, error) {
 	prefix, err := run(ctx, Call{Dir: dir, Args: []string{"rev-parse", "--show-prefix"}}, quiet())
 	if err != nil {
@@ -31,7 +31,7 @@ func Status(ctx context.Context, dir string) (Snapshot, error) {
 	below := strings.TrimSuffix(string(prefix), "\n")
 	for _, line := range strings.Split(string(out), "\x00") {
 		kind, rest, _ := strings.Cut(line, " ")
-		// How many fields stand before the path.
+		// The number of fields before the path.
 		fields, known := map[string]int{"1": 7, "u": 9, "?": 0}[kind]
 		if oid, ok := strings.CutPrefix(line, "# branch.oid "); ok {
 			s.Head = oid
@@ -47,7 +47,7 @@ func Status(ctx context.Context, dir string) (Snapshot, error) {
 	return s, nil
 }
 
-// fileState tells one state of a file from another without reading it.
+// fileState distinguishes states of a file without reading it.
 func fileState(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -60,9 +60,9 @@ func fileState(path string) string {
 	return fmt.Sprintf("%s %d %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano(), inode)
 }
 
-// Changed lists the paths that are not what they were before, in order. dir is
-// the folder of both. What was only committed meanwhile has not changed; what
-// another commit brought shows as a different Head alone.
+// Changed returns the paths whose state differs from the earlier snapshot s, sorted.
+// dir is the folder of both. A file that was only committed meanwhile has not changed;
+// what another commit brought shows only as a different Head.
 func (s Snapshot) Changed(dir string, after Snapshot) []string {
 	var out []string
 	for path, now := range after.Files {
