@@ -21,36 +21,36 @@ import (
 
 const op = "keys"
 
-// maxValue bounds a key: what is longer is some other file.
+// maxValue is the most bytes of a key: anything longer is some other file.
 const maxValue = 16 << 10
 
-// File is a file of keys. It may be used from many goroutines and processes;
-// changes are made under a lock beside it.
+// File is a file of keys. It is safe for concurrent use by goroutines and processes;
+// changes are made under a lock file beside it.
 type File struct {
 	path string
 }
 
-// Open gives the file at a path. Nothing is read yet; a file that does not
-// exist holds no keys.
+// Open returns the File at path. It reads nothing yet; a file that does not exist
+// holds no keys.
 func Open(path string) File { return File{path} }
 
 // Key is a stored key without its value.
 type Key struct {
 	Name  string
-	Hosts []string // it is given out for these alone; empty: not used yet
+	Hosts []string // the only hosts that get it; empty: not used yet
 	Set   time.Time
 }
 
-// stored is a key as the file has it.
+// stored is a key as it is in the file.
 type stored struct {
 	Value string    `json:"value"`
 	Hosts []string  `json:"hosts,omitempty"`
 	Set   time.Time `json:"set"`
 }
 
-// Use gives the value of a key for a host, and binds a key that is not bound
-// yet to it. Error kinds: NotFound, Denied (bound to other hosts, or the file
-// can be read by others), Storage, Invalid (the file is damaged).
+// Use returns the value of a key for a host, and binds a key that is not bound yet to
+// that host. Error kinds: NotFound, Denied (bound to other hosts, or the file can be
+// read by others), Locked, Storage, Invalid (the file is damaged).
 func (f File) Use(name, host string) (string, error) {
 	keys, err := f.read()
 	if err != nil {
@@ -88,7 +88,7 @@ func notStored(name string) error {
 	return fika.Errorf(fika.NotFound, op, "no key %s is stored; fika key set %s stores it", name, name)
 }
 
-// Values gives the stored keys by name, to be taken out of what is shown.
+// Values returns the stored keys by name, for redaction.
 func (f File) Values() map[string]string {
 	keys, _ := f.read()
 	values := make(map[string]string, len(keys))
@@ -98,7 +98,7 @@ func (f File) Values() map[string]string {
 	return values
 }
 
-// Set stores a key, replacing one of the same name. Error kind Invalid when the
+// Set stores a key, replacing one of the same name. It fails with Invalid when the
 // value cannot be a key.
 func (f File) Set(name, value string, hosts []string, now time.Time) error {
 	switch {
@@ -115,7 +115,7 @@ func (f File) Set(name, value string, hosts []string, now time.Time) error {
 	})
 }
 
-// Remove forgets a key. NotFound when it is not stored.
+// Remove removes a key. It fails with NotFound when the key is not stored.
 func (f File) Remove(name string) error {
 	return f.change(func(keys map[string]stored) error {
 		if _, ok := keys[name]; !ok {
@@ -126,7 +126,7 @@ func (f File) Remove(name string) error {
 	})
 }
 
-// List gives the stored keys by name, without their values.
+// List returns the stored keys sorted by name, without their values.
 func (f File) List() ([]Key, error) {
 	keys, err := f.read()
 	list := make([]Key, 0, len(keys))
@@ -137,8 +137,8 @@ func (f File) List() ([]Key, error) {
 	return list, err
 }
 
-// read gives what the file holds. A file that others may read, that is no
-// regular file or that is damaged is refused.
+// read returns the content of the file. It refuses a file that others may read, that
+// is not regular, or that is damaged.
 func (f File) read() (map[string]stored, error) {
 	info, err := os.Stat(f.path)
 	switch {
@@ -162,7 +162,7 @@ func (f File) read() (map[string]stored, error) {
 	return keys, nil
 }
 
-// change edits the file under the lock, in one step.
+// change edits the file atomically, under the lock.
 func (f File) change(edit func(map[string]stored) error) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return fika.Wrap(fika.Storage, op, err)
@@ -171,7 +171,7 @@ func (f File) change(edit func(map[string]stored) error) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // which releases it
+	defer lock.Close() // closing it releases the lock
 	keys, err := f.read()
 	if err != nil {
 		return err
@@ -186,11 +186,11 @@ func (f File) change(edit func(map[string]stored) error) error {
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(f.path, append(data, '\n'), 0o600))
 }
 
-// patience is how long a change waits for another process to finish its own.
-// Whoever holds the lock only replaces a small file.
+// patience is how long a change waits for that of another process, which only replaces
+// a small file under the lock.
 const patience = 2 * time.Second
 
-// lock takes the lock beside the file. Error kind Locked: somebody else keeps
+// lock takes the lock beside the file. It fails with Locked when another process holds
 // it for longer than patience.
 func (f File) lock() (*os.File, error) {
 	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
