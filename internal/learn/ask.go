@@ -18,35 +18,36 @@ type Target string
 // The targets.
 const (
 	Reflection Target = "reflection" // the agent's own lasting notes
-	Prompt     Target = "prompt"     // what it is told to be
+	Prompt     Target = "prompt"     // what the agent is told to be
 )
 
-// maxPrompt bounds a proposed prompt, in characters.
+// maxPrompt is the most characters of a proposed prompt.
 const maxPrompt = 100_000
 
-// Question is what a model is asked.
+// Question is the question put to a model.
 type Question struct {
 	Agent fika.AgentName
 	Cases []Case
-	// Now is what the texts say that may be changed; a target that is missing may not
-	// be.
+	// Now holds the present text of each target that may be changed; a target that is
+	// missing may not be.
 	Now map[Target]string
-	// Limit is the most characters of the reflection.
+	// Limit is the maximum length of the reflection in characters.
 	Limit int
 }
 
-// Answer is what the model wants. Without a target it wants nothing.
+// Answer is the change that the model proposes. Without a target it proposes none.
 type Answer struct {
 	Target Target
 	Text   string // the whole new text
 	Why    string
 }
 
-// maxAsked is how often a model is asked for an answer in the right form.
+// maxAsked is how many times a model is asked for an answer in the right form.
 const maxAsked = 3
 
-// AskModel asks a model what the agent should have been told. The usage is that of all
-// calls, also beside an error, which is of kind Provider when no answer can be used.
+// AskModel asks a model what the agent should have been told. It returns the usage of
+// all calls, with an error too. The error is of kind Provider when no answer can be
+// used, else that of the model.
 func AskModel(ctx context.Context, m llm.Model, q Question) (Answer, fika.Usage, error) {
 	messages := []llm.Message{{Role: llm.User, Text: q.text()}}
 	var used fika.Usage
@@ -86,7 +87,7 @@ The reflection is the agent's own notes and may have %d characters; the prompt s
 		q.Agent, strings.Join(targets, ", "), q.Limit)
 }
 
-// text is the material.
+// text returns the material that the model is shown.
 func (q Question) text() string {
 	var b strings.Builder
 	for _, t := range []Target{Prompt, Reflection} {
@@ -108,7 +109,7 @@ func orNothing(text string) string {
 	return strings.TrimRight(text, "\n")
 }
 
-// read takes an answer apart, and says what is wrong with it.
+// read parses an answer and says what is wrong with it; "" if nothing is.
 func (q Question) read(text string) (a Answer, wrong string) {
 	var got struct {
 		Target Target
@@ -146,10 +147,10 @@ func (q Question) read(text string) (a Answer, wrong string) {
 	return a, ""
 }
 
-// isControl reports whether a character drives a terminal instead of being read.
+// isControl reports whether a character controls a terminal instead of being shown.
 func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
-// normal is a text as it is written: without spaces around it, with one line end.
+// normal returns text without surrounding space, with "\n" line ends and a final one.
 func normal(text string) string {
 	if text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")); text != "" {
 		text += "\n"

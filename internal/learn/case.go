@@ -10,47 +10,47 @@ import (
 	"fika"
 )
 
-// Case is one request of the agent, and what there is to learn from it.
+// Case is one ended request of the agent and what there is to learn from it.
 type Case struct {
 	Request      fika.RequestID
 	Kind         fika.RequestKind
 	Conversation fika.ConversationName
-	At           time.Time // of its end
+	At           time.Time // when it ended
 	State        fika.RequestState
 	Error        string // why it did not end well
 	Asked        string
 	Answered     string
-	Rejected     []string // what the model was told of answers in another form than asked for
+	Rejected     []string // what the model was told about answers in the wrong form
 	Failed       []Call   // tool calls that failed or were refused
 	Denied       []Call   // tool calls that a person did not allow
 	// Earlier is what the agent had answered right before, if a person then asked this
-	// in the same conversation: it may be a correction.
+	// in the same conversation, which may make it a correction.
 	Earlier string
-	Prompt  int64 // the seq of what was asked; 0: not known
+	Prompt  int64 // seq of the prompt; 0: not known
 	Taint   Taint
 }
 
-// Call is a tool call that did not do what it was made for.
+// Call is a tool call that did not do its job.
 type Call struct {
 	Tool   string
 	Args   string
-	Result string // what came of it; of one that was denied, why
+	Result string // its result; of a denied one, the reason
 }
 
-// Taint is text from outside that a case holds, and the first entry that does. The
-// zero value is none.
+// Taint names the text from outside that a case holds, and the first entry that holds
+// it. The zero value means none.
 type Taint struct {
 	From string
-	Seq  int64 // of the entry; 0: the request itself says so
+	Seq  int64 // of the entry; 0: the request itself is marked
 }
 
-// Teaches reports whether there may be something to learn from the case: it did not
-// go smoothly, or a person asked it after an answer, which may be a correction.
+// Teaches reports whether there may be something to learn from the case: it did not go
+// smoothly, or a person sent it after an answer, which may be a correction.
 func (c Case) Teaches() bool {
 	return c.State != fika.Done || len(c.Failed)+len(c.Denied)+len(c.Rejected) > 0 || strings.TrimSpace(c.Earlier) != ""
 }
 
-// FirstTainted gives the first case that holds text from outside.
+// FirstTainted returns the first case that holds text from outside, if any.
 func FirstTainted(cases []Case) (Case, bool) {
 	i := slices.IndexFunc(cases, func(c Case) bool { return c.Taint.From != "" })
 	if i < 0 {
@@ -59,17 +59,17 @@ func FirstTainted(cases []Case) (Case, bool) {
 	return cases[i], true
 }
 
-// Bounds of what is shown of one thing, in characters.
+// Limits of what is shown of one item: characters of a text and a result, and calls.
 const (
 	mostSaid   = 1500
 	mostResult = 500
 	mostCalls  = 8
 )
 
-// Tokens estimates what it costs to show the case.
+// Tokens estimates the tokens it takes to show the case.
 func (c Case) Tokens() int64 { return int64(len(c.text(1)))/4 + 1 }
 
-// text is a case as the model reads it.
+// text returns a case as the model reads it.
 func (c Case) text(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %d. %s, %s in %s: %s\n", n, c.At.UTC().Format("2006-01-02 15:04"), c.Kind, c.Conversation, c.State)
@@ -111,7 +111,7 @@ func orNoReason(why string) string {
 	return why
 }
 
-// cut keeps the beginning of a text and says how much is left out.
+// cut keeps the beginning of a text and says how many characters are left out.
 func cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -120,6 +120,5 @@ func cut(text string, most int) string {
 	return string(runes[:most]) + fmt.Sprintf(" … (%d characters left out)", len(runes)-most)
 }
 
-// indent keeps a text apart from what stands around it, so that it cannot pass for
-// more than was said.
+// indent sets a text apart from its surroundings, so that it cannot pass for them.
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

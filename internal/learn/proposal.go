@@ -9,36 +9,36 @@ import (
 	"fika/internal/diff"
 )
 
-// Proposal is a change that waits for a person's word.
+// Proposal is a change that waits for a person's decision.
 type Proposal struct {
 	Target Target    `json:"target"`
-	File   string    `json:"file"` // that would be written
-	Base   string    `json:"base"` // hash of the file when it was proposed; empty: there was none
+	File   string    `json:"file"` // path of the file it would write
+	Base   string    `json:"base"` // hash of the file when it was proposed; empty: no file
 	Before string    `json:"before"`
 	After  string    `json:"after"`
 	Why    string    `json:"why"`
 	Model  string    `json:"model"`
-	Cases  int       `json:"cases"` // that were read for it
+	Cases  int       `json:"cases"` // how many were read for it
 	MadeAt time.Time `json:"made_at"`
 	Upto   Position  `json:"upto"`
 }
 
-// Diff is what the proposal changes, line by line.
+// Diff returns what the proposal changes, line by line.
 func (p Proposal) Diff() []string { return diff.Lines([]byte(p.Before), []byte(p.After)) }
 
-// Position is how far an agent's outcomes have been learnt from: up to a moment, at
-// which those requests had ended.
+// Position is how far an agent's outcomes have been learnt from: up to a moment, and
+// which requests that ended at that very moment are included.
 type Position struct {
 	At   time.Time        `json:"at"`
 	Ends []fika.RequestID `json:"ends,omitempty"` // that ended at that moment
 }
 
-// Covers reports whether a request that ended then has been learnt from.
+// Covers reports whether a request that ended at that time has been learnt from.
 func (p Position) Covers(id fika.RequestID, ended time.Time) bool {
 	return ended.Before(p.At) || ended.Equal(p.At) && slices.Contains(p.Ends, id)
 }
 
-// With is the position behind one more request.
+// With returns the position after one more request.
 func (p Position) With(id fika.RequestID, ended time.Time) Position {
 	switch {
 	case ended.After(p.At):
@@ -49,14 +49,14 @@ func (p Position) With(id fika.RequestID, ended time.Time) Position {
 	return p
 }
 
-// State is what is kept of an agent's learning. The position moves only together
-// with the end of a proposal.
+// State is what is stored about an agent's learning. The position does not move while
+// a proposal waits.
 type State struct {
 	Position Position  `json:"position"`
 	Proposal *Proposal `json:"proposal"`
 }
 
-// ReadState reads what [State.Encode] wrote; nothing is the zero state. Error kind:
+// ReadState reads what [State.Encode] wrote; empty data is the zero state. Error kind:
 // Invalid.
 func ReadState(data []byte, file string) (State, error) {
 	var s State
@@ -69,13 +69,13 @@ func ReadState(data []byte, file string) (State, error) {
 	return s, nil
 }
 
-// Encode is the state as it is kept.
+// Encode returns the state in its stored form.
 func (s State) Encode() ([]byte, error) {
 	data, err := json.MarshalIndent(s, "", "  ")
 	return append(data, '\n'), err
 }
 
-// Settled is the state after a person's word.
+// Settled returns the state after a person has decided.
 func (s State) Settled() State {
 	if s.Proposal != nil {
 		s.Position, s.Proposal = s.Proposal.Upto, nil
