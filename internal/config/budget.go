@@ -16,11 +16,11 @@ func budgetKeys() []key[Budget] {
 	}
 	return []key[Budget]{
 		{name: "scope", at: func(b *Budget) any { return &b.Scope }, example: `"home"`, check: func(_ value, at any) string { return wrongScope(*at.(*string)) },
-			doc: "Whose calls count: home, user (each person's), chain (each chain's), agent:NAME or chat:NAME. Required."},
+			doc: "Whose calls count: home, user (each person separately), chain (each chain separately), agent:NAME or chat:NAME. Required."},
 		{name: "per", at: func(b *Budget) any { return &b.Per }, oneOf: pers, example: `"day"`,
-			doc: "How long it lasts, by the local clock and calendar. What an hour or a day has no room for waits for the next; in a month or in total it fails. Required."},
+			doc: "The period of the budget, by the local clock and calendar. Work for which an hour or a day has no room waits for the next one; with month or total it fails. Required."},
 		{name: "money", at: func(b *Budget) any { return &b.Money }, check: func(_ value, at any) string { return wrongAmount(int64(*at.(*MicroDollars))) }, example: "5.00", doc: "What may be spent, in US dollars. Needs models whose prices are known."},
-		{name: "tokens", at: func(b *Budget) any { return &b.Tokens }, check: func(_ value, at any) string { return wrongAmount(*at.(*int64)) }, example: "2000000", doc: "Likewise tokens, read and written."},
+		{name: "tokens", at: func(b *Budget) any { return &b.Tokens }, check: func(_ value, at any) string { return wrongAmount(*at.(*int64)) }, example: "2000000", doc: "How many tokens may be used, read and written."},
 	}
 }
 

@@ -27,13 +27,13 @@ func RequestTools() []string { return []string{"read", "list"} }
 func busMemberKeys() []key[BusMember] {
 	return []key[BusMember]{
 		{name: "name", at: func(m *BusMember) any { return &m.Name }, check: checkMemberName, example: `"build-server"`,
-			doc: "What the program is called where it is shown who asked: 1 to 32 of a-z 0-9 -. Required."},
+			doc: "The program's name, shown wherever fika shows who asked: 1 to 32 of a-z 0-9 -. Required."},
 		{name: "tools", at: func(m *BusMember) any { return &m.Tools }, example: `["read", "list", "bash"]`,
-			doc: "What its requests may make an agent do at most, beside what the agent itself may; * is all that the agent may."},
+			doc: "The tools that the program's requests may make an agent use at most, within what the agent itself may use; * allows all of that."},
 		{name: "network", at: func(m *BusMember) any { return &m.Network }, oneOf: []string{"off", "on"},
-			doc: "With on, commands that its requests cause reach the network where the agent's do."},
+			doc: "With on, commands that the program's requests cause reach the network where the agent's own commands do."},
 		{name: "agents", at: func(m *BusMember) any { return &m.Agents }, check: checkAddressees, example: `["coder"]`,
-			doc: "The agents that it may ask, and whose answers it sees. Unset: all; for teams also workflow."},
+			doc: "The agents that the program may ask, and whose answers it sees. Unset: all. For teams, add workflow."},
 	}
 }
 

@@ -16,9 +16,9 @@ type Executor struct {
 func executorKeys() []key[Executor] {
 	return []key[Executor]{
 		{name: "name", at: func(x *Executor) any { return &x.Name }, check: checkExecutor, example: `"box"`,
-			doc: "What it is called, as in fika executor box: 1 to 32 of a-z 0-9 _ -. Required."},
+			doc: "The executor's name, as in fika executor box: 1 to 32 of a-z 0-9 _ -. Required."},
 		{name: "user", at: func(x *Executor) any { return &x.User }, example: `"nobody"`,
-			doc: "The user of this machine that tools run as. Needs an executor, and so a hub, that runs as root. Unset: who runs the executor."},
+			doc: "The user of this machine as whom tools run. Needs an executor, and so a hub, that runs as root. Unset: the user who runs the executor."},
 	}
 }
 
@@ -29,7 +29,7 @@ func executorKey[T any](at func(*T) *string) key[T] {
 		}
 		return checkExecutor(v, at)
 	}, example: `"box"`,
-		doc: "The [[executors]] entry whose process runs the commands of agents (bash) in their place. Unset: each agent runs its own."}
+		doc: "The [[executors]] entry whose process runs the commands of agents (bash) in their place. Unset: each agent runs its own commands."}
 }
 
 func checkExecutor(v value, at any) string {

@@ -110,15 +110,15 @@ func (s *Settings) WithModel(u ModelUse) Settings {
 func modelRuleKeys() []key[ModelRule] {
 	return []key[ModelRule]{
 		{name: "tokens", at: func(r *ModelRule) any { return &r.Tokens }, min: 1, example: "20000",
-			doc: "It holds when what has been said comes to so many tokens (estimated; system prompt and tools are not counted)."},
+			doc: "The rule matches when the conversation has this many tokens or more (estimated, without system prompt and tools)."},
 		{name: "offered", at: func(r *ModelRule) any { return &r.Offered }, example: `["bash", "edit"]`,
-			doc: "It holds when the agent may use one of these tools in the turn."},
+			doc: "The rule matches when the agent may use one of these tools in the turn."},
 		{name: "used", at: func(r *ModelRule) any { return &r.Used }, example: `["bash", "edit"]`,
-			doc: "It holds when the turn has called one of these tools."},
+			doc: "The rule matches when the turn has called one of these tools."},
 		{name: "attempt", at: func(r *ModelRule) any { return &r.Attempt }, min: 2, example: "2",
-			doc: "It holds when the work is tried so many times or more: by fika request retry, or by retry in a workflow."},
+			doc: "The rule matches from this attempt at the work on: by fika request retry, or by retry in a workflow."},
 		{name: "use", at: func(r *ModelRule) any { return &r.Use }, example: `"large"`,
-			doc: "Which of the agent's models is used then, by id or nickname. Unset: the last."},
+			doc: "The one of the agent's models to use then, by id or nickname. Unset: the last."},
 	}
 }
 

@@ -71,7 +71,7 @@ func DefaultReserve() Reserve { return Reserve{Input: 20_000, Output: 4_000} }
 
 func reserveKeys() []key[Reserve] {
 	return []key[Reserve]{
-		{name: "input", at: func(r *Reserve) any { return &r.Input }, example: "20000", doc: "Of what it reads."},
-		{name: "output", at: func(r *Reserve) any { return &r.Output }, example: "4000", doc: "Of what it writes."},
+		{name: "input", at: func(r *Reserve) any { return &r.Input }, example: "20000", doc: "For what the model reads."},
+		{name: "output", at: func(r *Reserve) any { return &r.Output }, example: "4000", doc: "For what the model writes."},
 	}
 }

@@ -16,13 +16,13 @@ const minMemory = 16 << 20
 func resourceKeys() []key[Resources] {
 	return []key[Resources]{
 		{name: "memory", at: func(r *Resources) any { return &r.Memory }, min: minMemory, example: `"2GiB"`,
-			doc: "Memory, at least 16MiB. A call that comes to it is ended, with all it has started; nothing is swapped out instead."},
+			doc: "Memory, at least 16MiB. A call that reaches the limit is ended, with everything it has started; nothing is swapped out instead."},
 		{name: "cpu", at: func(r *Resources) any { return &r.CPU }, min: 0.01, max: 10000, example: "1.5",
-			doc: "Processors: with 0.5 half of one. What comes to it is slowed down."},
+			doc: "Processors; 0.5 is half of one. Processes that reach the limit are slowed down."},
 		{name: "pids", at: func(r *Resources) any { return &r.PIDs }, min: 8, max: 4 << 20, example: "200",
-			doc: "Processes and threads, at least 8. A call that comes to it cannot start another."},
+			doc: "Processes and threads, at least 8. A call that reaches the limit cannot start another."},
 		{name: "required", at: func(r *Resources) any { return &r.Required },
-			doc: "Runs nothing where these limits cannot be kept. Without it calls run without limits there, and fika agent health, status and doctor say so."},
+			doc: "Runs nothing where these limits cannot be enforced. Without required, calls run there without limits, and fika agent health, status and doctor report it."},
 	}
 }
 

@@ -15,7 +15,7 @@ func commandsPage() string {
 	root := cli.CommandTree()
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" + notice)
-	b.WriteString("What `fika COMMAND --help` says, on one page: how to call it and its flags, what it does, examples. stdout carries the answer or the data; words for people go to stderr.\n\n")
+	b.WriteString("The help of every command (`fika COMMAND --help`) on one page: usage and flags, description, examples. stdout carries the answer or the data; messages for people go to stderr.\n\n")
 	for _, c := range visible(root) {
 		fmt.Fprintf(&b, "- [%s](#%s) %s\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
 	}

@@ -13,18 +13,18 @@ func configPage() string {
 	b.WriteString("# Settings\n\n" + notice)
 	b.WriteString("Settings are TOML files in the home folder (`$FIKA_HOME`, else the project's, else `~/.fika`):\n\n" +
 		"- `config.toml`: everything on this page\n" +
-		"- `models.toml`: further `[[models]]`, if you like them apart\n" +
-		"- `agents/NAME.md`: an agent, as Markdown; see [PROJECTS.md](PROJECTS.md), also for what a project's `.fika` may say\n" +
-		"- `contexts/NAME/local.toml`: the per-context keys, for one context alone\n\n" +
-		"For a per-context key the first of these that sets it wins: flag, environment variable, `local.toml`, the agent's `[[agents]]` entry, the top\n" +
-		"level of `config.toml`, the default. Agents that the hub starts take no settings from the environment. `fika config check` reports every\n" +
-		"problem of the files with file, line and column; a key that does not exist is a problem.\n\n" +
-		"For the limits of chains and agents, likewise, the most specific holds, be it tighter or wider: what `fika chat limit` has set for one\n" +
-		"conversation, then the agent's own (`local.toml`, then `[[agents]]`), then `[chat]`. A chain that comes to a limit stops with one notice, and\n" +
-		"`fika chat continue` goes on with fresh counters. An agent that has used up its hour (from one full hour to the next, UTC) loses nothing: what\n" +
-		"waits for it goes on in the next, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
-		"A duration is a whole number in the unit its key names (milliseconds for `_ms`, else seconds), or a text such as `\"90s\"` or `\"7d\"`. Money is\n" +
-		"in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative ones start at the home.\n")
+		"- `models.toml`: more `[[models]]`, if you prefer a separate file\n" +
+		"- `agents/NAME.md`: an agent, as Markdown; see [PROJECTS.md](PROJECTS.md), also for what a project's `.fika` may set\n" +
+		"- `contexts/NAME/local.toml`: the per-context keys, for one context only\n\n" +
+		"For a per-context key, the first of these that sets the key wins: flag, environment variable, `local.toml`, the agent's `[[agents]]` entry, the\n" +
+		"top level of `config.toml`, the default. Agents that the hub starts take no settings from the environment. `fika config check` reports every\n" +
+		"problem in the files with file, line and column; a key that does not exist is a problem.\n\n" +
+		"For the limits of chains and agents, too, the most specific value applies, whether it is tighter or wider: what `fika chat limit` has set for\n" +
+		"one conversation, then the agent's own (`local.toml`, then `[[agents]]`), then `[chat]`. A chain that reaches a limit stops with one notice;\n" +
+		"`fika chat continue` resumes it with fresh counters. An agent that has used up its hour (from one full hour to the next, UTC) loses nothing:\n" +
+		"its waiting work continues in the next hour, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
+		"A duration is a whole number in the unit that its key names (milliseconds for `_ms`, otherwise seconds), or a text such as `\"90s\"` or `\"7d\"`.\n" +
+		"Money is in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative paths start at the home.\n")
 	docs := config.KeyReference()
 	var tables []string
 	rows := map[string][]config.KeyDoc{}
@@ -41,7 +41,7 @@ func configPage() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", lastKey(d.Key), cell(d.Type), code(d.Default), cell(meaning(d)))
 		}
 	}
-	b.WriteString("\n## An example\n\nEvery line is a comment; take the `# ` away where you want something else than the default.\n\n```toml\n")
+	b.WriteString("\n## An example\n\nEvery line is a comment; remove the `# ` where you want something other than the default.\n\n```toml\n")
 	b.WriteString(strings.TrimRight(config.ExampleFile(), "\n"))
 	b.WriteString("\n```\n")
 	return b.String()

@@ -12,14 +12,14 @@ import (
 func hooksPage() string {
 	var b strings.Builder
 	b.WriteString("# Hooks and the environment of plugins\n\n" + notice)
-	b.WriteString("A plugin names the points it wants in `hooks` of its schema. It is then run with the name of the point and its data in the environment,\n" +
-		"and answers with a JSON object on stdout; `{}` changes nothing. [PLUGINS.md](PLUGINS.md) shows how to write one.\n\n" +
-		"| point | when | data | what an answer may hold |\n|---|---|---|---|\n")
+	b.WriteString("A plugin names the points it wants in `hooks` of its schema. At each of these points fika runs the plugin with the name of the point and its\n" +
+		"data in the environment, and the plugin answers with a JSON object on stdout; `{}` changes nothing. [PLUGINS.md](PLUGINS.md) shows how to write one.\n\n" +
+		"| point | when | data | what an answer may contain |\n|---|---|---|---|\n")
 	for _, d := range hook.Points() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Point, cell(d.When), keys(d.Payload), keys(d.Answer))
 	}
-	b.WriteString("\n## Environment\n\nBesides these a plugin gets a short list of harmless variables (such as `PATH`, `HOME`, `LANG`), and those its settings name\n" +
-		"(`[plugins.NAME] env = [\"…\"]`). API keys are not among them.\n\n| variable | meaning |\n|---|---|\n")
+	b.WriteString("\n## Environment\n\nIn addition to the variables below, a plugin gets a short list of harmless ones (such as `PATH`, `HOME`, `LANG`), and those that its settings\n" +
+		"name (`[plugins.NAME] env = [\"…\"]`). API keys are not among them.\n\n| variable | meaning |\n|---|---|\n")
 	for _, v := range plugin.EnvDocs() {
 		fmt.Fprintf(&b, "| %s | %s |\n", keys(strings.Split(v[0], ", ")), cell(v[1]))
 	}

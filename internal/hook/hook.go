@@ -38,23 +38,23 @@ type Doc struct {
 func Points() []Doc {
 	system := []string{"context_name", "summary", "todos", "goals"}
 	return []Doc{
-		{OnStart, []string{"current_context", "verbose"}, []string{"contexts"}, "a run, or an agent process, starts; contexts, a list of {name, system_prompt}, are made if they are missing"},
-		{OnEnd, []string{"current_context"}, nil, "it ends, also after an error"},
-		{PreMessage, []string{"prompt", "context_name", "summary"}, []string{"prompt"}, "before a prompt is worked on; prompt replaces it"},
+		{OnStart, []string{"current_context", "verbose"}, []string{"contexts"}, "when a run, or an agent process, starts; contexts is a list of {name, system_prompt}, and missing ones are created"},
+		{OnEnd, []string{"current_context"}, nil, "when the run, or the agent process, ends, even after an error"},
+		{PreMessage, []string{"prompt", "context_name", "summary"}, []string{"prompt"}, "before work on a prompt begins; prompt replaces the prompt"},
 		{PostMessage, []string{"prompt", "response", "context_name"}, nil, "after the final answer"},
-		{PreSystemPrompt, system, []string{"inject"}, "before the system prompt is built; inject is put in front"},
-		{PostSystemPrompt, system, []string{"inject"}, "after it is built; inject is put behind"},
-		{PreTool, []string{"tool_name", "arguments"}, []string{"arguments", "block", "message"}, "before a tool call; arguments replaces them, block refuses with message"},
+		{PreSystemPrompt, system, []string{"inject"}, "before the system prompt is built; inject is put in front of it"},
+		{PostSystemPrompt, system, []string{"inject"}, "after the system prompt is built; inject is added at its end"},
+		{PreTool, []string{"tool_name", "arguments"}, []string{"arguments", "block", "message"}, "before a tool call; arguments replaces the arguments, block refuses the call with message"},
 		{PostTool, []string{"tool_name", "arguments", "result"}, nil, "after a tool call, with the arguments it had"},
-		{PreSendMessage, []string{"from", "to", "content", "context_name"}, []string{"delivered", "via"}, "before a message to a context; delivered says the hook took care of it"},
+		{PreSendMessage, []string{"from", "to", "content", "context_name"}, []string{"delivered", "via"}, "before a message goes to a context; delivered says that the hook has delivered it"},
 		{PostSendMessage, []string{"from", "to", "content", "context_name", "delivery_result"}, nil, "after delivery"},
-		{OnContextSwitch, []string{"from_context", "to_context", "is_sub_context"}, nil, "the current context changed"},
+		{OnContextSwitch, []string{"from_context", "to_context", "is_sub_context"}, nil, "when the current context has changed"},
 		{PreClear, []string{"context_name", "message_count", "summary"}, nil, "before a context is cleared"},
-		{PostClear, []string{"context_name"}, nil, "after"},
+		{PostClear, []string{"context_name"}, nil, "after a context is cleared"},
 		{PreCompact, []string{"context_name", "message_count", "summary"}, nil, "before a full compaction"},
-		{PostCompact, []string{"context_name", "message_count", "summary"}, nil, "after"},
+		{PostCompact, []string{"context_name", "message_count", "summary"}, nil, "after a full compaction"},
 		{PreRollingCompact, []string{"context_name", "message_count", "non_system_count", "summary"}, nil, "before a rolling compaction"},
-		{PostRollingCompact, []string{"context_name", "message_count", "summary", "messages_archived"}, nil, "after"},
+		{PostRollingCompact, []string{"context_name", "message_count", "summary", "messages_archived"}, nil, "after a rolling compaction"},
 	}
 }
 
