@@ -257,7 +257,7 @@ func pluginKeys() []key[Plugin] {
 		{name: "env", at: func(p *Plugin) any { return &p.Env }, example: `["GITHUB_TOKEN"]`, doc: "Names of environment variables that the plugin gets in addition to the usual few."},
 		{name: "timeout_seconds", at: func(p *Plugin) any { return &p.Timeout }, example: "60", doc: "How long one call of the plugin may take; 0 takes what the plugin asks for, or else a minute (30 seconds for a hook)."},
 		{name: "stdin", at: func(p *Plugin) any { return &p.Stdin }, oneOf: []string{"terminal", "json"}, example: `"json"`, doc: "What the plugin reads on stdin when somebody is at a terminal: the terminal, or its arguments as JSON (as it does in any case when nobody is)."},
-		{name: "access", at: func(p *Plugin) any { return &p.Access }, oneOf: []string{"own", "home"}, example: `"home"`, doc: "What the plugin can reach: with own, its own files of fika; with home, everything that fika itself can, including the network. home is for plugins that start fika."},
+		{name: "access", at: func(p *Plugin) any { return &p.Access }, oneOf: []string{"own", "home"}, example: `"home"`, doc: "What the plugin can reach of fika: with own, its own files; with home, everything that fika itself can reach, including the network. home is for plugins that start fika."},
 		{name: "disabled", at: func(p *Plugin) any { return &p.Disabled }, doc: "Keeps the plugin installed but unused."},
 	}
 }

@@ -110,13 +110,13 @@ func (s *Settings) WithModel(u ModelUse) Settings {
 func modelRuleKeys() []key[ModelRule] {
 	return []key[ModelRule]{
 		{name: "tokens", at: func(r *ModelRule) any { return &r.Tokens }, min: 1, example: "20000",
-			doc: "The rule matches when the conversation has this many tokens or more (estimated, without system prompt and tools)."},
+			doc: "Condition: the window holds this many tokens or more (estimated, without system prompt and tools). All conditions of a rule must hold."},
 		{name: "offered", at: func(r *ModelRule) any { return &r.Offered }, example: `["bash", "edit"]`,
-			doc: "The rule matches when the agent may use one of these tools in the turn."},
+			doc: "Condition: the agent may use one of these tools in the turn."},
 		{name: "used", at: func(r *ModelRule) any { return &r.Used }, example: `["bash", "edit"]`,
-			doc: "The rule matches when the turn has called one of these tools."},
+			doc: "Condition: the turn has called one of these tools."},
 		{name: "attempt", at: func(r *ModelRule) any { return &r.Attempt }, min: 2, example: "2",
-			doc: "The rule matches from this attempt at the work on: by fika request retry, or by retry in a workflow."},
+			doc: "Condition: this is at least the given attempt at the work, after fika request retry or retry in a workflow."},
 		{name: "use", at: func(r *ModelRule) any { return &r.Use }, example: `"large"`,
 			doc: "The one of the agent's models to use then, by id or nickname. Unset: the last."},
 	}

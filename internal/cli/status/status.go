@@ -83,9 +83,8 @@ answer.
 
 --show-bus prints the bus URL with a credential, for programs that are not fika.
 With the hub's server it is the credential of a member, who may read everything,
-send requests and ring; with a server of somebody else's, it is what [nats]
-says, and stderr names the files that are needed. With --json each part is a
-field.
+send requests and ring; with an external server it is what [nats] says, and
+stderr names the files that are needed. With --json each part is a field.
 
 --all shows which of your homes, those of projects and your own, have a running
 hub, and what it works on; the exit status is then 0.`,
