@@ -10,9 +10,9 @@ import (
 	"fika/internal/toml"
 )
 
-// An agent may be a Markdown file: its settings as YAML between two lines of
-// three dashes, and its system prompt below them. It stands for an [[agents]]
-// entry whose id is the name of the file.
+// An agent may be a Markdown file: its settings as YAML between two lines of three
+// dashes, and its system prompt below them. It stands for an [[agents]] entry whose id
+// is the name of the file.
 
 // readAgent reads the file of an agent into the tree of that entry.
 func readAgent(file string, data []byte, problems *toml.Problems) *toml.Source {
@@ -42,14 +42,14 @@ func readAgent(file string, data []byte, problems *toml.Problems) *toml.Source {
 	}
 	own.Entries = append(own.Entries, entry{Name: "id", Value: value{Kind: toml.KindText, Text: string(name)}})
 	if prompt := strings.TrimSpace(string(body)); prompt != "" {
-		// The final line break tells it from the path of a prompt.
+		// The final line break distinguishes it from the path of a prompt.
 		own.Entries = append(own.Entries, entry{Name: "system_prompt", At: len(data) - len(body), Value: value{Kind: toml.KindText, At: len(data) - len(body), Text: prompt + "\n"}})
 	}
 	return s
 }
 
-// SplitFront separates the settings at the top of a Markdown file from the rest.
-// A file without them is all body; false: they are not closed.
+// SplitFront separates the settings at the top of a Markdown file from the rest. A file
+// without settings is all body. closed is false if the settings are not terminated.
 func SplitFront(data []byte) (front, body []byte, closed bool) {
 	const fence = "---"
 	text := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
@@ -68,16 +68,16 @@ func SplitFront(data []byte) (front, body []byte, closed bool) {
 	return nil, nil, false
 }
 
-// yamlReader turns YAML into the tree that TOML is read into, with places.
+// yamlReader converts YAML into the same tree as TOML, with positions.
 type yamlReader struct{ *toml.Source }
 
-// readFront fills t; false: it cannot be read.
+// readFront fills t, and returns false if the settings cannot be read.
 func (y yamlReader) readFront(front []byte, t *table) bool {
 	if len(bytes.TrimSpace(front)) == 0 {
 		return true
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(append([]byte("\n"), front...), &doc); err != nil { // a line for the opening dashes
+	if err := yaml.Unmarshal(append([]byte("\n"), front...), &doc); err != nil { // the added line stands for the opening dashes
 		line, words := yamlTrouble(err)
 		y.Problem(y.offsetOf(line, 1), "%s", words)
 		return false
@@ -93,7 +93,7 @@ func (y yamlReader) readFront(front []byte, t *table) bool {
 	return y.readTable(top, t)
 }
 
-// yamlTrouble takes the line out of an error of the parser.
+// yamlTrouble extracts the line from an error of the parser.
 func yamlTrouble(err error) (line int, words string) {
 	words = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(words, "line "); ok {
@@ -106,7 +106,7 @@ func yamlTrouble(err error) (line int, words string) {
 	return 1, words
 }
 
-// offsetOf turns a position of the parser into one in the file.
+// offsetOf converts a position of the parser into an offset in the file.
 func (y yamlReader) offsetOf(line, column int) int {
 	at := y.Begin()
 	for ; line > 1; line-- {
@@ -175,8 +175,7 @@ func (y yamlReader) readValue(n *yaml.Node) (value, bool) {
 	return v, false
 }
 
-// adaptKey gives a key of an agent's file the name and form that it has in
-// [[agents]].
+// adaptKey gives a key of an agent's file the name and form that it has in [[agents]].
 func (y yamlReader) adaptKey(e *entry, t *table) {
 	switch e.Name {
 	case "tools":
@@ -197,7 +196,7 @@ func (y yamlReader) adaptKey(e *entry, t *table) {
 	}
 }
 
-// listOf reads "a, b" as a list.
+// listOf converts "a, b" to a list.
 func listOf(v value) value {
 	out := value{Kind: toml.KindList, At: v.At}
 	for _, word := range strings.Split(v.Text, ",") {
@@ -208,14 +207,14 @@ func listOf(v value) value {
 	return out
 }
 
-// Front is the settings at the top of a Markdown file that need not be one of
-// fika's agents, and what stands below them.
+// Front is the settings at the top of any Markdown file, not only of fika's agents, and
+// the text below them.
 type Front struct {
 	Body string
 	root *table
 }
 
-// ReadFront reads such a file. Error kind: Invalid, with file and line.
+// ReadFront reads a file into a Front. Error kind: Invalid, with file and line.
 func ReadFront(file string, data []byte) (Front, error) {
 	var problems Problems
 	s := toml.Read(file, nil, &problems)
@@ -230,7 +229,7 @@ func ReadFront(file string, data []byte) (Front, error) {
 	return f, problems.Err(file)
 }
 
-// Keys are the names of the settings, in their order.
+// Keys returns the names of the settings, in order.
 func (f Front) Keys() []string {
 	var out []string
 	for _, e := range f.root.Entries {
@@ -239,10 +238,11 @@ func (f Front) Keys() []string {
 	return out
 }
 
-// Text gives a setting that is a text; "" when it is none.
+// Text returns a setting that is a text, or "".
 func (f Front) Text(key string) string { return textOf(f.root.Get(key)) }
 
-// List gives the texts of a setting: of a list, or between commas.
+// List returns the texts of a setting: the items of a list, or the parts between
+// commas.
 func (f Front) List(key string) []string {
 	e := f.root.Get(key)
 	if e == nil {

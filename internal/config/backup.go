@@ -7,7 +7,7 @@ import (
 	"fika/internal/toml"
 )
 
-// checkBackup looks at who is to take over from an agent.
+// checkBackup checks the backups of an agent.
 func (c *crossCheck) checkBackup(i int) {
 	a := &c.Agents[i]
 	at := c.placeOf("agents", i, "backup")
@@ -25,9 +25,9 @@ func (c *crossCheck) checkBackup(i int) {
 	}
 }
 
-// BackupNotes says what of the backups will not do what one may expect: whose
-// backups only lead back to it, and which may do less than the agent that they
-// stand in for.
+// BackupNotes returns what may be unexpected about the backups: agents whose backups
+// only lead back to them, and backups that may do less than the agent they stand in
+// for.
 func (c *Config) BackupNotes() []string {
 	var notes []string
 	for i := range c.Agents {
@@ -48,8 +48,8 @@ func (c *Config) BackupNotes() []string {
 	return notes
 }
 
-// backupRing is the shortest way from an agent over backups back to itself; nil:
-// there is none. It is told of the first of its agents alone.
+// backupRing returns the shortest cycle over backups from an agent back to itself, or
+// nil. It is reported only for the first of its agents.
 func (c *Config) backupRing(id string) []string {
 	seen := map[string]bool{}
 	list := [][]string{{id}}
@@ -77,7 +77,8 @@ func (c *Config) backupRing(id string) []string {
 	return nil
 }
 
-// toolsMissing are the tools that an agent names for itself and another has not.
+// toolsMissing returns the tools that an agent names for itself and the other agent
+// lacks.
 func (c *Config) toolsMissing(a *Agent, other int) []string {
 	if other < 0 {
 		return nil

@@ -24,7 +24,7 @@ func budgetKeys() []key[Budget] {
 	}
 }
 
-// wrongAmount says what is wrong with what a budget limits; empty: nothing.
+// wrongAmount says what is wrong with the amount of a budget; "" if nothing.
 func wrongAmount(n int64) string {
 	if n <= 0 {
 		return "a budget is more than 0"
@@ -32,7 +32,7 @@ func wrongAmount(n int64) string {
 	return ""
 }
 
-// wrongScope says what is wrong with a scope; empty: nothing.
+// wrongScope says what is wrong with a scope; "" if nothing.
 func wrongScope(scope string) string {
 	kind, name, wrong := limit.ParseScope(scope)
 	if wrong == "unknown" {
@@ -46,8 +46,8 @@ func wrongScope(scope string) string {
 	return wrong
 }
 
-// readBudgets adds the entries of one file. The same budget in a later file takes the place of
-// an earlier one.
+// readBudgets adds the entries of one file. A budget in a later file replaces the same
+// budget of an earlier one.
 func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
 	seen := map[[2]string]bool{}
 	begin := func(item value) Budget { return Budget{at: r.Place(item.At)} }
@@ -65,8 +65,8 @@ func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
 	})
 }
 
-// layBudgets puts the budgets of a later layer, the last of the list, in the place of those
-// before. Those of a project only tighten.
+// layBudgets replaces earlier budgets by those of a later layer, which are the last of
+// the list. A project's budgets can only tighten.
 func (c *Config) layBudgets(before int, tighten bool) {
 	out := c.Budgets[:before:before]
 	for _, b := range c.Budgets[before:] {
@@ -86,7 +86,7 @@ func (c *Config) layBudgets(before int, tighten bool) {
 	c.Budgets = out
 }
 
-// tighter is the smaller of two limits, of which 0 is none.
+// tighter returns the smaller of two limits, of which 0 means none.
 func tighter[T ~int64](a, b T) T {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -94,8 +94,8 @@ func tighter[T ~int64](a, b T) T {
 	return a
 }
 
-// checkBudgets refuses money limits that could not act, as far as that can be told: on
-// models that are defined and have no price.
+// checkBudgets refuses money limits that could have no effect, as far as that is known:
+// for models that are defined and have no price.
 func (c *crossCheck) checkBudgets() {
 	c.checkChainCosts()
 	for _, b := range c.Budgets {
@@ -130,7 +130,7 @@ func (c *crossCheck) checkChainCosts() {
 	}
 }
 
-// UnpricedWarning says that a money limit cannot act on a model, and what to set.
+// UnpricedWarning says that a money limit has no effect on a model, and what to set.
 func UnpricedWarning(model, who string) string {
 	if who != "" {
 		who = " of " + who
@@ -138,7 +138,7 @@ func UnpricedWarning(model, who string) string {
 	return fmt.Sprintf("money cannot be limited: no price is known of the model %s%s; set prices = {input = …, output = …} (US dollars per million tokens) in its [[models]] entry, or limit tokens", toml.Quote(model), who)
 }
 
-// unpricedIn finds a defined model without a price that a scope's calls go to.
+// unpricedIn returns a defined model without a price that calls in a scope use.
 func (c *Config) unpricedIn(kind, name string) (model, who string) {
 	unpriced := func(id string) bool {
 		m, ok := c.defineModel(id)
@@ -165,7 +165,7 @@ func (c *Config) unpricedIn(kind, name string) (model, who string) {
 	return "", ""
 }
 
-// CheckBudget says what is wrong with a budget, with kind Invalid.
+// CheckBudget returns Invalid if something is wrong with a budget.
 func (c *Config) CheckBudget(b Budget) error {
 	const op = ""
 	if wrong := wrongScope(b.Scope); wrong != "" {

@@ -12,10 +12,10 @@ import (
 	"fika/internal/toml"
 )
 
-// SetBudget writes a budget into a file of settings, in the place of one of the same scope and
-// per, or takes that out. Every other line stays as it is. Error kinds: Invalid
-// for a file that is not valid or cannot be edited safely, NotFound for a budget to be removed
-// that is not there, Storage.
+// SetBudget writes a budget into a file of settings, in place of one with the same
+// scope and per, or removes that one. Every other line stays as it is. Error kinds:
+// Invalid for a file that is not valid or cannot be edited safely, NotFound if the
+// budget to be removed does not exist, Storage.
 func SetBudget(path string, b Budget, remove bool) error {
 	const op = "set budget"
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -55,7 +55,7 @@ func SetBudget(path string, b Budget, remove bool) error {
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, []byte(changed), mode))
 }
 
-// limitLines are the keys that say how much.
+// limitLines returns the lines of the keys that set the amounts.
 func (b Budget) limitLines() string {
 	text := ""
 	if b.Money > 0 {
@@ -67,8 +67,8 @@ func (b Budget) limitLines() string {
 	return text
 }
 
-// budgetBlock finds the lines of a budget, from its header to the next one; begin is
-// negative when there is none.
+// budgetBlock returns the lines of a budget, from its header to the next one; begin is
+// negative if there is none.
 func budgetBlock(path string, data []byte, lines []string, b Budget) (begin, end int, err error) {
 	s := toml.Read(path, data, &Problems{})
 	if s.Broken {
@@ -78,7 +78,7 @@ func budgetBlock(path string, data []byte, lines []string, b Budget) (begin, end
 	if e == nil {
 		return -1, -1, nil
 	}
-	n := 0 // of the budget among all
+	n := 0 // index of the budget among all
 	for _, item := range e.Value.Items {
 		if item.Kind == toml.KindTable && textOf(item.Table.Get("scope")) == b.Scope && textOf(item.Table.Get("per")) == b.Per {
 			break
@@ -113,7 +113,7 @@ func budgetBlock(path string, data []byte, lines []string, b Budget) (begin, end
 // withLimits puts the limits of a budget into its lines.
 func withLimits(block []string, b Budget) []string {
 	var out []string
-	last := 0 // behind the last key
+	last := 0 // after the last key
 	for _, line := range block {
 		key, _, found := strings.Cut(line, "=")
 		key = strings.TrimSpace(key)

@@ -9,19 +9,18 @@ import (
 	"fika/internal/toml"
 )
 
-// BusMember is a program that is not fika and may ask agents, known by a
-// credential of its own.
+// BusMember is a program that is not fika, may ask agents, and has its own credential.
 type BusMember struct {
 	Name    string
-	Tools   []string // that its requests make an agent use at most; "*": all that the agent may
-	Network string   // "on": processes of those tools reach it where the agent's do
+	Tools   []string // that its requests may use at most; "*": all that the agent may
+	Network string   // "on": processes of those tools reach it if the agent's do
 	Agents  []string // that it may ask; nil: all
 }
 
 func defaultBusMember() BusMember { return BusMember{Tools: RequestTools(), Network: "off"} }
 
-// RequestTools are what a request of somebody who is not the person makes an
-// agent use at most, where nothing else is said.
+// RequestTools returns the tools that a request of anybody but the person may use by
+// default.
 func RequestTools() []string { return []string{"read", "list"} }
 
 func busMemberKeys() []key[BusMember] {
@@ -37,7 +36,7 @@ func busMemberKeys() []key[BusMember] {
 	}
 }
 
-// checkMemberName allows what can be a token of a subject and a part of a name.
+// checkMemberName allows names that can be a token of a subject and a part of a name.
 func checkMemberName(v value, at any) string {
 	name := at.(*string)
 	if strings.Contains(*name, "_") {
@@ -70,7 +69,7 @@ func (c *crossCheck) checkBusMembers() {
 	}
 }
 
-// BusMember finds a member by its name; nil when there is none.
+// BusMember returns a member by its name, or nil.
 func (c *Config) BusMember(name string) *BusMember {
 	i := slices.IndexFunc(c.BusMembers, func(m BusMember) bool { return strings.EqualFold(m.Name, name) })
 	if i < 0 {
@@ -84,7 +83,7 @@ func (m *BusMember) MayAsk(name fika.AgentName) bool {
 	return m.Agents == nil || slices.Contains(m.Agents, string(name))
 }
 
-// TOML writes a member as it stands in a file.
+// TOML returns a member as written in a file.
 func (m BusMember) TOML() string {
 	var b strings.Builder
 	b.WriteString("[[bus_members]]\n")
@@ -97,8 +96,8 @@ func (m BusMember) TOML() string {
 	return b.String()
 }
 
-// AddBusMember appends a member to a file of settings, which stays otherwise as it
-// is. Error kinds: Invalid for one that no file can hold, Storage.
+// AddBusMember appends a member to a file of settings, which otherwise stays as it is.
+// Error kinds: Invalid for a member that no file can hold, Storage.
 func AddBusMember(path string, m BusMember) error {
 	const op = "add bus member"
 	if m.Tools == nil {
@@ -112,8 +111,8 @@ func AddBusMember(path string, m BusMember) error {
 	})
 }
 
-// RemoveBusMember takes a member out of a file of settings. Error kinds: NotFound,
-// Invalid where only a person can tell what belongs to it, Storage.
+// RemoveBusMember removes a member from a file of settings. Error kinds: NotFound,
+// Invalid if only a person can tell what belongs to it, Storage.
 func RemoveBusMember(path, name string) error {
 	return removeTable(path, "bus_members", name)
 }

@@ -12,7 +12,7 @@ import (
 	"fika/internal/toml"
 )
 
-// Checks return what is wrong with a value that has the right type, or "".
+// Checks return what is wrong with a value of the right type, or "".
 
 func checkName(v value, at any) string {
 	s := at.(*string)
@@ -26,7 +26,7 @@ func checkName(v value, at any) string {
 
 func checkNames(_ value, at any) string { return parseNames(at, fika.ParseAgentName) }
 
-// checkAddressees is checkNames with the name under which teams are asked.
+// checkAddressees is checkNames that also allows the name under which teams are asked.
 func checkAddressees(_ value, at any) string { return parseNames(at, fika.ParseAddressee) }
 
 func parseNames(at any, parse func(string) (fika.AgentName, error)) string {
@@ -41,7 +41,7 @@ func parseNames(at any, parse func(string) (fika.AgentName, error)) string {
 	return ""
 }
 
-// checkCallers is checkNames with user and *, which stand for people and for all.
+// checkCallers is checkNames that also allows user and *, for people and for all.
 func checkCallers(_ value, at any) string {
 	list := at.(*[]string)
 	for i, s := range *list {
@@ -70,7 +70,7 @@ func checkZone(_ value, at any) string {
 	return wrong
 }
 
-// reasonOf gives the words of a *fika.Error without its operation.
+// reasonOf returns the message of a *fika.Error without its operation.
 func reasonOf(err error) string {
 	var e *fika.Error
 	if errors.As(err, &e) {
@@ -106,7 +106,7 @@ func checkStore(v value, _ any) string {
 		return ""
 	case err == nil && slices.Contains([]string{"postgres", "postgresql"}, u.Scheme):
 		return ""
-	default: // not shown: it may hold a password
+	default: // not shown: it may contain a password
 		return "this is not the address of a PostgreSQL database: write it as in postgres://user@host/name, or remove the key and fika.db in the home is used"
 	}
 }
@@ -118,8 +118,8 @@ func checkEnvName(v value, _ any) string {
 	return envName(v.Text)
 }
 
-// WrongEnvName says why a text cannot be the name of a variable; empty: it can.
-// A text that looks like a key is not repeated.
+// WrongEnvName says why a text cannot be the name of a variable; "" if it can. It does
+// not repeat a text that looks like a key.
 func WrongEnvName(s string) string { return envName(s) }
 
 func envName(s string) string {
@@ -139,7 +139,7 @@ func envName(s string) string {
 	return ""
 }
 
-// looksLikeKey tells secrets, which must not be repeated on a terminal.
+// looksLikeKey recognises secrets, which must not be repeated on a terminal.
 func looksLikeKey(s string) bool {
 	return len(s) >= 16 && strings.Contains(s, "-") && !strings.ContainsAny(s, " /")
 }

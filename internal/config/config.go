@@ -6,12 +6,11 @@ import (
 	"fika/internal/guard"
 )
 
-// Config is everything the files of a home say, checked. Build one with
-// [Load] or [LoadHome]; after that it is not changed, and may be read from
-// many goroutines.
+// Config is everything that the files of a home say, checked. [Load] and [LoadHome]
+// return one; after that it is not changed, and is safe for concurrent use.
 type Config struct {
-	// PerContext holds what stands at the top level of config.toml: the
-	// settings every context has unless its own files say otherwise.
+	// PerContext holds the top level of config.toml: the settings of every context
+	// unless its own files say otherwise.
 	PerContext
 
 	LockHeartbeat time.Duration // how often a held lock is touched
@@ -34,41 +33,41 @@ type Config struct {
 	Models    []Model
 	Budgets   []Budget
 	Schedules []Schedule
-	// BusMembers are programs that are not fika and may ask agents by the hub's own
-	// server, with less than the person's.
+	// BusMembers are programs that are not fika and may ask agents over the hub's own
+	// server, with fewer rights than the person's programs.
 	BusMembers []BusMember
 
-	// Files lists what was read, in order; a file that does not exist is not in it.
+	// Files lists the files that were read, in order; missing files are not listed.
 	Files []string
-	// Ignored are the keys that were accepted and do nothing.
+	// Ignored are the keys that were accepted and have no effect.
 	Ignored []Problem
 
 	where map[string]Place
-	texts []fileText // what it was read from, for [Config.KeepCopy]
+	texts []fileText // the texts it was read from, for [Config.KeepCopy]
 }
 
-// WhereSet tells where a key was set, as in "nats.server" or "agents[0].model".
-// The second result is false for what no file sets.
+// WhereSet returns where a key was set, as in "nats.server" or "agents[0].model". The
+// second result is false if no file sets the key.
 func (c *Config) WhereSet(key string) (Place, bool) {
 	p, ok := c.where[key]
 	return p, ok
 }
 
-// PerContext are the settings a context may have of its own. They may stand at
+// PerContext are the settings that each context may have for itself. They may stand at
 // the top level of config.toml (for all), in an [[agents]] entry, and in
 // contexts/NAME/local.toml; the last of these that sets a key wins.
 type PerContext struct {
 	Model     string // id or nickname
-	Username  string // what the person is called
-	Provider  string // replaces the model's own; likewise the next three
+	Username  string // the person's name
+	Provider  string // replaces the model's own; so do the next three
 	BaseURL   string
 	APIKeyEnv string
 	Reasoning *Reasoning // nil: the model's own
-	MaxTokens int64      // of one answer; 0: the model's own
+	MaxTokens int64      // in one answer; 0: the model's own
 
 	SystemPrompt    string   // a path or the text itself
 	ToolPermissions []string // nil: read, list and every plugin
-	ToolsOff        []string // of the tools that are otherwise always offered
+	ToolsOff        []string // among the tools that are otherwise always offered
 	Workspace       string   // root of file tools; empty: the caller decides
 	ReadableBy      []string // agents that may read this context; nil: all of this home
 	CallableBy      []string // who may ask this agent; nil: everybody
@@ -85,23 +84,23 @@ type PerContext struct {
 	ReflectionCharacterLimit int
 	TurnTimeout              time.Duration // of a whole turn; 0: none
 
-	Limits               // of this agent; what is not set is [Chat]'s
-	Confinement          // likewise [Guard]'s
-	Lend        []string // of what tools do not see; what is not set is [Sandbox]'s
+	Limits               // of this agent; unset ones are [Chat]'s
+	Confinement          // of this agent; unset ones are [Guard]'s
+	Lend        []string // hidden from tools, yet readable; unset: [Sandbox]'s
 
-	Executor  string    // that runs its tools; what is not set is [Tools]'s
-	Resources Resources // what its tools may use of the machine
+	Executor  string    // that runs its tools; unset: [Tools]'s
+	Resources Resources // the most that its tools may use of the machine
 
-	Rules []guard.Rule // those of all layers hold
+	Rules []guard.Rule // rules of all layers apply
 }
 
-// Resources bound what all processes of an agent's tools together use of the
-// machine. 0 is no limit.
+// Resources bound what all processes of an agent's tools together may use of the
+// machine. 0 means no limit.
 type Resources struct {
 	Memory   Bytes
 	CPU      float64 // processors
 	PIDs     int64   // processes and threads
-	Required bool    // nothing is run where they cannot be kept
+	Required bool    // nothing is run if they cannot be enforced
 }
 
 // Bytes is an amount of memory.
@@ -111,24 +110,24 @@ type Bytes int64
 type Confinement struct {
 	SandboxMode string // "best", "required" or "off"
 	Network     string // "on" or "off"
-	Rights      string // of what another agent has caused: "own" or "least"
-	Taint       string // what follows of text from outside: "tighten", "offline" or "allow"
+	Rights      string // of work that another agent has caused: "own" or "least"
+	Taint       string // effect of text from outside: "tighten", "offline" or "allow"
 }
 
 // Guard says what tools may do.
 type Guard struct {
-	Confinement                   // of all agents that set none of their own
-	Default         string        // what becomes of calls that no rule is about
+	Confinement                   // of all agents without their own
+	Default         string        // for calls that no rule is about
 	ApprovalTimeout time.Duration // after which a call that was asked about is denied
-	Rules           []guard.Rule  // in [Settings] alone: those of all layers
-	CallableBy      []string      // likewise: who may ask this agent; nil: everybody
+	Rules           []guard.Rule  // only in [Settings]: the rules of all layers
+	CallableBy      []string      // only in [Settings]: who may ask this agent; nil: everybody
 }
 
 // Sandbox adds to what confined processes can touch, or takes from it.
 type Sandbox struct {
 	Write   []string // paths that can be written besides the workspace
-	Hide    []string // paths that seem to be empty
-	Lend    []string // of what is hidden; "ssh-agent" is its socket
+	Hide    []string // paths that appear empty
+	Lend    []string // hidden paths that can be read; "ssh-agent" is its socket
 	Sockets []string // Unix sockets that can be reached
 }
 
@@ -144,11 +143,11 @@ type Limits struct {
 	MaxTokensPerHour  int64
 }
 
-// NATS says how the bus is reached.
+// NATS says how to reach the bus.
 type NATS struct {
 	Server         string
 	Timeout        time.Duration // of one bus call, never of a turn
-	ReconnectDelay time.Duration // before the first attempt; it grows with each
+	ReconnectDelay time.Duration // before the first attempt; grows with each attempt
 	User           string
 	Password       string
 	PasswordEnv    string
@@ -158,7 +157,7 @@ type NATS struct {
 	Creds          string // path of a credentials file
 	TLS            TLS
 	SubjectPrefix  string
-	RequestTools   []string // of requests by somebody else's server
+	RequestTools   []string // for requests over an external server
 	Port           int      // of the embedded server; 0: chosen once and kept
 }
 
@@ -169,44 +168,44 @@ type TLS struct {
 	Key  string
 }
 
-// Master are the settings of the console.
+// Master are the settings of the master console.
 type Master struct {
 	Enabled                bool
 	DefaultAgent           string
 	AutoStartAgents        bool
-	HeartbeatCheckInterval time.Duration // at which the console looks at its agents
+	HeartbeatCheckInterval time.Duration // how often the console checks its agents
 }
 
-// Hub are the settings of the long-lived process.
+// Hub are the settings of the hub.
 type Hub struct {
-	Autostart bool          // commands that need it start it
-	MaxIdle   time.Duration // after which it ends when there is nothing to do; 0: never
+	Autostart bool          // commands that need the hub start it
+	MaxIdle   time.Duration // how long it stays without anything to do; 0: for ever
 }
 
-// Terminal is about what a person sees.
+// Terminal are the settings of what a person sees.
 type Terminal struct {
 	Markdown bool // answers are shown rendered
-	Notify   bool // sessions tell the terminal when work is done or a person is asked
+	Notify   bool // sessions notify the terminal when work is done or a person is asked
 }
 
-// Routing says how a prompt finds its agent where ranking is not sure.
+// Routing says how the agent for a prompt is chosen if ranking is not sure.
 type Routing struct {
-	Model string // id or nickname of the model that judges then; empty: nobody
+	Model string // id or nickname of the model that decides then; empty: none
 }
 
 // Store says where the database is.
 type Store struct {
 	URL     string // empty: fika.db in the home
-	Backups int    // how many daily ones the hub keeps
+	Backups int    // number of daily backups that the hub keeps
 }
 
-// Chat is about conversations among agents.
+// Chat are the settings of conversations among agents.
 type Chat struct {
-	Limits                   // of all agents that set none of their own
+	Limits                   // of all agents without their own
 	MessageTTL time.Duration // 0: messages do not expire
 }
 
-// Tools are limits of all tools.
+// Tools are settings of all tools.
 type Tools struct {
 	Timeout           time.Duration // of one call
 	AllowPrivateFetch bool          // fetch may reach private and loopback addresses
@@ -214,7 +213,7 @@ type Tools struct {
 	MaxSpoolBytes     int64         // of one result kept on disk
 	MaxFetchBytes     int64
 
-	DelegateDeadline    time.Duration // of a delegated task that names none
+	DelegateDeadline    time.Duration // of a delegated task without one
 	MaxDelegateDeadline time.Duration
 
 	Executor string // that runs them; empty: the agents do
@@ -222,9 +221,9 @@ type Tools struct {
 
 // Plugin are the settings of one plugin.
 type Plugin struct {
-	Env      []string // names of variables it gets beside the usual ones
+	Env      []string // names of variables it gets besides the usual ones
 	Timeout  time.Duration
-	Stdin    string // "json": always the arguments; else the terminal, when there is one
+	Stdin    string // "json": always the arguments; else the terminal, if there is one
 	Access   string // "home": it may use fika itself
 	Disabled bool
 }
@@ -237,21 +236,21 @@ type Agent struct {
 	Name         string // for people
 	Description  string
 	Capabilities []string
-	Examples     []string // prompts that are for it
+	Examples     []string // prompts that it is meant for
 
-	Models     []string // ids or nicknames, from the first to the last resort; nil: one, Model
+	Models     []string // ids or nicknames, from the first to the last resort; nil: only Model
 	ModelRules []ModelRule
-	Escalate   int // failed rounds in a row after which the next of Models is asked
+	Escalate   int // failed rounds in a row after which the next of Models is called
 
 	AutoStart     bool
 	Persistent    bool
-	Wake          bool          // the hub starts it when work waits
-	MaxIdle       time.Duration // of one that is not persistent; 0: the hub's choice
+	Wake          bool          // the hub starts it for waiting work
+	MaxIdle       time.Duration // if it is not persistent; 0: the hub's choice
 	MaxConcurrent int
 
-	Instances int      // of a pool: how many members it has; 0: it is an agent of its own
+	Instances int      // of a pool: number of members; 0: not a pool
 	Pool      string   // of a member: the id of its pool, whose entry it shares
-	Backup    []string // who takes over what it cannot work, the first that can
+	Backup    []string // stand-ins for what it cannot work; the first able one takes over
 }
 
 // The providers.
@@ -261,27 +260,27 @@ const (
 	Scripted  = "scripted" // answers from a rules file
 )
 
-// Model is one [[models]] entry, or a model made up from what is known.
+// Model is one [[models]] entry, or a model derived from what is known.
 type Model struct {
 	ID            string
 	Nickname      string
 	Provider      string // OpenAI, Anthropic or Scripted; never empty after Resolve
 	BaseURL       string
-	BaseURLFrom   string // the environment variable that gave it; empty: a file, or the provider's own address
+	BaseURLFrom   string // the environment variable that set it; empty: a file, or the provider's own address
 	APIKeyEnv     string // name of the variable that holds the key; empty: none needed
-	Insecure      bool   // the key may go over plain http to another machine
-	WireModel     string // what the provider calls it; equals ID unless the file says otherwise
+	Insecure      bool   // the key may be sent over plain http to another machine
+	WireModel     string // the provider's name for it; equals ID unless the file says otherwise
 	ContextWindow int64  // tokens; 0: unknown
 	MaxTokens     int64  // of one answer; 0: the provider's default
 	Prices        Prices
-	Priced        string // where the prices are from, as in "config.toml" or "anthropic.com, 2026-10-10"; empty: none are known
+	Priced        string // source of the prices, as in "config.toml" or "anthropic.com, 2026-10-10"; empty: none known
 	Reserve       *Reserve
 	Reasoning     *Reasoning
-	Images        string // what becomes of pictures: one of the Images constants; empty: [ImagesSent]
+	Images        string // treatment of pictures: one of the Images constants; empty: [ImagesSent]
 	Rules         string // of a scripted model: path of its rules
 }
 
-// What becomes of pictures in a prompt.
+// The treatments of pictures in a prompt.
 const (
 	ImagesSent    = "send"
 	ImagesAsText  = "text"
@@ -301,8 +300,8 @@ type Reserve struct {
 	Output int64
 }
 
-// Budget is one [[budgets]] entry: what may be spent in a window. 0 does not
-// limit; at least one of Money and Tokens is set.
+// Budget is one [[budgets]] entry: what may be spent in a period. 0 means no limit; at
+// least one of Money and Tokens is set.
 type Budget struct {
 	Scope  string // "home", "user", "chain", "agent:NAME", "chat:NAME"
 	Per    string // "hour", "day", "month", "total"
@@ -312,8 +311,8 @@ type Budget struct {
 	at Place
 }
 
-// Reasoning asks a model for reasoning. At most one of Effort and MaxTokens is
-// set; Enabled alone asks for the provider's default.
+// Reasoning asks a model for reasoning. At most one of Effort and MaxTokens is set;
+// Enabled alone asks for the provider's default.
 type Reasoning struct {
 	Enabled   bool
 	Effort    string

@@ -8,15 +8,16 @@ import (
 	"fika/internal/toml"
 )
 
-// crossCheck finds what is wrong with settings that are right each by itself: names
-// that nothing has, things defined twice, keys that exclude each other.
+// crossCheck finds mistakes in settings that are each valid by themselves: unknown
+// names, duplicate definitions, keys that exclude each other.
 type crossCheck struct {
 	*Config
 	problems *Problems
 }
 
-// checkTogether looks at what concerns more than one key. It runs only when all files
-// could be parsed: what is missing because of a slip elsewhere is no news.
+// checkTogether checks what concerns more than one key. It runs only if all files could
+// be parsed: what is missing because of a syntax error elsewhere is not worth
+// reporting.
 func (c *crossCheck) checkTogether() {
 	c.checkModels()
 	c.checkRoutes()
@@ -48,7 +49,7 @@ func (c *crossCheck) checkAgents() {
 			seen[a.ID] = i
 		}
 		if a.Pool != "" {
-			continue // its pool's entry is looked at
+			continue // its pool's entry is checked
 		}
 		if a.Model != "" && !c.isReachable(a.Model) && a.BaseURL == "" {
 			c.problems.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
@@ -108,8 +109,8 @@ func (c *crossCheck) checkModel(i int, m *Model) {
 	}
 }
 
-// checkRoutes looks at the addresses that are named outside of [[models]]: at
-// the top level and by agents.
+// checkRoutes checks the addresses that are set outside of [[models]]: at the top level
+// and by agents.
 func (c *crossCheck) checkRoutes() {
 	if wrong := keyInClear(Model{BaseURL: c.BaseURL, APIKeyEnv: c.APIKeyEnv}); wrong != "" {
 		c.problems.Add(c.where["base_url"], "%s", wrong)
@@ -153,7 +154,7 @@ func (c *crossCheck) checkNATS() {
 	}
 }
 
-// entryIndex gives the index of an agent's entry, or -1.
+// entryIndex returns the index of an agent's entry, or -1.
 func (c *Config) entryIndex(id string) int {
 	for i := range c.Agents {
 		if c.Agents[i].ID == id {
@@ -171,10 +172,10 @@ func (c *Config) agentIDs() []string {
 	return list
 }
 
-// elementPath is the path of one table of a [[list]].
+// elementPath returns the path of one table of a [[list]].
 func elementPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// placeOf tells where a key of a list element stands, or the element itself when
+// placeOf returns where a key of a list element was set, or the place of the element if
 // the key is not set.
 func (c *Config) placeOf(list string, i int, key string) Place {
 	name := elementPath(list, i)
@@ -184,7 +185,7 @@ func (c *Config) placeOf(list string, i int, key string) Place {
 	return c.where[name]
 }
 
-// unknownModel says that no model has a name, and which ones there are.
+// unknownModel says that no model has a name, and lists the known ones.
 func (c *Config) unknownModel(name string) string {
 	known := c.modelNames()
 	if len(known) == 0 {

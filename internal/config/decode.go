@@ -7,17 +7,16 @@ import (
 	"fika/internal/toml"
 )
 
-// reader fills a configuration from one file's tree and remembers where each
-// key stood.
+// reader fills a configuration from one file's tree and records where each key was set.
 type reader struct {
 	*toml.Source
 	where   map[string]Place
 	ignored *[]Problem
 }
 
-// decodeTable reads t into target by the keys. path is the way to the table, as in
-// "nats." or "agents[0].". Keys that are not in the table of keys are left to
-// rest, or reported when rest is nil.
+// decodeTable reads t into target by the keys. path is the path of the table, as in
+// "nats." or "agents[0].". Keys that are not in the table of keys are passed to rest,
+// or reported if rest is nil.
 func decodeTable[T any](r *reader, t *table, path string, target *T, keys []key[T], rest func(e *entry) bool) {
 	for i := range t.Entries {
 		e := &t.Entries[i]
@@ -51,7 +50,7 @@ func findKey[T any](keys []key[T], name string) *key[T] {
 	return nil
 }
 
-// keyNames are those of the keys that do something.
+// keyNames returns the names of the keys that have an effect.
 func keyNames[T any](keys []key[T]) []string {
 	list := make([]string, 0, len(keys))
 	for i := range keys {
@@ -62,7 +61,7 @@ func keyNames[T any](keys []key[T]) []string {
 	return list
 }
 
-// setValue stores v at the pointer; it reports what does not fit and then returns
+// setValue stores v at the pointer. If v does not fit, it reports that and returns
 // false.
 func (r *reader) setValue(at any, v value, path string, l toml.Limits) bool {
 	if ok, done := r.setTable(at, v, path); done {
@@ -152,9 +151,9 @@ func (r *reader) isTable(v value, path string) bool {
 	return true
 }
 
-// readTables adds a list of tables to list and notes where each stands. One begins
-// as begin makes it (nil: as the zero value), and check looks at it once its keys
-// are read. It reports whether v is such a list.
+// readTables adds a list of tables to list and records the place of each. An element
+// starts as begin returns it (nil: as the zero value), and check is called once its
+// keys are read. It reports whether v is such a list.
 func readTables[T any](r *reader, v value, path string, list *[]T, keys []key[T], begin func(item value) T, check func(item value, x *T)) bool {
 	items, ok := r.listElements(v, path)
 	for _, item := range items {
@@ -171,7 +170,7 @@ func readTables[T any](r *reader, v value, path string, list *[]T, keys []key[T]
 	return ok
 }
 
-// needKey says what is wrong with a table that lacks a key.
+// needKey reports wrong for a table that lacks a key.
 func (r *reader) needKey(item value, key, wrong string) {
 	if item.Table.Get(key) == nil {
 		r.Problem(item.At, "%s", wrong)

@@ -17,22 +17,21 @@ import (
 	"fika/internal/toml"
 )
 
-// SetKey sets one key of a config.toml or local.toml and leaves every other
-// byte of the file as it is. key is a top-level key ("username") or one of a
-// table ("master.default_agent", "plugins.git.disabled"); lists of tables are
-// left to people. value is a string, bool, int, int64, float64,
-// time.Duration or []string that fits the key.
+// SetKey sets one key of a config.toml or local.toml and leaves every other byte of the
+// file as it is. key is a top-level key ("username") or a key of a table
+// ("master.default_agent", "plugins.git.disabled"); lists of tables are left to people.
+// value is a string, bool, int, int64, float64, time.Duration or []string that fits the
+// key.
 //
-// The file is replaced in one step and keeps its permissions; a link is
-// followed; a file that does not exist is made, for its owner alone. Two
-// processes that set keys of one file at once lose one of the two changes.
-// Error kinds: Invalid (unknown key, wrong value, a file that is not valid
-// TOML, a place that cannot be edited), Storage.
+// The file is replaced in one step and keeps its permissions; a link is followed; a
+// missing file is created for its owner alone. If two processes set keys of one file at
+// the same time, one of the changes is lost. Error kinds: Invalid (unknown key, wrong
+// value, a file that is not valid TOML, a place that cannot be edited), Storage.
 func SetKey(path, key string, value any) error {
 	return SetPath(path, strings.Split(key, "."), value)
 }
 
-// SetPath is [SetKey] for a key given in parts, which may hold dots.
+// SetPath is [SetKey] for a key given in parts, which may contain dots.
 func SetPath(path string, key []string, value any) error {
 	const op = "set key"
 	text, err := tomlLiteral(joinKey(key), value)
@@ -60,8 +59,8 @@ func SetPath(path string, key []string, value any) error {
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, changed, mode))
 }
 
-// AddRule appends a rule to a file of settings, which stays otherwise as it is.
-// Error kinds: Invalid for a rule that says nothing, Storage.
+// AddRule appends a rule to a file of settings, which otherwise stays as it is. Error
+// kinds: Invalid for a rule that says nothing, Storage.
 func AddRule(path string, rule guard.Rule) error {
 	const op = "add rule"
 	if err := rule.Check(); err != nil {
@@ -76,8 +75,8 @@ func AddRule(path string, rule guard.Rule) error {
 	})
 }
 
-// rewrite replaces a file of settings by what change makes of it, in one step and
-// with its permissions.
+// rewrite replaces a file of settings by the result of change, in one step and with its
+// permissions.
 func rewrite(path, op string, change func([]byte) ([]byte, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -96,7 +95,8 @@ func rewrite(path, op string, change func([]byte) ([]byte, error)) error {
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, data, mode))
 }
 
-// joinKey writes a key as TOML does, with quotes around the parts that need them.
+// joinKey returns a key as written in TOML, with quotes around the parts that need
+// them.
 func joinKey(parts []string) string {
 	out := make([]string, len(parts))
 	for i, part := range parts {
@@ -107,7 +107,7 @@ func joinKey(parts []string) string {
 	return strings.Join(out, ".")
 }
 
-// tomlLiteral checks a value against its key and writes it as TOML.
+// tomlLiteral checks a value against its key and returns it as TOML.
 func tomlLiteral(key string, v any) (string, error) {
 	var text string
 	switch v := v.(type) {
@@ -131,7 +131,7 @@ func tomlLiteral(key string, v any) (string, error) {
 	default:
 		return "", fmt.Errorf("%s cannot be set to a %T", key, v)
 	}
-	// What the strict reader says of the line alone is what is wrong with it.
+	// The strict reader's complaint about the line alone is what is wrong with it.
 	var problems Problems
 	c := Default()
 	c.readSource(toml.Read(key, []byte(key+" = "+text+"\n"), &problems), false)
@@ -141,7 +141,7 @@ func tomlLiteral(key string, v any) (string, error) {
 	return text, nil
 }
 
-// editKey gives data with the key set to text.
+// editKey returns data with the key set to text.
 func editKey(path string, data []byte, key []string, text string) ([]byte, error) {
 	const op = "set key"
 	s := toml.Read(path, data, &Problems{})

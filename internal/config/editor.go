@@ -8,19 +8,19 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// editor finds the place of a key in the bytes of a file, and writes there.
+// editor finds the position of a key in the bytes of a file, and writes there.
 type editor struct {
 	data []byte
 	key  []string
 
-	begin, end int  // of the key's value; end 0: the key is not there
+	begin, end int  // of the key's value; end 0: the key is missing
 	inline     bool // its table is written as {…}
 	after      int  // end of the last line of the key's own table; -1: none
 	dotted     int  // end of the last top-level line "table.other = …"; -1: none
 	header     int  // begin of the file's first [header]; -1: none
 }
 
-// scanLines reads the file once. It has been parsed before and has no errors.
+// scanLines scans the file once. It must have been parsed before without errors.
 func (e *editor) scanLines() {
 	var p unstable.Parser
 	p.Reset(e.data)
@@ -57,7 +57,7 @@ func (e *editor) scanLines() {
 	}
 }
 
-// keyValue looks for the key in one expression, and into tables written as {…}.
+// keyValue looks for the key in one expression, and in tables written as {…}.
 func (e *editor) keyValue(p *unstable.Parser, n *unstable.Node, path []string) {
 	switch {
 	case slices.Equal(path, e.key):
@@ -77,8 +77,7 @@ func (e *editor) keyValue(p *unstable.Parser, n *unstable.Node, path []string) {
 	}
 }
 
-// keyPath joins the parts of a key to its table's path, and gives the last
-// part.
+// keyPath appends the parts of a key to its table's path, and returns the last part.
 func keyPath(table []string, it unstable.Iterator) (path []string, last *unstable.Node) {
 	path = slices.Clone(table)
 	for it.Next() {
@@ -90,7 +89,7 @@ func keyPath(table []string, it unstable.Iterator) (path []string, last *unstabl
 
 func (e *editor) lineBegin(at int) int { return bytes.LastIndexByte(e.data[:at], '\n') + 1 }
 
-// lineEnd gives the offset behind the line's newline, or the end of the file.
+// lineEnd returns the offset after the line's newline, or the end of the file.
 func (e *editor) lineEnd(at int) int {
 	if n := bytes.IndexByte(e.data[at:], '\n'); n >= 0 {
 		return at + n + 1
@@ -98,7 +97,7 @@ func (e *editor) lineEnd(at int) int {
 	return len(e.data)
 }
 
-// applyText gives the file with the key set to text.
+// applyText returns the file with the key set to text.
 func (e *editor) applyText(text string) []byte {
 	if e.end > 0 {
 		return e.spliceText(e.begin, e.end, text)
@@ -121,7 +120,7 @@ func (e *editor) applyText(text string) []byte {
 	return e.insertLines(len(e.data), line)
 }
 
-// aboveHeader is above the comment that belongs to the first header.
+// aboveHeader returns the offset above the comment that belongs to the first header.
 func (e *editor) aboveHeader() int {
 	at := e.header
 	for at > 0 {
@@ -134,8 +133,8 @@ func (e *editor) aboveHeader() int {
 	return at
 }
 
-// insertLines puts whole lines at the beginning of a line, with the line ends the
-// file has.
+// insertLines inserts whole lines at the beginning of a line, with the file's line
+// ends.
 func (e *editor) insertLines(at int, lines string) []byte {
 	if at > 0 && e.data[at-1] != '\n' {
 		lines = "\n" + lines

@@ -10,7 +10,7 @@ import (
 // Executor is one [[executors]] entry: a process that runs tools for agents.
 type Executor struct {
 	Name string // lower case, checked
-	User string // whom tools run as; empty: who runs the executor
+	User string // the user that tools run as; empty: the executor's own
 }
 
 func executorKeys() []key[Executor] {
@@ -43,7 +43,7 @@ func (r *reader) readExecutors(v value, path string, list *[]Executor) bool {
 	})
 }
 
-// Executor gives the entry of a name; nil when there is none.
+// Executor returns the entry of a name, or nil.
 func (c *Config) Executor(name string) *Executor {
 	if i := slices.IndexFunc(c.Executors, func(x Executor) bool { return x.Name == name }); i >= 0 {
 		return &c.Executors[i]
@@ -51,8 +51,7 @@ func (c *Config) Executor(name string) *Executor {
 	return nil
 }
 
-// UnknownExecutor says that there is no executor of a name, and which ones there
-// are.
+// UnknownExecutor says that there is no executor of a name, and lists the known ones.
 func (c *Config) UnknownExecutor(name string) string {
 	var known []string
 	for _, x := range c.Executors {

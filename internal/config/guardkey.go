@@ -7,8 +7,8 @@ import (
 	"fika/internal/guard"
 )
 
-// confinementKeys are how processes are confined: those of all agents in
-// [guard], of one in its own settings.
+// confinementKeys are the keys for how processes are confined: for all agents in
+// [guard], for one agent in its own settings.
 func confinementKeys[T any](in func(*T) *Confinement, inherits string) []key[T] {
 	return inheritFrom([]key[T]{
 		{name: "sandbox", at: func(t *T) any { return &in(t).SandboxMode }, oneOf: []string{"best", "required", "off"},
@@ -34,7 +34,7 @@ func ruleActions() []string {
 	return []string{string(guard.Allow), string(guard.Ask), string(guard.Deny)}
 }
 
-// ruleKeys are those of one [[rules]] entry.
+// ruleKeys are the keys of a [[rules]] entry.
 func ruleKeys() []key[guard.Rule] {
 	return []key[guard.Rule]{
 		{name: "tool", at: func(r *guard.Rule) any { return &r.Tool }, example: `"bash"`, doc: "The tool that the rule is about; * stands for any characters. Required."},
@@ -72,8 +72,7 @@ func ruleWrong(err error) string {
 	return reasonOf(err)
 }
 
-// allRules are the rules of a context: its own, its agent's, and those of the
-// home.
+// allRules returns the rules of a context: its own, its agent's, and those of the home.
 func (in Inputs) allRules() []guard.Rule {
 	var out []guard.Rule
 	for _, l := range in.settingLayers() {

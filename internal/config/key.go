@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// key describes one setting. The tables of keys are what the strict reader
-// checks against and what the reference is printed from.
+// key describes one setting. The strict reader checks against the tables of keys, and
+// the reference is generated from them.
 type key[T any] struct {
 	name    string
 	at      func(*T) any  // pointer to the field
 	doc     string        // one sentence
-	example string        // as TOML; empty: the default shows it
+	example string        // as TOML; empty: the default is shown
 	unit    time.Duration // of a duration written as a number; 0: seconds
 	min     float64
 	max     float64 // 0: no upper bound
 	oneOf   []string
-	check   func(v value, at any) string // more to check of the value read into the field; the answer is what is wrong
-	// ignored says why a key that is still accepted does nothing; empty: it does
-	// something. One that is ignored has a name and no more.
+	check   func(v value, at any) string // further check of the value read into the field; returns what is wrong
+	// ignored says why a key that is still accepted has no effect; empty: it has one.
+	// An ignored key has only a name.
 	ignored string
-	// inherits names the table that says it for all, where a context says nothing
-	// of its own; the top level has none of it.
+	// inherits names the table that sets the key for all contexts that do not set it
+	// themselves; the top level has no such key.
 	inherits string
 }
 
@@ -53,7 +53,8 @@ func topKeys() []key[Config] {
 	}
 }
 
-// limitKeys are limits: of all agents in [chat], of one in its own settings.
+// limitKeys are the keys of limits: for all agents in [chat], for one agent in its own
+// settings.
 func limitKeys[T any](in func(*T) *Limits, inherits string) []key[T] {
 	keys := []key[T]{
 		{name: "max_depth", at: func(t *T) any { return &in(t).MaxDepth }, doc: "How many answers may follow one another after a message of yours; 0 is no limit."},
@@ -74,7 +75,7 @@ func limitKeys[T any](in func(*T) *Limits, inherits string) []key[T] {
 	return inheritFrom(keys, inherits)
 }
 
-// inheritFrom makes keys say that a table sets them for all; empty: none does.
+// inheritFrom marks keys as set for all by a table; empty: by none.
 func inheritFrom[T any](keys []key[T], table string) []key[T] {
 	for i := range keys {
 		if keys[i].inherits = table; table != "" {
@@ -84,19 +85,20 @@ func inheritFrom[T any](keys []key[T], table string) []key[T] {
 	return keys
 }
 
-// BuiltinTools are the tools that fika brings along and an agent has only if its
-// tool_permissions say so, or say nothing.
+// BuiltinTools returns the tools that are shipped with fika and that an agent has only
+// if its tool_permissions allow them; [DefaultTools] applies if these are not set.
 func BuiltinTools() []string {
 	return []string{"read", "list", "edit", "create", "bash", "fetch", "recall"}
 }
 
-// DefaultTools are those of them that an agent has whose tool_permissions say nothing.
+// DefaultTools returns those of [BuiltinTools] that an agent without tool_permissions
+// has.
 func DefaultTools() []string { return []string{"read", "list"} }
 
-// contextKeys are the keys of [PerContext].
+// contextKeys returns the keys of [PerContext].
 func contextKeys() []key[PerContext] { return append(ownKeys(), inheritedKeys()...) }
 
-// inheritedKeys are those of [PerContext] that tables set for all.
+// inheritedKeys returns the keys of [PerContext] that tables set for all.
 func inheritedKeys() []key[PerContext] {
 	return slices.Concat(
 		limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"),

@@ -17,19 +17,18 @@ import (
 type fileText struct {
 	Path   string `json:"path"`
 	Text   string `json:"text"`
-	Models bool   `json:"models,omitempty"` // it may hold models only
+	Models bool   `json:"models,omitempty"` // it may contain models only
 	Agent  bool   `json:"agent,omitempty"`  // it is an agent as Markdown
 
 	Layer layerKind `json:"layer,omitempty"`
-	Base  string    `json:"base,omitempty"` // of a layer: where relative paths begin
+	Base  string    `json:"base,omitempty"` // of a layer: where relative paths start
 	Root  string    `json:"root,omitempty"` // of a project: its folder
-	Own   string    `json:"own,omitempty"`  // of a project: the file where a person sets what it cannot
+	Own   string    `json:"own,omitempty"`  // of a project: the file for a person's settings that a project cannot set
 }
 
 // KeepCopy writes the texts that c was read from to a file, so that [LoadLast] can
-// give c again when the files have become unreadable. Nothing is written when
-// the file says the same already; the answer is whether it did not. Error kind:
-// Storage.
+// restore c when the files have become unreadable. It writes nothing if the file
+// already says the same, and reports whether it differed. Error kind: Storage.
 func (c *Config) KeepCopy(path string) (changed bool, err error) {
 	data, err := json.Marshal(c.texts)
 	if err != nil {
@@ -41,8 +40,8 @@ func (c *Config) KeepCopy(path string) (changed bool, err error) {
 	return true, fika.Wrap(fika.Storage, "keep config", renameio.WriteFile(path, data, 0o600))
 }
 
-// LoadLast reads the configuration that [Config.KeepCopy] wrote last, and when that
-// was. Error kind: NotFound when there is none that can be read.
+// LoadLast reads the configuration that [Config.KeepCopy] last wrote, and when that
+// was. It returns NotFound if there is none that can be read.
 func LoadLast(path string) (*Config, time.Time, error) {
 	const op = "last config"
 	none := fika.Errorf(fika.NotFound, op, "no earlier settings are kept")
@@ -69,22 +68,22 @@ func LoadLast(path string) (*Config, time.Time, error) {
 	return c, info.ModTime(), nil
 }
 
-// Stamp tells whether files are the ones they were, from what the file system
-// says of them. The zero Stamp is that of no file looked at yet.
+// Stamp shows whether files are unchanged, from what the file system says about them.
+// The zero Stamp is that of no files.
 type Stamp struct {
 	text  string
-	young bool // a file was written so shortly before that it may change unseen
+	young bool // a file was written so recently that it may change unnoticed
 }
 
-// StampOf looks at files and folders; those that do not exist have a stamp
-// too. Folders count with the names in them, not with what is deeper.
+// StampOf returns the stamp of files and folders, including missing ones. Folders count
+// with the names in them, not with what is deeper.
 func StampOf(paths ...string) Stamp { return stampOf(true, paths) }
 
 // StampOfReplaced is [StampOf] for folders whose files are only ever replaced, never
-// written into: that changes the folder, and no file in it is looked at.
+// written in place: replacing changes the folder, so no file in it is examined.
 func StampOfReplaced(folders ...string) Stamp { return stampOf(false, folders) }
 
-// CombinedWith is the stamp of what both are of.
+// CombinedWith returns the stamp of everything that s and o cover.
 func (s Stamp) CombinedWith(o Stamp) Stamp { return Stamp{s.text + o.text, s.young || o.young} }
 
 func stampOf(inside bool, paths []string) Stamp {
@@ -122,9 +121,9 @@ func stampOf(inside bool, paths []string) Stamp {
 	return s
 }
 
-// youth is the resolution that is trusted of a file system's clock.
+// youth is the trusted resolution of a file system's clock.
 const youth = 50 * time.Millisecond
 
-// SameAs reports whether nothing has changed since another stamp was taken, for
-// sure: a file that had only just been written then counts as changed.
+// SameAs reports whether certainly nothing has changed since before was taken: a file
+// that had only just been written then counts as changed.
 func (s Stamp) SameAs(before Stamp) bool { return s.text == before.text && !before.young }

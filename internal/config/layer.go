@@ -11,28 +11,28 @@ import (
 	"fika/internal/toml"
 )
 
-// layerKind says what of a file counts.
+// layerKind says which part of a file applies.
 type layerKind string
 
-// The kinds; the zero one counts in full.
+// The kinds; the zero kind applies in full.
 const (
-	userLayer    layerKind = "user"    // of a project's person: models, keys, username, guard, what is seen
+	userLayer    layerKind = "user"    // of a project's person: models, keys, username, guard, display
 	projectLayer layerKind = "project" // adds and tightens
 )
 
-// Layers are where the settings of a home come from: of a project the person's
-// home, what is trusted of the project, and its home; else the home alone. Later
-// ones win.
+// Layers say where the settings of a home come from: for a project, the person's home,
+// the trusted files of the project, and the project's home; otherwise the home alone.
+// Later layers win.
 type Layers struct {
 	Home string // config.toml, models.toml and agents/ of the home itself
 
 	User string // of a project: the person's home
-	Copy string // of a project: a folder with the trusted .fika; "" nothing is trusted
+	Copy string // of a project: a folder with the trusted .fika; "": nothing is trusted
 	Root string // of a project: its folder, which workspaces cannot leave
 }
 
-// LoadLayers reads all files of a home. Each may be missing. Errors are those
-// of [Load].
+// LoadLayers reads all files of a home. Each may be missing. Errors are those of
+// [Load].
 func LoadLayers(l Layers) (*Config, error) {
 	loading := loading{config: Default()}
 	for _, f := range l.listFiles() {
@@ -49,7 +49,7 @@ func LoadLayers(l Layers) (*Config, error) {
 	return loading.finishLoading()
 }
 
-// Paths are the files and folders on which the settings depend.
+// Paths returns the files and folders on which the settings depend.
 func (l Layers) Paths() []string {
 	var out []string
 	for _, f := range l.listFiles() {
@@ -66,16 +66,16 @@ func (l Layers) agentFolders() []string {
 	return dirs
 }
 
-// projectFolder is the trusted .fika.
+// projectFolder returns the trusted .fika.
 func (l Layers) projectFolder() string { return filepath.Join(l.Copy, ".fika") }
 
-// layerFile is a file that may be there.
+// layerFile is a file that may exist.
 type layerFile struct {
 	fileText
 	from string
 }
 
-// listFiles lists what is read, in the order in which it counts.
+// listFiles returns the files to read, in the order in which they apply.
 func (l Layers) listFiles() []layerFile {
 	var out []layerFile
 	if l.User != "" {
@@ -99,7 +99,7 @@ func (l Layers) listFiles() []layerFile {
 	return out
 }
 
-// agentFiles are the agents of a folder, by name.
+// agentFiles returns the agent files of a folder, by name.
 func agentFiles(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	var out []string
@@ -111,8 +111,8 @@ func agentFiles(dir string) []string {
 	return out
 }
 
-// shownAs names a file of the trusted copy as people know it: by the project's
-// own file, while that says the same.
+// shownAs returns the name under which people know a file of the trusted copy: the
+// project's own file, as long as that has the same content.
 func (l Layers) shownAs(path string, data []byte) string {
 	rel, err := filepath.Rel(l.Copy, path)
 	if l.Copy == "" || err != nil || !filepath.IsLocal(rel) {
@@ -125,16 +125,16 @@ func (l Layers) shownAs(path string, data []byte) string {
 	return path
 }
 
-// CheckProject reads a project's folder, root/.fika, as it is now, on top of
-// what the person has, and returns what it would be with it. What is wrong comes
-// as in [Load], under the names of the project's own files.
+// CheckProject reads a project's folder, root/.fika, as it is now, on top of the
+// person's settings, and returns the combined configuration. Problems are reported as
+// in [Load], under the names of the project's own files.
 func CheckProject(l Layers) (*Config, error) {
 	l.Copy = l.Root
 	return LoadLayers(l)
 }
 
-// keepUserKeys leaves in the tree of a person's file what applies in their
-// projects too, with its paths made absolute.
+// keepUserKeys keeps in the tree of a person's file only what also applies in their
+// projects, and makes its paths absolute.
 func keepUserKeys(root *table, base string) {
 	kept := []string{
 		"model", "provider", "base_url", "api_key_env", "reasoning", "max_tokens", "username", "models",
@@ -169,7 +169,7 @@ func anchorAll(v *value, base string) {
 	}
 }
 
-// eachKey calls f for the keys of a table; of what is none, for nothing.
+// eachKey calls f for the keys of a table; for other values it does nothing.
 func eachKey(v value, f func(*entry)) {
 	if v.Kind != toml.KindTable {
 		return
@@ -200,7 +200,7 @@ func textOf(e *entry) string {
 	return e.Value.Text
 }
 
-// agentName reads the name of an agent's file.
+// agentName returns the agent's name from the path of its file.
 func agentName(path string) (fika.AgentName, error) {
 	return fika.ParseAgentName(strings.TrimSuffix(filepath.Base(path), agentEnding))
 }

@@ -14,7 +14,7 @@ import (
 	"fika/internal/toml"
 )
 
-// Default gives the configuration of a home without files.
+// Default returns the configuration of a home without files.
 func Default() *Config {
 	return &Config{
 		PerContext: PerContext{
@@ -49,16 +49,16 @@ func defaultAgent() Agent {
 	return Agent{Wake: true, MaxIdle: 10 * time.Minute, MaxConcurrent: 1}
 }
 
-// LoadHome reads the settings of a home that is no project's; see [LoadLayers].
+// LoadHome reads the settings of a home that belongs to no project; see [LoadLayers].
 func LoadHome(home string) (*Config, error) { return LoadLayers(Layers{Home: home}) }
 
 // Equal reports whether two configurations were read from the same texts.
 func (c *Config) Equal(other *Config) bool { return slices.Equal(c.texts, other.texts) }
 
-// Load reads a configuration file and any number of files with further
-// models. A file that does not exist counts as empty. What is wrong in all of
-// them comes as one [*Problems], and then there is no Config; what is no regular
-// file is an error of kind Invalid, one that cannot be read of kind Storage.
+// Load reads a configuration file and any number of files with further models. A
+// missing file counts as empty. Everything wrong in all of them is returned as one
+// [*Problems], without a Config; anything but a regular file is an error of kind
+// Invalid, an unreadable file one of kind Storage.
 func Load(path string, models ...string) (*Config, error) {
 	l := loading{config: Default()}
 	for i, file := range append([]string{path}, models...) {
@@ -73,17 +73,16 @@ func Load(path string, models ...string) (*Config, error) {
 	return l.finishLoading()
 }
 
-// Parse is [Load] of one configuration file whose text is at hand; file is
-// its name in messages.
+// Parse is [Load] for the text of one configuration file; file is its name in messages.
 func Parse(file string, data []byte) (*Config, error) {
 	l := loading{config: Default()}
 	l.addFile(fileText{Path: file, Text: string(data)})
 	return l.finishLoading()
 }
 
-// readFile gives false for a file that does not exist. A device, a pipe and a
-// folder are refused before a byte of them is read, since reading those may
-// never end; of a regular file one byte more than toml.MaxFile is read at most.
+// readFile returns false for a missing file. It refuses a device, a pipe or a folder
+// before reading a byte, since reading those may never end, and reads at most one byte
+// more than toml.MaxFile of a regular file.
 func readFile(file string) ([]byte, bool, error) {
 	const op = "read config"
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that nobody writes to opens at once
@@ -117,11 +116,11 @@ func fileKind(m fs.FileMode) string {
 	return "something else (" + m.Type().String() + ")"
 }
 
-// loading is a configuration on the way.
+// loading is a configuration being loaded.
 type loading struct {
 	config   *Config
 	problems Problems
-	broken   bool // a file could not be parsed in full
+	broken   bool // a file could not be parsed completely
 }
 
 func (l *loading) addFile(f fileText) {
@@ -186,21 +185,21 @@ func (c *Config) readSource(s *toml.Source, modelsOnly bool) {
 	})
 }
 
-// Local is a context's own settings, from contexts/NAME/local.toml.
+// Local holds a context's own settings, from contexts/NAME/local.toml.
 type Local struct {
 	PerContext
 	where map[string]Place
 }
 
-// WhereSet tells where a key was set. The second result is false for what the file
-// does not set.
+// WhereSet returns where a key was set. The second result is false if the file does not
+// set it.
 func (l *Local) WhereSet(key string) (Place, bool) {
 	p, ok := l.where[key]
 	return p, ok
 }
 
-// LoadLocal reads a local.toml; one that does not exist is empty. Errors are
-// those of [Load]. Whether the model it names exists is for [Resolve] to say.
+// LoadLocal reads a local.toml; a missing file counts as empty. Errors are those of
+// [Load]. Whether the model it names exists is checked by [Resolve].
 func LoadLocal(path string) (*Local, error) {
 	data, _, err := readFile(path)
 	if err != nil {
@@ -209,8 +208,7 @@ func LoadLocal(path string) (*Local, error) {
 	return ParseLocal(path, data)
 }
 
-// ParseLocal is [LoadLocal] of text that is at hand; file is its name in
-// messages.
+// ParseLocal is [LoadLocal] for a given text; file is its name in messages.
 func ParseLocal(file string, data []byte) (*Local, error) {
 	l := &Local{where: map[string]Place{}}
 	var problems Problems

@@ -11,27 +11,27 @@ import (
 	"fika/internal/toml"
 )
 
-// MCPServer is one [[mcp]] entry: a server of the Model Context Protocol whose
-// tools agents may use. It has either a Command or a URL.
+// MCPServer is one [[mcp]] entry: a server of the Model Context Protocol whose tools
+// agents may use. It has either a Command or a URL.
 type MCPServer struct {
 	Name      string
 	Command   string   // a program, looked up in PATH
-	Args      []string // of it
-	Env       []string // NAME hands a variable over, NAME=VALUE sets one
-	Network   string   // "on": its process reaches the network, whatever the agent's commands do
-	URL       string   // of a remote one
+	Args      []string // of the command
+	Env       []string // NAME passes a variable on, NAME=VALUE sets one
+	Network   string   // "on": its process reaches the network, even if the agent's commands do not
+	URL       string   // of a remote server
 	BearerEnv string   // the variable, or the stored key, whose value is sent to it
-	Tools     []string // its own names of those that are offered; nil: all
-	Trust     bool     // what it says of the effects of its tools counts
-	Taint     bool     // what its tools give is text from outside
+	Tools     []string // the server's names of the tools to offer; nil: all
+	Trust     bool     // its statements about the effects of its tools are believed
+	Taint     bool     // the output of its tools is text from outside
 	Timeout   time.Duration
 	Disabled  bool
 }
 
-// IsRemote reports whether the server is reached by its address.
+// IsRemote reports whether the server is reached by a URL.
 func (s MCPServer) IsRemote() bool { return s.URL != "" }
 
-// MCPServer returns the entry of a name; nil when there is none.
+// MCPServer returns the entry of a name, or nil.
 func (c *Config) MCPServer(name string) *MCPServer {
 	for i := range c.MCP {
 		if c.MCP[i].Name == name {
@@ -70,8 +70,8 @@ func mcpKeys() []key[MCPServer] {
 	}
 }
 
-// checkMCPName keeps names apart from the tools behind them: files__read is the
-// tool read of files, and of no server files__.
+// checkMCPName keeps server names distinct from tool names: files__read is the tool
+// read of files, and belongs to no server files__.
 func checkMCPName(v value, at any) string {
 	s := at.(*string)
 	n, err := fika.ParseAgentName(*s)
@@ -137,7 +137,7 @@ func (s *MCPServer) wrong() (key, wrong string) {
 	return "", ""
 }
 
-// TOML writes a server as it stands in a file.
+// TOML returns a server as written in a file.
 func (s MCPServer) TOML() string {
 	var b strings.Builder
 	b.WriteString("[[mcp]]\n")
@@ -150,8 +150,8 @@ func (s MCPServer) TOML() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// AddMCPServer appends a server to a file of settings, which stays otherwise as it
-// is. Error kinds: Invalid for a server that no file can hold, Storage.
+// AddMCPServer appends a server to a file of settings, which otherwise stays as it is.
+// Error kinds: Invalid for a server that no file can hold, Storage.
 func AddMCPServer(path string, s MCPServer) error {
 	const op = "add mcp server"
 	return rewrite(path, op, func(data []byte) ([]byte, error) {
@@ -162,7 +162,7 @@ func AddMCPServer(path string, s MCPServer) error {
 	})
 }
 
-// appendTable puts a table behind everything that a file says.
+// appendTable appends a table to the text of a file.
 func appendTable(data []byte, table string) []byte {
 	text := strings.TrimRight(string(data), "\n")
 	if text != "" {
@@ -171,12 +171,12 @@ func appendTable(data []byte, table string) []byte {
 	return []byte(text + table)
 }
 
-// RemoveMCPServer takes a server out of a file of settings. Error kinds: NotFound,
-// Invalid where only a person can tell what belongs to it, Storage.
+// RemoveMCPServer removes a server from a file of settings. Error kinds: NotFound,
+// Invalid if only a person can tell what belongs to it, Storage.
 func RemoveMCPServer(path, name string) error { return removeTable(path, "mcp", name) }
 
-// removeTable takes the table with a name out of a [[list]] of a file. Error kinds
-// as those of [RemoveMCPServer].
+// removeTable removes the table with a name from a [[list]] of a file. Error kinds:
+// those of [RemoveMCPServer].
 func removeTable(path, list, name string) error {
 	op := "remove from [[" + list + "]]"
 	return rewrite(path, op, func(data []byte) ([]byte, error) {

@@ -7,13 +7,13 @@ import (
 	"fika"
 )
 
-// Mention is a setting that means a chat by its name.
+// Mention is a setting that refers to a chat by its name.
 type Mention struct {
-	What string // whose setting, as a person calls it
+	What string // the setting's owner, as a person calls it
 	At   Place
 }
 
-// ChatMentions are the settings that mean a chat.
+// ChatMentions returns the settings that refer to a chat.
 func (c *Config) ChatMentions(chat fika.ConversationName) []Mention {
 	var out []Mention
 	for i, s := range c.Schedules {

@@ -13,10 +13,10 @@ import (
 type merged struct {
 	PerContext
 	origins map[string]string
-	own     map[string]bool // set above config.toml's top level
+	own     map[string]bool // set above the top level of config.toml
 }
 
-// ownText gives a text that a context sets for itself, else nil.
+// ownText returns a text that a context sets for itself, or nil.
 func (m merged) ownText(key string, text *string) *string {
 	if m.own[key] {
 		return text
@@ -42,7 +42,7 @@ func (in Inputs) settingLayers() []layer {
 		list = append(list, layer{&c.Agents[i].PerContext, c.where, elementPath("agents", i) + ".", true})
 	}
 	return append(list, layer{&c.PerContext, c.where, "", false},
-		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; likewise the next three
+		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; so are the next three
 		layer{&PerContext{Confinement: c.Guard.Confinement}, c.where, "guard.", false},
 		layer{&PerContext{Lend: c.Sandbox.Lend}, c.where, "sandbox.", false},
 		layer{&PerContext{Executor: c.Tools.Executor}, c.where, "tools.", false})
@@ -70,7 +70,7 @@ func (in Inputs) mergeLayers() (merged, error) {
 		m.origins[k.name] = "default"
 		for _, l := range layers {
 			if k.inherits != "" && l.prefix == "" && !l.own {
-				continue // a table of that name, [sandbox], is no value of the key
+				continue // a table of that name, such as [sandbox], is not a value of the key
 			}
 			if at, ok := l.where[l.prefix+k.name]; ok {
 				copyField(k.at(&m.PerContext), k.at(l.from))
@@ -99,8 +99,8 @@ func (in Inputs) givenText(name string) (text, origin string) {
 	return "", ""
 }
 
-// EnvName gives the environment variable of a per-context key: FIKA_MODEL of
-// model. The key env has none.
+// EnvName returns the environment variable of a per-context key: FIKA_MODEL for model.
+// The key env has none.
 func EnvName(key string) string { return "FIKA_" + strings.ToUpper(key) }
 
 // copyField copies the value behind one pointer to another of the same type.
@@ -133,8 +133,8 @@ func copyField(to, from any) {
 	}
 }
 
-// parseText reads a value given as plain text, on the command line or in the
-// environment. Lists are joined by commas.
+// parseText parses a value given as plain text, on the command line or in the
+// environment. Lists are separated by commas.
 func (k key[T]) parseText(target *T, text string) string {
 	at := k.at(target)
 	v := value{Kind: toml.KindText, Text: text}
@@ -184,7 +184,7 @@ func (k key[T]) parseText(target *T, text string) string {
 
 func onlyDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// parseReasoning reads an effort, a number of tokens, true or false.
+// parseReasoning parses an effort, a number of tokens, true or false.
 func parseReasoning(text string) (*Reasoning, string) {
 	r := &Reasoning{Enabled: true}
 	switch {

@@ -18,8 +18,8 @@ const (
 	ollamaURL     = "http://127.0.0.1:11434/v1"
 )
 
-// guessProvider tells the protocol from the host: Anthropic speaks its own,
-// everybody else the OpenAI-compatible one.
+// guessProvider returns the protocol for a host: Anthropic speaks its own, all others
+// the OpenAI-compatible one.
 func guessProvider(baseURL string) string {
 	if withinDomain(baseURL, "anthropic.com") {
 		return Anthropic
@@ -41,8 +41,8 @@ func hostOf(baseURL string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// usualKey gives the variable that usually holds the key of a host; none for
-// a loopback address or a host nobody knows.
+// usualKey returns the variable that usually holds the key of a host; "" for a loopback
+// address or an unknown host.
 func usualKey(baseURL string) string {
 	switch {
 	case withinDomain(baseURL, "anthropic.com"):
@@ -55,8 +55,8 @@ func usualKey(baseURL string) string {
 	return ""
 }
 
-// wellKnown tells where a model is reached from its provider or its name
-// alone: claude-…, gpt-… and the like, VENDOR/NAME at OpenRouter.
+// wellKnown returns the address of a model from its provider or its name alone:
+// claude-…, gpt-… and the like, VENDOR/NAME at OpenRouter.
 func wellKnown(m Model) (baseURL string) {
 	low := strings.ToLower(m.ID)
 	switch {
@@ -73,7 +73,7 @@ func wellKnown(m Model) (baseURL string) {
 	return ""
 }
 
-// defineModel finds the definition of a model by id or nickname. The name scripted
+// defineModel returns the definition of a model by id or nickname. The name scripted
 // needs none: it is the scripted model, with the rules in the person's rules.toml.
 func (c *Config) defineModel(name string) (Model, bool) {
 	for _, m := range c.Models {
@@ -92,8 +92,8 @@ func (c *Config) defineModel(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// userFolder is where the paths of a person's settings begin that a project's are laid
-// over; empty: in the home, because there are no others.
+// userFolder returns where relative paths in a person's settings start if a project's
+// are laid over them; "" if there is no such layer and they start at the home.
 func (c *Config) userFolder() string {
 	if len(c.texts) > 0 && c.texts[0].Layer == userLayer {
 		return c.texts[0].Base
@@ -101,8 +101,8 @@ func (c *Config) userFolder() string {
 	return ""
 }
 
-// isReachable reports whether a name leads to a model: by a definition; or,
-// where nothing is defined, by what its name tells or a base_url for all.
+// isReachable reports whether a name leads to a model: by a definition; or, if nothing
+// is defined, by a well-known name or a base_url for all.
 func (c *Config) isReachable(name string) bool {
 	if _, ok := c.defineModel(name); ok {
 		return true
@@ -110,10 +110,9 @@ func (c *Config) isReachable(name string) bool {
 	return c.BaseURL != "" || len(c.Models) == 0 && wellKnown(Model{ID: name}) != ""
 }
 
-// FindModel gives the definition of a model by id or nickname, with everything
-// filled in that can be told from it. Error kind: Invalid, with the nearest
-// spelling.
-// getenv reads the environment; nil: an empty one.
+// FindModel returns the definition of a model by id or nickname, with everything filled
+// in that follows from it. An Invalid error suggests the nearest spelling. getenv reads
+// the environment; nil: an empty one.
 func (c *Config) FindModel(name string, getenv func(string) string) (Model, error) {
 	m, ok := c.defineModel(name)
 	if !ok {
@@ -125,15 +124,15 @@ func (c *Config) FindModel(name string, getenv func(string) string) (Model, erro
 	return c.completeModel(m, route{}, getenv)
 }
 
-// route is how a model is reached; nil leaves a part of it as it is.
+// route is how a model is reached; nil leaves a part unchanged.
 type route struct {
 	baseURL, keyEnv, provider *string
 }
 
-// completeModel fills in what a definition leaves open, after a context's own route
-// has replaced what it replaces. A key is never sent to another address than
-// the one it was named for: a new base_url forgets the model's key and
-// provider, and the top-level ones count only for models without an address.
+// completeModel fills in what a definition leaves open, after a context's own route has
+// been applied. A key is never sent to another address than the one it was named for: a
+// new base_url drops the model's key and provider, and the top-level ones apply only to
+// models without an address.
 func (c *Config) completeModel(m Model, own route, getenv func(string) string) (Model, error) {
 	switch {
 	case own.baseURL != nil:
@@ -171,10 +170,9 @@ func (c *Config) completeModel(m Model, own route, getenv func(string) string) (
 	return m.priced(), nil
 }
 
-// inEnvironment gives a model without an address the one that the environment
-// names for its provider, as the providers' own programs read it, and with it
-// the provider's usual key if there is one: a proxy that holds the keys needs
-// none.
+// inEnvironment gives a model without an address the one that the environment names for
+// its provider, as the providers' own programs read it, and with it the provider's
+// usual key if that is set: a proxy that holds the keys needs none.
 func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 	known := wellKnown(m)
 	provider, key, names := OpenAI, "OPENAI_API_KEY", []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
@@ -204,7 +202,7 @@ func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 }
 
 // keyInClear says what is wrong with a model whose key would cross a network
-// unencrypted; empty: nothing.
+// unencrypted; "" if nothing.
 func keyInClear(m Model) string {
 	u, err := url.Parse(m.BaseURL)
 	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure || address.IsLoopback(u.Hostname()) {
@@ -224,8 +222,8 @@ func eitherOf(a, b string) string {
 	return b
 }
 
-// trimEndpoint takes a method's path off an address: the whole one of a chat
-// endpoint means its base.
+// trimEndpoint removes a method's path from an address, so that the full address of a
+// chat endpoint is accepted as its base.
 func trimEndpoint(u string) string {
 	u = strings.TrimRight(u, "/")
 	for _, tail := range []string{"/chat/completions", "/messages"} {
@@ -234,8 +232,8 @@ func trimEndpoint(u string) string {
 	return u
 }
 
-// Cost is what usage costs by these prices. Tokens of reasoning are part of
-// the output.
+// Cost returns the cost of usage at these prices. Tokens of reasoning are part of the
+// output.
 func (p Prices) Cost(u fika.Usage) MicroDollars {
 	fresh := max(0, u.Input-u.Cached)
 	return MicroDollars(float64(fresh)*p.Input + float64(u.Cached)*p.Cached + float64(u.Output)*p.Output + 0.5)

@@ -9,36 +9,36 @@ import (
 	"fika/internal/toml"
 )
 
-// ModelUse is a model with what the settings say for its calls.
+// ModelUse is a model with the settings for its calls.
 type ModelUse struct {
 	Model         Model
 	Reasoning     *Reasoning // nil: as the model does by default
-	MaxTokens     int64      // of one answer; 0: the provider's default
+	MaxTokens     int64      // in one answer; 0: the provider's default
 	ContextWindow int64      // tokens; never 0
 }
 
-// ModelRule is one of an agent's model_rules. All that it says has to hold.
+// ModelRule is one of an agent's model_rules. All of its conditions must hold.
 type ModelRule struct {
-	Tokens  int64    // of what has been said, estimated
-	Offered []string // tools of which the agent may use one
-	Used    []string // tools of which the turn has called one
+	Tokens  int64    // of the conversation, estimated
+	Offered []string // the agent may use one of these tools
+	Used    []string // the turn has called one of these tools
 	Attempt int      // at the same work, from 1
 	Use     string   // one of the agent's models; empty: the last
 }
 
-// ModelChoice says which of several models an agent's calls go to. The zero value
-// is one model alone.
+// ModelChoice says which of several models an agent's calls go to. The zero value means
+// a single model.
 type ModelChoice struct {
 	Models   []ModelUse // from the first to the last resort; nil: one, that of the settings
 	Rules    []ModelRule
-	Escalate int // failed rounds in a row after which the next model is asked; 0: never
+	Escalate int // failed rounds in a row after which the next model is called; 0: never
 }
 
-// ShortName is the nickname of a model, or its id.
+// ShortName returns the nickname of a model, or its id.
 func (m Model) ShortName() string { return eitherOf(m.Nickname, m.ID) }
 
-// Words say how the models are chosen, one line for each: of the first, of each
-// rule, and of escalation.
+// Words describe how the models are chosen, in one line each for the first, for each
+// rule, and for escalation.
 func (c ModelChoice) Words() []string {
 	if !c.Several() {
 		return nil
@@ -61,7 +61,7 @@ func (c ModelChoice) Words() []string {
 	return out
 }
 
-// when says when a rule holds.
+// when describes when a rule holds.
 func (r ModelRule) when() string {
 	var parts []string
 	if r.Tokens > 0 {
@@ -82,8 +82,8 @@ func (r ModelRule) when() string {
 // Several reports whether there is a choice.
 func (c ModelChoice) Several() bool { return len(c.Models) > 1 }
 
-// Index is the place of a model among those of the choice, by id or nickname; -1:
-// it is none of them. Empty is the last.
+// Index returns the position of a model, given by id or nickname, among those of the
+// choice, or -1. An empty name means the last.
 func (c ModelChoice) Index(name string) int {
 	if name == "" {
 		return len(c.Models) - 1
@@ -91,8 +91,7 @@ func (c ModelChoice) Index(name string) int {
 	return slices.IndexFunc(c.Models, func(u ModelUse) bool { return u.Model.ID == name || u.Model.Nickname == name })
 }
 
-// All are the models that the calls of these settings may go to, the first one
-// first.
+// All returns the models that the calls of these settings may go to, in order.
 func (s *Settings) All() []ModelUse {
 	if s.Choice.Several() {
 		return s.Choice.Models
@@ -100,7 +99,7 @@ func (s *Settings) All() []ModelUse {
 	return []ModelUse{s.ModelUse}
 }
 
-// WithModel are the settings for calls of another of their models.
+// WithModel returns the settings for calls of another of their models.
 func (s *Settings) WithModel(u ModelUse) Settings {
 	out := *s
 	out.ModelUse = u
@@ -131,7 +130,7 @@ func (r *reader) readModelRules(v value, path string, list *[]ModelRule) bool {
 	})
 }
 
-// checkModelChoice looks at the models of an agent that has several.
+// checkModelChoice checks the models of an agent that has several.
 func (c *crossCheck) checkModelChoice(i int) {
 	a := &c.Agents[i]
 	at := func(key string) Place { return c.placeOf("agents", i, key) }
@@ -151,7 +150,7 @@ func (c *crossCheck) checkModelChoice(i int) {
 			c.problems.Add(where, "%s", notWithModels(key))
 		}
 	}
-	var list []Model // that are known
+	var list []Model // the known ones
 	for k, name := range a.Models {
 		m, ok := c.defineModel(name)
 		if !ok && !c.isReachable(name) {
@@ -176,7 +175,7 @@ func (c *crossCheck) checkModelChoice(i int) {
 	c.checkModelRules(i, list)
 }
 
-// notWithModels says why a key cannot stand beside several models.
+// notWithModels says why a key cannot be set together with several models.
 func notWithModels(key string) string {
 	if key == "model" {
 		return "model and models are both set: keep one; the first of models is what is used unless a rule or escalate says otherwise"
@@ -184,11 +183,11 @@ func notWithModels(key string) string {
 	return key + " would hold for all of models: set it in the [[models]] entry that it is for"
 }
 
-// checkModelWindows refuses a model that cannot read what the one before it was
-// shown.
+// checkModelWindows refuses a model that cannot read everything that the one before it
+// was shown.
 func (c *crossCheck) checkModelWindows(i int, list []Model) {
 	if c.Agents[i].ContextWindowLimit > 0 {
-		return // all are shown as much
+		return // all are shown the same amount
 	}
 	for k := 1; k < len(list); k++ {
 		if before, after := windowOf(list[k-1]), windowOf(list[k]); after < before {
@@ -233,8 +232,8 @@ func (c *crossCheck) checkModelRules(i int, list []Model) {
 	}
 }
 
-// mayBeOffered reports whether permissions, of which the first that are set hold, let
-// an agent have a tool. Unset ones offer plugins, which are not known here.
+// mayBeOffered reports whether permissions, of which the first that are set apply, let
+// an agent have a tool. Unset permissions offer plugins, which are not known here.
 func mayBeOffered(name string, permissions ...[]string) bool {
 	for _, list := range permissions {
 		if list == nil {
@@ -246,13 +245,13 @@ func mayBeOffered(name string, permissions ...[]string) bool {
 	return slices.Contains(DefaultTools(), name) || !slices.Contains(BuiltinTools(), name)
 }
 
-// alwaysOffered are the tools that tools_off takes away.
+// alwaysOffered returns the tools that only tools_off takes away.
 func alwaysOffered() []string {
 	return []string{"update_todos", "update_goals", "update_reflection", "send_message", "read_context", "create_context", "delegate"}
 }
 
-// resolveChoice settles several models of an agent. One model that flags, the
-// environment or local.toml name is used alone.
+// resolveChoice resolves the several models of an agent. A model named by flags, the
+// environment or local.toml is used alone.
 func (in Inputs) resolveChoice(m merged, s *Settings) error {
 	entry := in.Config.Agent(in.Agent)
 	if entry == nil || len(entry.Models) == 0 || m.own["model"] {

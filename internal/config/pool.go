@@ -8,14 +8,14 @@ import (
 	"fika/internal/toml"
 )
 
-// MaxInstances is how many members a pool may have.
+// MaxInstances is the most members of a pool.
 const MaxInstances = 32
 
-// MemberName is the name of a pool's n-th member, from 1 on.
+// MemberName returns the name of a pool's n-th member, from 1.
 func MemberName(pool string, n int) string { return fmt.Sprintf("%s-%d", pool, n) }
 
-// expandPools adds the members of pools, which have all that their pool's entry
-// says and are defined where that is.
+// expandPools adds the members of pools. They share the settings and the place of their
+// pool's entry.
 func (c *Config) expandPools() {
 	for i := range c.Agents {
 		pool := c.Agents[i]
@@ -39,7 +39,7 @@ func (c *Config) expandPools() {
 	}
 }
 
-// checkPool looks at the size of a pool and the names of its members.
+// checkPool checks the size of a pool and the names of its members.
 func (c *crossCheck) checkPool(i int) {
 	a := &c.Agents[i]
 	if a.Instances == 0 {
@@ -56,7 +56,7 @@ func named(s string) bool {
 	return err == nil
 }
 
-// memberOf says, of an agent that is one, whose member it is.
+// memberOf says which pool an agent is a member of, if any.
 func memberOf(a *Agent) string {
 	if a.Pool == "" {
 		return ""
@@ -64,7 +64,8 @@ func memberOf(a *Agent) string {
 	return fmt.Sprintf(" (it is a member of the pool %s, which has instances)", toml.Quote(a.Pool))
 }
 
-// Members are the names of a pool's members in their order; nil: it is none.
+// Members returns the names of a pool's members in order; nil if the agent is not a
+// pool.
 func (a *Agent) Members() []fika.AgentName {
 	var out []fika.AgentName
 	for n := range a.Instances {
@@ -73,7 +74,7 @@ func (a *Agent) Members() []fika.AgentName {
 	return out
 }
 
-// Entries are the [[agents]] entries as they were written: without the members of
+// Entries returns the [[agents]] entries as they were written: without the members of
 // pools.
 func (c *Config) Entries() []*Agent {
 	var out []*Agent

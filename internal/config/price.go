@@ -6,17 +6,17 @@ import (
 	"fika"
 )
 
-// listed is the price of a model at its own provider, as a copy of the provider's
-// public page says that was read on that day. The copy bears no date and may be
-// older, so whoever sees a price is told that it is from a copy.
+// listed is the price of a model at its own provider, from a copy of the provider's
+// public page that was read on that day. The copy has no date and may be older, so
+// everybody who sees a price is told that it is from a copy.
 type listed struct {
 	prices Prices
 	source string
 	day    string
 }
 
-// listedPrices are those that have a source. Nothing is in here by analogy: a model
-// that is missing has no price that is known.
+// listedPrices returns the prices that have a source. None is inferred by analogy: a
+// missing model has no known price.
 func listedPrices() map[string]listed {
 	const page, day = "https://platform.claude.com/docs/en/about-claude/pricing", "2026-11-22"
 	opus := listed{Prices{Input: 5, Cached: 0.5, Output: 25}, page, day}
@@ -28,10 +28,10 @@ func listedPrices() map[string]listed {
 	}
 }
 
-// fromConfig is where prices are from that a person has written.
+// fromConfig is the source of prices that a person has written.
 const fromConfig = "config"
 
-// undated is an id without the day at its end that names an edition of a model.
+// undated returns an id without the date at its end that names an edition of a model.
 func undated(id string) string {
 	i := strings.LastIndex(id, "-20")
 	if i < 0 || len(id)-i != len("-20251001") || strings.Trim(id[i+1:], "0123456789") != "" {
@@ -40,8 +40,8 @@ func undated(id string) string {
 	return id[:i]
 }
 
-// priced fills in the listed price of a model that has none of its own, if it is
-// reached at its own provider: others may ask for something else.
+// priced fills in the listed price of a model without its own, if it is reached at its
+// own provider: others may charge something else.
 func (m Model) priced() Model {
 	if m.Priced != "" || !withinDomain(m.BaseURL, "anthropic.com") {
 		return m
@@ -52,12 +52,11 @@ func (m Model) priced() Model {
 	return m
 }
 
-// PriceKnown reports whether it is known what a call of the model costs.
+// PriceKnown reports whether the cost of a call of the model is known.
 func (m Model) PriceKnown() bool { return m.Priced != "" }
 
-// CostKnown reports whether it is known what a model, by what it is called in
-// reports, took for what was used of it. What says what was paid is known whatever
-// the settings say now.
+// CostKnown reports whether the cost of usage u of a model, named as in reports, is
+// known. A usage that contains its cost is known, whatever the settings say now.
 func (c *Config) CostKnown(model string, u fika.Usage) bool {
 	if u.Cost > 0 || u.Input+u.Output == 0 {
 		return true
@@ -66,7 +65,8 @@ func (c *Config) CostKnown(model string, u fika.Usage) bool {
 	return err == nil && m.PriceKnown()
 }
 
-// DefaultReserve is set aside for a call of a model that says nothing itself.
+// DefaultReserve returns what is set aside for a call of a model without its own
+// reserve.
 func DefaultReserve() Reserve { return Reserve{Input: 20_000, Output: 4_000} }
 
 func reserveKeys() []key[Reserve] {

@@ -9,12 +9,12 @@ import (
 	"fika/internal/toml"
 )
 
-// A project's files come from whoever can push to a repository. They add agents
-// and tighten what holds; whatever says who gets keys and prompts, what leaves
-// the sandbox, or what is read outside of the project, is the person's. Keys that
-// nobody has thought about here are the person's, too.
+// A project's files come from anybody who can push to a repository. They add agents and
+// tighten rules; whatever decides who gets keys and prompts, what leaves the sandbox,
+// or what is read outside of the project, is for the person to set. So are keys that
+// are not mentioned here.
 
-// projectReader checks the tree of a project's file before it counts.
+// projectReader checks the tree of a project's file before it is applied.
 type projectReader struct {
 	*toml.Source
 	file fileText
@@ -46,7 +46,8 @@ func (p projectReader) refuseWith(e *entry, key, why string) {
 
 const yours = "that is for each person to say"
 
-// refusalReasons say why keys are the person's, where more can be said than that.
+// refusalReasons returns why keys are the person's to set, for keys with a specific
+// reason.
 func refusalReasons() map[string]string {
 	const route = "where prompts and keys are sent is for each person to say"
 	return map[string]string{
@@ -75,9 +76,8 @@ func (p projectReader) refuseKey(e *entry, prefix string) {
 	p.refuseWith(e, prefix+e.Name, why)
 }
 
-// allowOnly takes the keys of a table that are not among those allowed out of
-// the tree: those that fika knows are refused, others are left to be reported as
-// unknown.
+// allowOnly removes the keys of a table that are not allowed: those that fika knows are
+// refused, others are left to be reported as unknown.
 func (p projectReader) allowOnly(t *table, prefix string, allowed, known []string) {
 	t.Entries = slices.DeleteFunc(t.Entries, func(e entry) bool {
 		if slices.Contains(allowed, e.Name) || !slices.Contains(known, e.Name) {
@@ -88,7 +88,7 @@ func (p projectReader) allowOnly(t *table, prefix string, allowed, known []strin
 	})
 }
 
-// projectContextKeys are the per-context keys that a project may set.
+// projectContextKeys returns the per-context keys that a project may set.
 func projectContextKeys() []string {
 	keys := []string{
 		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "workspace", "readable_by", "callable_by",
@@ -155,7 +155,7 @@ func (p projectReader) checkAgents(v value) {
 	}
 }
 
-// checkContext looks at the values of per-context keys.
+// checkContext checks the values of per-context keys.
 func (p projectReader) checkContext(t *table, prefix string) {
 	for i := range t.Entries {
 		e := &t.Entries[i]
@@ -179,7 +179,7 @@ func (p projectReader) checkContext(t *table, prefix string) {
 	}
 }
 
-// checkConfinement refuses what loosens how processes are confined.
+// checkConfinement refuses settings that loosen how processes are confined.
 func (p projectReader) checkConfinement(v value, prefix string) {
 	eachKey(v, func(e *entry) {
 		loose := map[string]string{"sandbox": "off", "network": "on", "default": "allow", "tainted": guard.TaintAllow}[e.Name]
@@ -197,11 +197,11 @@ func (p projectReader) checkHidden(e *entry) {
 	}
 }
 
-// checkInside makes a path of the project absolute, and refuses one that leads
-// out of a folder.
+// checkInside makes a path of the project absolute, and refuses one that leads out of a
+// folder.
 func (p projectReader) checkInside(e *entry, key, dir, what string) {
 	if e.Value.Kind != toml.KindText {
-		return // the reader says so
+		return // the reader reports it
 	}
 	path := e.Value.Text
 	if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
@@ -215,7 +215,7 @@ func (p projectReader) checkInside(e *entry, key, dir, what string) {
 	e.Value.Text = path
 }
 
-// realPath follows the links of as much of a path as there is.
+// realPath resolves the links in the existing part of a path.
 func realPath(path string) string {
 	path = filepath.Clean(path)
 	if r, err := filepath.EvalSymlinks(path); err == nil {
@@ -227,8 +227,8 @@ func realPath(path string) string {
 	return path
 }
 
-// dropKnownModels leaves out the models that the person has defined: theirs
-// count.
+// dropKnownModels drops the models that the person has defined: the person's
+// definitions apply.
 func (p projectReader) dropKnownModels(c *Config) {
 	e := p.Root.Get("models")
 	if e == nil {
@@ -248,8 +248,8 @@ func (p projectReader) dropKnownModels(c *Config) {
 	}
 }
 
-// strictKey is a key of [guard] that agents may have, too, with its values from
-// loose to strict.
+// strictKey is a key of [guard] that agents may also have, with its values from loose
+// to strict.
 type strictKey struct {
 	name   string
 	at     func(*Confinement) *string
@@ -265,12 +265,13 @@ func strictKeys() []strictKey {
 	}
 }
 
-// isLooser reports whether one value says less than another.
+// isLooser reports whether one value is less strict than another.
 func (k strictKey) isLooser(value, than string) bool {
 	return slices.Index(k.values, value) < slices.Index(k.values, than)
 }
 
-// guardPlaces are the places of the guard's keys, before a project's file.
+// guardPlaces returns the places of the guard's keys before a project's file is
+// applied.
 func (c *Config) guardPlaces() map[string]Place {
 	where := map[string]Place{"default": c.where["guard.default"]}
 	for _, k := range strictKeys() {
@@ -279,7 +280,7 @@ func (c *Config) guardPlaces() map[string]Place {
 	return where
 }
 
-// keepTighter puts back what the person said where the project says less.
+// keepTighter restores the person's values where the project's are less strict.
 func (c *Config) keepTighter(before Guard, where map[string]Place) {
 	restore := func(name string) {
 		if at := where[name]; at.File != "" {
@@ -300,8 +301,8 @@ func (c *Config) keepTighter(before Guard, where map[string]Place) {
 	}
 }
 
-// tightenAgent makes an agent of the project inherit what is tighter than its
-// own word.
+// tightenAgent makes an agent of the project inherit the general value if that is
+// stricter than its own.
 func (c *Config) tightenAgent(i int) {
 	for _, k := range strictKeys() {
 		if k.isLooser(*k.at(&c.Agents[i].Confinement), *k.at(&c.Guard.Confinement)) {

@@ -10,7 +10,7 @@ import (
 	"fika/internal/toml"
 )
 
-// KeyDoc describes one key of the files, from the same tables the strict
+// KeyDoc describes one key of the files. It comes from the same tables that the strict
 // reader checks against.
 type KeyDoc struct {
 	Key     string // "nats.server", "agents.id" of [[agents]], "plugins.NAME.env"
@@ -19,14 +19,13 @@ type KeyDoc struct {
 	Meaning string
 	Example string // as TOML
 	OneOf   []string
-	// Context: the key may stand at the top level, in [[agents]] and in
-	// local.toml.
+	// Context: the key may be set at the top level, in [[agents]] and in local.toml.
 	Context bool
 	// Env is the environment variable that sets a per-context key, or empty.
 	Env string
 }
 
-// KeyReference lists every key that fika knows, in the order of the tables.
+// KeyReference returns every key that fika knows, in the order of the tables.
 func KeyReference() []KeyDoc {
 	c := Default()
 	var list []KeyDoc
@@ -42,8 +41,8 @@ func KeyReference() []KeyDoc {
 	return describeKeys(list, "", c, topKeys())
 }
 
-// describeKeys appends the documentation of a table's keys; the tables among them
-// follow their own entry.
+// describeKeys appends the documentation of a table's keys; tables among them follow
+// their own entry.
 func describeKeys[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) []KeyDoc {
 	for _, k := range keys {
 		if k.ignored != "" {
@@ -159,8 +158,8 @@ func typeName(at any, unit time.Duration) string {
 	return "table"
 }
 
-// encodeValue writes the value behind a pointer as TOML. Tables that are not maps
-// of texts give nothing.
+// encodeValue returns the value behind a pointer as TOML. Tables that are not maps of
+// texts give "".
 func encodeValue(at any) string {
 	switch p := at.(type) {
 	case *string:
@@ -214,7 +213,7 @@ func encodeReasoning(r *Reasoning) string {
 	return "{enabled = true}"
 }
 
-// encodeDuration writes what reads back the same under any key.
+// encodeDuration returns a form that reads back the same under any key.
 func encodeDuration(d time.Duration) string {
 	if d == 0 {
 		return "0"
@@ -229,7 +228,7 @@ func encodeDuration(d time.Duration) string {
 	return QuoteTOML(s)
 }
 
-// QuoteTOML writes a text as TOML does: in double quotes, on one line.
+// QuoteTOML returns a text as written in TOML: in double quotes, on one line.
 func QuoteTOML(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

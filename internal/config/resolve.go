@@ -10,35 +10,34 @@ import (
 	"fika/internal/toml"
 )
 
-// Inputs are the layers a context's settings come from.
+// Inputs are the layers that a context's settings come from.
 type Inputs struct {
 	Home   string         // absolute; relative paths in files start here
-	Agent  fika.AgentName // whose settings; the context's name
+	Agent  fika.AgentName // the context's name
 	Config *Config        // nil: [Default]
 	Local  *Local         // nil: none
-	// Env reads the environment (os.Getenv). nil: an empty one, as for agents
-	// that the hub starts, which do not take FIKA_MODEL and its like.
+	// Env reads the environment (os.Getenv). nil: an empty one, as for agents that the
+	// hub starts, which ignore FIKA_MODEL and similar variables.
 	Env func(string) string
-	// Keys reads the environment for API keys when no model is configured
-	// anywhere, and for the addresses of providers; nil: Env.
+	// Keys reads the environment for API keys if no model is configured anywhere, and
+	// for the addresses of providers; nil: Env.
 	Keys func(string) string
-	// Flags are the keys given on the command line, by key as in local.toml
-	// ("model": "opus"). FlagNames says how the flag of a key was spelled, for
-	// Origins; where it is silent, "--" and the key.
+	// Flags are the settings given on the command line, by key as in local.toml
+	// ("model": "opus"). FlagNames says how the flag of a key was spelled, for Origins;
+	// a missing name means "--" and the key.
 	Flags     map[string]string
 	FlagNames map[string]string
 }
 
-// Settings are the resolved settings of one context. They are values of their
-// own except for lists and maps, which are shared with the Config and must not
-// be changed.
+// Settings are the resolved settings of one context. They are independent values except
+// for lists and maps, which are shared with the Config and must not be changed.
 type Settings struct {
 	Agent       fika.AgentName
 	DisplayName string
 	Description string
 	Entry       bool // it has an [[agents]] entry
 
-	ModelUse             // of the first, where there are several
+	ModelUse             // of the first, if there are several
 	Choice   ModelChoice // among several models
 	Username string
 
@@ -47,7 +46,7 @@ type Settings struct {
 	ToolPermissions  []string // nil: read, list and every plugin
 	ToolsOff         []string
 	Workspace        string   // absolute, or empty: the caller decides
-	Worktree         bool     // a git worktree of its own, of which [Resolve] does not know the place
+	Worktree         bool     // a git worktree of its own, whose path [Resolve] does not know
 	ReadableBy       []string // nil: every agent of this home
 	Env              map[string]string
 	AgentsMD         bool
@@ -64,7 +63,7 @@ type Settings struct {
 	TurnTimeout              time.Duration // 0: none
 
 	LockHeartbeat time.Duration
-	Pool          string // that it is a member of; empty: none
+	Pool          string // the pool that it is a member of; empty: none
 	Backed        bool   // others take over what it cannot work
 	Persistent    bool
 	MaxIdle       time.Duration
@@ -78,18 +77,18 @@ type Settings struct {
 	Plugins map[string]Plugin
 	MCP     []MCPServer
 
-	// Origins tells where each per-context key came from: "flag --model",
-	// "environment FIKA_MODEL", "/…/local.toml:3", "default".
+	// Origins says where each per-context key came from: "flag --model", "environment
+	// FIKA_MODEL", "/…/local.toml:3", "default".
 	Origins map[string]string
 }
 
-// DefaultContextWindow counts for a model whose window is unknown, in tokens.
+// DefaultContextWindow is used for a model whose window is unknown, in tokens.
 const DefaultContextWindow = 128_000
 
-// Resolve puts the layers on top of each other: flags, environment,
-// local.toml, the agent's [[agents]] entry, config.toml, defaults. Error kind:
-// Invalid. It reads no files; it asks the network only when no model is
-// configured anywhere and no key is set (see [DefaultModel]).
+// Resolve merges the layers: flags, environment, local.toml, the agent's [[agents]]
+// entry, config.toml, defaults. Error kind: Invalid. It reads no files; it asks the
+// network only if no model is configured anywhere and no key is set (see
+// [DefaultModel]).
 func Resolve(in Inputs) (Settings, error) {
 	if in.Config == nil {
 		in.Config = Default()
@@ -134,8 +133,8 @@ func Resolve(in Inputs) (Settings, error) {
 	return s, nil
 }
 
-// ResolveGuard is the part of [Resolve] about what tools may do and touch, for
-// those who need no model.
+// ResolveGuard is the part of [Resolve] about what tools may do and touch, for callers
+// that need no model.
 func ResolveGuard(in Inputs) (Guard, Sandbox, error) {
 	if in.Config == nil {
 		in.Config = Default()
@@ -149,7 +148,7 @@ func ResolveGuard(in Inputs) (Guard, Sandbox, error) {
 	return g, in.resolveSandbox(m), nil
 }
 
-// ResolveLimits is the part of [Resolve] about what tools use of the machine.
+// ResolveLimits is the part of [Resolve] about the resources that tools may use.
 func ResolveLimits(in Inputs) (Resources, error) {
 	if in.Config == nil {
 		in.Config = Default()
@@ -158,13 +157,13 @@ func ResolveLimits(in Inputs) (Resources, error) {
 	return m.Resources, err
 }
 
-// resolveSandbox is what is added to the sandbox for one context.
+// resolveSandbox returns the additions to the sandbox for one context.
 func (in Inputs) resolveSandbox(m merged) Sandbox {
 	all := in.Config.Sandbox
 	return Sandbox{Write: in.absolutePaths(all.Write), Hide: in.absolutePaths(all.Hide), Lend: in.absolutePaths(m.Lend), Sockets: in.absolutePaths(all.Sockets)}
 }
 
-// absolutePaths makes paths absolute; the name of what is no path stays.
+// absolutePaths makes paths absolute; "ssh-agent" is not a path and stays.
 func (in Inputs) absolutePaths(list []string) []string {
 	var out []string
 	for _, p := range list {
@@ -176,7 +175,7 @@ func (in Inputs) absolutePaths(list []string) []string {
 	return out
 }
 
-// Agent gives the [[agents]] entry of a name, or nil.
+// Agent returns the [[agents]] entry of a name, or nil.
 func (c *Config) Agent(name fika.AgentName) *Agent {
 	if i := c.entryIndex(string(name)); i >= 0 && name != "" {
 		return &c.Agents[i]
@@ -184,7 +183,7 @@ func (c *Config) Agent(name fika.AgentName) *Agent {
 	return nil
 }
 
-// WhereAgent tells where an agent is defined; false: it is not.
+// WhereAgent returns where an agent is defined; false if it is not.
 func (c *Config) WhereAgent(name fika.AgentName) (Place, bool) {
 	i := c.entryIndex(string(name))
 	if i < 0 {
@@ -206,8 +205,8 @@ func (s *Settings) setLifecycle(entry *Agent) {
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }
 
-// resolveModel settles which model it is, how it is reached and what it may use; of
-// an agent that has several, all.
+// resolveModel resolves the model, how it is reached and its limits; for an agent with
+// several models, all of them.
 func (in Inputs) resolveModel(m merged, s *Settings) error {
 	if err := in.resolveChoice(m, s); err != nil || s.Choice.Models != nil {
 		return err
@@ -217,7 +216,7 @@ func (in Inputs) resolveModel(m merged, s *Settings) error {
 	return err
 }
 
-// modelUse settles one model.
+// modelUse resolves one model.
 func (in Inputs) modelUse(m merged) (ModelUse, error) {
 	c := in.Config
 	var def Model
@@ -230,7 +229,7 @@ func (in Inputs) modelUse(m merged) (ModelUse, error) {
 		if def, err = DefaultModel(keys); err != nil {
 			return ModelUse{}, c.namingModels(err)
 		}
-		if defined, ok := c.defineModel(def.ID); ok { // with an address or prices of its own
+		if defined, ok := c.defineModel(def.ID); ok { // with its own address or prices
 			def = defined
 		}
 	} else {
@@ -270,7 +269,7 @@ func firstSet(list ...int64) int64 {
 	return 0
 }
 
-// isPath tells a path to a prompt from the prompt itself.
+// isPath distinguishes a path to a prompt from the prompt itself.
 func isPath(s string) bool {
 	if s == "" || strings.ContainsAny(s, "\r\n") {
 		return false
@@ -283,12 +282,12 @@ func isPath(s string) bool {
 	return !strings.Contains(s, " ") && (strings.HasSuffix(s, ".md") || strings.HasSuffix(s, ".txt"))
 }
 
-// absolutePath makes a path of a file absolute: ~ is the person's folder, the rest is
-// relative to the home.
+// absolutePath makes a path from a file absolute: ~ is the person's folder, other
+// relative paths start at the home.
 func (in Inputs) absolutePath(p string) string { return ExpandPath(in.Home, p) }
 
-// ExpandPath makes a path from a file absolute, the way all of them are read:
-// ~ is the person's folder, what is relative starts at home, empty stays.
+// ExpandPath makes a path from a file absolute: ~ is the person's folder, relative
+// paths start at home, and an empty path stays empty.
 func ExpandPath(home, p string) string {
 	switch {
 	case p == "":

@@ -8,11 +8,11 @@ import (
 	"fika/internal/toml"
 )
 
-// minMemory is less than what any command needs to begin.
+// minMemory is less than any command needs to start.
 const minMemory = 16 << 20
 
-// resourceKeys are those of a table of limits. None of them is 0: a key that is
-// left out is no limit.
+// resourceKeys are the keys of a table of limits. None of them may be 0: a missing key
+// means no limit.
 func resourceKeys() []key[Resources] {
 	return []key[Resources]{
 		{name: "memory", at: func(r *Resources) any { return &r.Memory }, min: minMemory, example: `"2GiB"`,
@@ -26,7 +26,7 @@ func resourceKeys() []key[Resources] {
 	}
 }
 
-// byteUnits are the ends of amounts, longest first.
+// byteUnits returns the units of amounts, longest first.
 func byteUnits() []struct {
 	name  string
 	bytes int64
@@ -64,7 +64,7 @@ func assignBytes(p *Bytes, v value, l toml.Limits) string {
 	return ""
 }
 
-// parseBytes reads an amount; false for what is none.
+// parseBytes parses an amount, and returns false if it is invalid.
 func parseBytes(text string) (int64, bool) {
 	unit := int64(1)
 	for _, u := range byteUnits() {
@@ -80,7 +80,7 @@ func parseBytes(text string) (int64, bool) {
 	return int64(f * float64(unit)), true
 }
 
-// encodeBytes writes an amount as TOML.
+// encodeBytes returns an amount as TOML.
 func encodeBytes(n Bytes) string {
 	if n == 0 {
 		return ""
@@ -96,10 +96,10 @@ func encodeBytes(n Bytes) string {
 	return strconv.FormatInt(int64(n), 10)
 }
 
-// AnySet reports whether something is limited.
+// AnySet reports whether any resource is limited.
 func (r Resources) AnySet() bool { return r.Memory > 0 || r.CPU > 0 || r.PIDs > 0 }
 
-// encode writes limits as TOML; empty: there are none.
+// encode returns limits as TOML; "" if there are none.
 func (r Resources) encode() string {
 	var list []string
 	if r.Memory > 0 {

@@ -17,13 +17,13 @@ import (
 type Schedule struct {
 	Name     string // lower case, checked
 	Cron     string
-	Zone     string // empty: that of the machine
+	Zone     string // empty: the machine's
 	Agent    string
 	Workflow string
 	Chat     string
 	Prompt   string
 	Inputs   map[string]string // of a workflow
-	// Summarise: the agent sums up what it has before it; there is no prompt then.
+	// Summarise: the agent summarises its window; then there is no prompt.
 	Summarise bool
 
 	at Place
@@ -81,8 +81,8 @@ func (r *reader) readSchedules(v value, path string, list *[]Schedule) bool {
 	})
 }
 
-// checkScheduled looks at what a schedule begins, as far as that can be said
-// without others.
+// checkScheduled checks what a schedule begins, as far as that is possible without
+// other entries.
 func (r *reader) checkScheduled(item value) {
 	var given []string
 	for _, k := range []string{"agent", "workflow", "chat"} {
@@ -116,7 +116,7 @@ func isTrue(e *entry) bool {
 	return e != nil && e.Value.Kind == toml.KindBool && e.Value.Text == "true"
 }
 
-// checkSchedules looks for names that are there twice, and agents that are not.
+// checkSchedules looks for duplicate names and unknown agents.
 func (c *crossCheck) checkSchedules() {
 	for i, s := range c.Schedules {
 		if first := slices.IndexFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }); first < i && s.Name != "" {
@@ -131,7 +131,8 @@ func (c *crossCheck) checkSchedules() {
 	}
 }
 
-// noSummary says why what a schedule wants summed up is not there; empty: it is.
+// noSummary says why the summary that a schedule asks for is impossible; "" if it is
+// not.
 func (c *Config) noSummary(s Schedule) string {
 	if e := c.Agent(fika.AgentName(s.Agent)); s.Summarise && e != nil && e.Instances > 0 {
 		return fmt.Sprintf("%s is a pool, and each of its members has a conversation of its own: name a member, as in %s", toml.Quote(s.Agent), toml.Quote(MemberName(e.ID, 1)))
@@ -139,8 +140,8 @@ func (c *Config) noSummary(s Schedule) string {
 	return ""
 }
 
-// CheckSchedule says what is wrong with a schedule, with kind Invalid: Conflict
-// when there is one of that name.
+// CheckSchedule checks a schedule. Error kinds: Invalid, NotFound for an unknown agent,
+// Conflict if there is already a schedule of that name.
 func (c *Config) CheckSchedule(s Schedule) error {
 	const op = ""
 	if _, wrong := schedule.Parse(s.Cron); len(wrong) > 0 {
@@ -165,14 +166,14 @@ func (c *Config) CheckSchedule(s Schedule) error {
 	return nil
 }
 
-// Times are when a schedule that was checked comes, and by which clock.
+// Times returns the times of a checked schedule, and its time zone.
 func (s Schedule) Times() (schedule.Times, *time.Location) {
 	t, _ := schedule.Parse(s.Cron)
 	zone, _ := schedule.FindZone(s.Zone)
 	return t, zone
 }
 
-// WhatBegins is what a schedule begins, in words.
+// WhatBegins describes what a schedule begins.
 func (s Schedule) WhatBegins() string {
 	switch {
 	case s.Summarise:
@@ -185,7 +186,7 @@ func (s Schedule) WhatBegins() string {
 	return "chat " + s.Chat
 }
 
-// lines are a schedule as a file has it.
+// lines returns a schedule as written in a file.
 func (s Schedule) lines() string {
 	text := "[[schedules]]\n"
 	for _, k := range scheduleKeys() {

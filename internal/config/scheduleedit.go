@@ -12,8 +12,8 @@ import (
 	"fika/internal/toml"
 )
 
-// AddSchedule writes a schedule at the end of a file of settings. Error kinds:
-// Invalid for a file that is not valid or cannot be edited safely, Storage.
+// AddSchedule appends a schedule to a file of settings. Error kinds: Invalid for a file
+// that is not valid or cannot be edited safely, Storage.
 func AddSchedule(path string, s Schedule) error {
 	return editSchedules(path, func(data []byte, _ *toml.Source) (string, error) {
 		text := strings.TrimRight(string(data), "\n")
@@ -24,8 +24,9 @@ func AddSchedule(path string, s Schedule) error {
 	})
 }
 
-// RemoveSchedule takes a schedule out of a file of settings. Every other line stays
-// as it is. NotFound when it is not there, else as [AddSchedule].
+// RemoveSchedule removes a schedule from a file of settings. Every other line stays as
+// it is. It returns NotFound if there is no such schedule; other errors are those of
+// [AddSchedule].
 func RemoveSchedule(path, name string) error {
 	return editSchedules(path, func(data []byte, s *toml.Source) (string, error) {
 		names, at := scheduleNames(s)
@@ -35,8 +36,8 @@ func RemoveSchedule(path, name string) error {
 		}
 		text := string(data)
 		begin := strings.LastIndexByte(text[:min(at[i]+1, len(text))], '\n') + 1
-		// Where it ends is where what is left is the rest: a prompt of many lines may
-		// hold lines that look like headers.
+		// The entry ends where the remaining text has exactly the other entries: a
+		// prompt of many lines may contain lines that look like headers.
 		for end := begin; end < len(text); {
 			next := strings.IndexByte(text[end:], '\n')
 			if next < 0 {
@@ -93,7 +94,7 @@ func isRest(path, text string, before *toml.Source, i int) bool {
 	return others(before) == others(after)
 }
 
-// scheduleNames are the names in a file, and where their entries begin.
+// scheduleNames returns the names in a file, and where their entries begin.
 func scheduleNames(s *toml.Source) (names []string, at []int) {
 	e := s.Root.Get("schedules")
 	if e == nil {

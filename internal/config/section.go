@@ -8,9 +8,8 @@ import (
 	"fika/internal/toml"
 )
 
-// reportUnknown reports a key nobody knows: with the reason when it is one of
-// another time, the table when it stands in the wrong one, else the nearest
-// right spelling.
+// reportUnknown reports an unknown key: with the reason if it is a retired key, the
+// right table if it is in the wrong one, else the nearest right spelling.
 func (r *reader) reportUnknown(e *entry, path string, known []string) {
 	if r.Problems.Full() {
 		r.Problems.More++
@@ -47,7 +46,7 @@ func retiredKey(name string) string {
 	return ""
 }
 
-// belongsTo tells where a key of this name would be known.
+// belongsTo says where a key of this name would be known.
 func belongsTo(name string) string {
 	if findKey(contextKeys(), name) != nil || findKey(topKeys(), name) != nil {
 		return "at the top level, above the first [table]"
@@ -67,7 +66,7 @@ func belongsTo(name string) string {
 	return ""
 }
 
-// listElements gives the tables of a [[list]].
+// listElements returns the tables of a [[list]].
 func (r *reader) listElements(v value, name string) ([]value, bool) {
 	if v.Kind != toml.KindList {
 		r.Problem(v.At, "%s must be a list of tables, as in [[%s]]; this is %s", name, name, v.Kind)
@@ -160,7 +159,7 @@ func (r *reader) readPlugins(v value, path string, all *map[string]Plugin) bool 
 	}
 	for i := range v.Table.Entries {
 		e := &v.Table.Entries[i]
-		p := (*all)[e.Name] // of a layer below
+		p := (*all)[e.Name] // from a layer below
 		if decodeSub(r, e.Value, path+"."+e.Name, &p, pluginKeys()) {
 			(*all)[e.Name] = p
 		}

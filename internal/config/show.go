@@ -7,15 +7,15 @@ import (
 	"fika/internal/guard"
 )
 
-// Shown is one setting as a person reads it.
+// Shown is one setting for display.
 type Shown struct {
 	Key    string
 	Value  string // as TOML; secrets are replaced by "…"
 	Origin string // as in Settings.Origins
 }
 
-// Show lists the per-context settings with where each came from. The last rows
-// tell what the model's definition made of them.
+// Show returns the per-context settings with the origin of each. The last rows show
+// what the model's definition made of them.
 func (s *Settings) Show() []Shown {
 	prompt := eitherOf(s.SystemPromptFile, s.SystemPrompt)
 	m := s.Model
@@ -57,7 +57,7 @@ func (s *Settings) Show() []Shown {
 	return list
 }
 
-// show lists what an [[agents]] entry says of several models.
+// show returns what an [[agents]] entry says about several models.
 func (c ModelChoice) show(origin string) []Shown {
 	var names []string
 	for _, u := range c.Models {
@@ -81,8 +81,7 @@ func showRules(rules []guard.Rule) (value, origin string) {
 	return strconv.Itoa(len(rules)) + " in all", rules[0].Where + " …"
 }
 
-// fromModel tells the keys that a model's definition answers when nothing
-// else does.
+// fromModel reports whether a model's definition sets the key if nothing else does.
 func fromModel(key string) bool {
 	switch key {
 	case "provider", "base_url", "api_key_env", "reasoning", "max_tokens", "context_window_limit":
@@ -91,8 +90,7 @@ func fromModel(key string) bool {
 	return false
 }
 
-// hideValues shows the names of variables without their values, which may be
-// secrets.
+// hideValues returns the names of variables without their values, which may be secrets.
 func hideValues(env map[string]string) string {
 	masked := make(map[string]string, len(env))
 	for k := range env {
@@ -101,8 +99,8 @@ func hideValues(env map[string]string) string {
 	return encodeValue(&masked)
 }
 
-// Show lists the settings of the whole home: those that no context has of its
-// own. Agents, models and plugins are not among them.
+// Show returns the settings of the whole home: those that no context has for itself.
+// Agents, models and plugins are not included.
 func (c *Config) Show() []Shown {
 	list := []Shown{{"lock_heartbeat_seconds", encodeValue(&c.LockHeartbeat), c.originOf("lock_heartbeat_seconds")},
 		{"trust", encodeValue(&c.Trust), c.originOf("trust")}}
@@ -145,7 +143,7 @@ func (c *Config) originOf(key string) string {
 	return "default"
 }
 
-// PluginTimeout gives how long one call of a plugin may take: its own setting, else
+// PluginTimeout returns how long one call of a plugin may take: its own setting, else
 // that of all tools.
 func (s *Settings) PluginTimeout(name string) time.Duration {
 	if t := s.Plugins[name].Timeout; t > 0 {

@@ -7,7 +7,7 @@ import (
 	"fika/internal/toml"
 )
 
-// The tree of a file, and what is said about it.
+// The tree of a file, and problems found in it.
 type (
 	value = toml.Value
 	table = toml.Table
@@ -17,18 +17,16 @@ type (
 	Place = toml.Place
 	// Problem is one thing wrong in a file.
 	Problem = toml.Problem
-	// Problems is the error of files that cannot be used as they are: all that
-	// is wrong with them, in the order of the files. It classifies as
-	// [fika.Invalid].
+	// Problems is the error of files that cannot be used as they are: everything that
+	// is wrong with them, in the order of the files. It classifies as [fika.Invalid].
 	Problems = toml.Problems
 )
 
-// ParseDuration reads what a person writes for a duration; see
-// [toml.ParseDuration].
+// ParseDuration parses a duration as a person writes it; see [toml.ParseDuration].
 func ParseDuration(s string) (time.Duration, bool) { return toml.ParseDuration(s) }
 
-// assignValue stores a scalar or a list of texts. The answer says what is wrong, as
-// the end of a sentence that begins with the key.
+// assignValue stores a scalar or a list of texts. It returns what is wrong, as the end
+// of a sentence that begins with the key.
 func assignValue(at any, v value, l toml.Limits) string {
 	if p, ok := at.(*Bytes); ok {
 		return assignBytes(p, v, l)

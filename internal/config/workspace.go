@@ -2,11 +2,11 @@ package config
 
 import "path/filepath"
 
-// Worktree is the workspace of an agent with a git worktree of its own.
+// Worktree is the workspace setting of an agent with its own git worktree.
 const Worktree = "worktree"
 
-// WorkspaceOr returns the root of file tools: the workspace that the settings
-// name, else the folder otherwise, made absolute.
+// WorkspaceOr returns the root of file tools: the workspace that the settings name,
+// else the folder otherwise, made absolute.
 func (s Settings) WorkspaceOr(otherwise string) string {
 	if s.Workspace != "" {
 		return s.Workspace

@@ -20,10 +20,10 @@ func userHome() string {
 	return dir
 }
 
-// DefaultModel chooses a model where no file does: by the first of
-// ANTHROPIC_API_KEY, OPENAI_API_KEY and OPENROUTER_API_KEY that env has, else
-// the first model of an Ollama on this machine (asked for a fifth of a second
-// at most). Error kind: Invalid, saying what to set.
+// DefaultModel chooses a model if no file does: by the first of ANTHROPIC_API_KEY,
+// OPENAI_API_KEY and OPENROUTER_API_KEY that env has, else the first model of an Ollama
+// on this machine (asked for at most a fifth of a second). An Invalid error says what
+// to set.
 func DefaultModel(env func(string) string) (Model, error) {
 	return defaultModel(env, ollamaURL)
 }
@@ -49,8 +49,8 @@ func defaultModel(env func(string) string, ollama string) (Model, error) {
 To look around without a model: fika demo`)
 }
 
-// namingModels turns the error that no model was found into one that names
-// those that are defined, if there are any: one of them has to be chosen.
+// namingModels extends the error that no model was found by the models that are
+// defined, if any: one of them has to be chosen.
 func (c *Config) namingModels(err error) error {
 	if len(c.Models) == 0 {
 		return err
@@ -68,7 +68,7 @@ func (c *Config) namingModels(err error) error {
 		strings.Join(names, ", "), QuoteTOML(first), first)
 }
 
-// askOllama gives the first model of a local Ollama, or nothing.
+// askOllama returns the first model of a local Ollama, or "".
 func askOllama(base string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()

@@ -7,7 +7,7 @@ const (
 	openRouterKey = "OPENROUTER_API_KEY"
 )
 
-// convertChibi converts its config.toml, of early and of later versions.
+// convertChibi converts chibi's config.toml, of early and of later versions.
 func convertChibi(d *draft, o object) {
 	d.addComment("The model of every context that names none.")
 	o.moveKey("model")
@@ -47,7 +47,7 @@ func convertChibi(d *draft, o object) {
 	}
 }
 
-// chibiModelsFile converts a models.toml: nothing but [models.NAME].
+// chibiModelsFile converts a models.toml, which contains only [models.NAME].
 func chibiModelsFile(d *draft, o object) {
 	if models, ok := o.tableOf("models"); ok {
 		chibiModels(d, models)

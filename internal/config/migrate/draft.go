@@ -10,7 +10,7 @@ import (
 	"fika/internal/config"
 )
 
-// draft is the new file while it is written.
+// draft is the new file while it is being written.
 type draft struct {
 	text  strings.Builder
 	lost  []string
@@ -60,8 +60,8 @@ func tomlLiteral(v any) (string, bool) {
 	return "", false
 }
 
-// strikeOut makes a comment of the line that a problem points to: of the whole
-// entry when it cannot do without that line.
+// strikeOut comments out the line that a problem points to, or the whole entry if it is
+// not valid without that line.
 func (d *draft) strikeOut(text string, p config.Problem) string {
 	lines := strings.Split(text, "\n")
 	at := min(max(p.Line-1, 0), len(lines)-1)
@@ -83,15 +83,15 @@ func (d *draft) strikeOut(text string, p config.Problem) string {
 	return strings.Join(append(out, lines[to:]...), "\n")
 }
 
-// object is a table of the source. Taking a key removes it; what is left in
-// the end is lost.
+// object is a table of the source. Taking a key removes it; keys left at the end are
+// lost.
 type object struct {
 	draft  *draft
 	path   string
 	fields map[string]any
 }
 
-// takeFirst gives the first of the keys that is there, and removes all of them.
+// takeFirst returns the first of the keys that exists, and removes all of them.
 func (o object) takeFirst(keys ...string) (any, string, bool) {
 	var value any
 	var name string
@@ -135,7 +135,7 @@ func (o object) tableOf(names ...string) (object, bool) {
 	return object{o.draft, from + ".", fields}, isTable
 }
 
-// listOf gives the tables of a list.
+// listOf returns the tables of a list.
 func (o object) listOf(names ...string) []object {
 	v, from, ok := o.takeFirst(names...)
 	items, isList := v.([]any)
@@ -163,7 +163,7 @@ func (o object) keys() []string {
 	return list
 }
 
-// reportRest reports every key that nobody took.
+// reportRest reports every key that was not taken.
 func (o object) reportRest(reasons map[string]string) {
 	for _, k := range o.keys() {
 		why := reasons[k]
@@ -185,8 +185,8 @@ func camelCase(s string) string {
 	return strings.Join(parts, "")
 }
 
-// moveReasoning writes what a source says of reasoning: an effort, a number of
-// tokens, true, or a table of these.
+// moveReasoning writes a source's setting for reasoning: an effort, a number of tokens,
+// true, or a table of these.
 func (o object) moveReasoning(names ...string) {
 	v, from, ok := o.takeFirst(names...)
 	if !ok {

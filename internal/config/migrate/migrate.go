@@ -16,21 +16,21 @@ import (
 	"fika/internal/config"
 )
 
-// Result tells what a migration did.
+// Result is the result of a migration.
 type Result struct {
 	Format  string   // "niffler" or "chibi"
 	Sources []string // files that were read
 	Backups []string // their copies, in the same order
 	Written string   // the new config.toml
-	Lost    []string // what could not be carried over, each with the reason
-	Check   []string // what was carried over by a guess
+	Lost    []string // settings that were not carried over, each with the reason
+	Check   []string // settings that were carried over by a guess
 }
 
-// maxSource bounds what is read, in bytes.
+// maxSource bounds the bytes that are read.
 const maxSource = 1 << 20
 
-// FindForeign lists the configurations of other programs below a person's folder: of
-// one program only the newest form.
+// FindForeign returns the configurations of other programs below a person's folder: for
+// each program only the newest form.
 func FindForeign(userHome string) []string {
 	var found []string
 	for _, program := range [][]string{
@@ -48,9 +48,9 @@ func FindForeign(userHome string) []string {
 	return found
 }
 
-// ForeignConfig gives the configuration of another program that lies in a home which
-// has none of its own: a config.json, or "". The home then works without it,
-// which a person should be told.
+// ForeignConfig returns the path of another program's configuration, config.json, in a
+// home that has none of its own; otherwise "". The home then works without it, which a
+// person should be told.
 func ForeignConfig(home string) string {
 	path := filepath.Join(home, "config.json")
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -62,11 +62,11 @@ func ForeignConfig(home string) string {
 	return path
 }
 
-// Run converts source (a config.json, a config.toml, or a folder with one of
-// them) into home/config.toml. Beside a config.toml its models.toml is read.
-// The sources are copied beside themselves first, with now in the name of the
-// copy. Error kinds: NotFound (no source), Conflict (home has a config.toml),
-// Invalid (the source cannot be understood), Storage.
+// Run converts source (a config.json, a config.toml, or a folder with one of them) into
+// home/config.toml. Beside a config.toml its models.toml is also read. The sources are
+// first copied beside themselves, with now in the name of the copy. Error kinds:
+// NotFound (no source), Conflict (home has a config.toml), Invalid (the source cannot
+// be understood), Storage.
 func Run(source, home string, now time.Time) (Result, error) {
 	const op = "migrate config"
 	var r Result
@@ -101,8 +101,8 @@ func Run(source, home string, now time.Time) (Result, error) {
 	return r, r.storeResult(files, text, home, now)
 }
 
-// isExample reports whether a file is the config.toml that a new home gets,
-// as it was made: nobody's settings are in it.
+// isExample reports whether a file is the unchanged config.toml of a new home, which
+// contains nobody's settings.
 func isExample(path string) (bool, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,8 +111,8 @@ func isExample(path string) (bool, error) {
 	return err == nil && string(data) == config.ExampleFile(), fika.Wrap(fika.Storage, "migrate config", err)
 }
 
-// convertSources reads the sources. Whose configuration it is follows from what is in
-// it: both programs have a config.toml.
+// convertSources reads the sources. It recognises the program from their content,
+// because both programs have a config.toml.
 func (r *Result) convertSources(source string, d *draft) ([][]byte, error) {
 	decode := toml.Unmarshal
 	if filepath.Ext(source) == ".json" {
@@ -138,8 +138,8 @@ func (r *Result) convertSources(source string, d *draft) ([][]byte, error) {
 	return append(files, more...), err
 }
 
-// isNiffler reports whether settings are those of a system of agents: lists of
-// agents or models, a bus, a master. chibi has models as a table by name.
+// isNiffler reports whether settings are those of a system of agents: lists of agents
+// or models, a bus, a master. chibi has models as a table by name.
 func isNiffler(fields map[string]any) bool {
 	for _, key := range []string{"agents", "models"} {
 		if _, ok := fields[key].([]any); ok {
@@ -154,8 +154,8 @@ func isNiffler(fields map[string]any) bool {
 	return false
 }
 
-// nameRest says what lies beside the source and is no setting: what becomes of
-// it, or how a person brings it along.
+// nameRest reports the files beside the source that are not settings: what happens to
+// them, or how a person can bring them along.
 func (r *Result) nameRest(dir string, d *draft) {
 	for _, x := range []struct{ pattern, what string }{
 		{"contexts/*", "conversations are not settings; bring each along with: fika context import NAME FOLDER"},
@@ -216,7 +216,7 @@ func (r *Result) readSource(path string, d *draft, decode func([]byte, any) erro
 	return [][]byte{data}, nil
 }
 
-// describeError adds the line to what a decoder says.
+// describeError adds the line to a decoder's error.
 func describeError(err error, data []byte) string {
 	var je *json.SyntaxError
 	var te *toml.DecodeError
@@ -259,7 +259,7 @@ func (r *Result) storeResult(files [][]byte, text, home string, now time.Time) e
 	return fika.Wrap(fika.Storage, op, err)
 }
 
-// createFile makes a file that appears whole or not at all, and never instead of
+// createFile creates a file that appears completely or not at all, and never replaces
 // another one.
 func createFile(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".migrate-*")
@@ -275,8 +275,8 @@ func createFile(path string, data []byte) error {
 	return os.Link(tmp.Name(), path)
 }
 
-// settleText gives a text that fika loads: what the strict reader refuses becomes
-// a comment, line by line.
+// settleText returns a text that fika loads: lines that the strict reader refuses
+// become comments, one by one.
 func (d *draft) settleText(name, heading string) (string, error) {
 	text := heading + d.text.String()
 	for range 200 {

@@ -7,7 +7,7 @@ import (
 
 const noKeys = "keys are not kept in settings; store it with fika key set, or put it into an environment variable, and name that in api_key_env"
 
-// convertNiffler converts its config.json and config.toml. Keys are read in both
+// convertNiffler converts niffler's config.json and config.toml. Keys are read in both
 // spellings, snake_case and camelCase.
 func convertNiffler(d *draft, o object) {
 	models := o.listOf("models")
@@ -47,7 +47,7 @@ func convertNiffler(d *draft, o object) {
 	})
 }
 
-// defaultModel names the first model that is not switched off.
+// defaultModel returns the name of the first enabled model.
 func defaultModel(models []object) string {
 	for _, m := range models {
 		if m.fields["enabled"] == false {
@@ -127,7 +127,7 @@ func wireOf(d *draft, m object) {
 	}
 }
 
-// movePrices writes what tokens cost, from the price of a million or of one.
+// movePrices writes the prices of tokens, from the price of a million or of one.
 func movePrices(d *draft, m object) {
 	var parts []string
 	for _, p := range []struct{ key, from string }{{"input", "input_cost_per"}, {"output", "output_cost_per"}} {
