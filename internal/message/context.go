@@ -6,29 +6,29 @@ import (
 	"fika"
 )
 
-// The message types of reading another's context.
+// The types of the messages with which one agent reads another's context.
 const (
 	TypeContextRequest  = "context_request"
 	TypeContextResponse = "context_response"
 )
 
-// ContextRequest asks what an agent has said and done. Who asks is not in it:
-// the connection tells.
+// ContextRequest asks for what an agent has said and done. It does not name the
+// caller: the connection identifies it.
 type ContextRequest struct {
 	Type      string `json:"type"`
-	RequestID string `json:"requestId,omitempty"` // given back
-	Last      int    `json:"last,omitempty"`      // how many messages, and of results at most; 0: 10
-	Find      string `json:"find,omitempty"`      // only what has these words
+	RequestID string `json:"requestId,omitempty"` // returned in the response
+	Last      int    `json:"last,omitempty"`      // the most messages, and tasks, to return; 0: 10
+	Find      string `json:"find,omitempty"`      // only items with these words
 	V         int    `json:"v,omitempty"`
 }
 
-// ContextResponse answers a [ContextRequest]: with Error, or with what there is.
+// ContextResponse answers a [ContextRequest]: with Error, or with the content.
 type ContextResponse struct {
 	Type      string        `json:"type"`
 	RequestID string        `json:"requestId,omitempty"`
 	AgentName string        `json:"agentName"`
-	Messages  []ContextPart `json:"messages"` // of the ongoing conversation, or what was found; oldest first
-	Tasks     []ContextTask `json:"tasks"`    // that were done, oldest first
+	Messages  []ContextPart `json:"messages"` // of the ongoing conversation, or those found; oldest first
+	Tasks     []ContextTask `json:"tasks"`    // finished tasks, oldest first
 	Truncated bool          `json:"truncated,omitempty"`
 	Error     string        `json:"error,omitempty"`
 	ErrorKind string        `json:"errorKind,omitempty"` // denied, not_found, invalid …
@@ -36,7 +36,7 @@ type ContextResponse struct {
 	V         int           `json:"v,omitempty"`
 }
 
-// ContextPart is something that was said.
+// ContextPart is one message.
 type ContextPart struct {
 	From           string `json:"from"`
 	Content        string `json:"content"`
@@ -54,10 +54,10 @@ type ContextTask struct {
 	Timestamp      string `json:"timestamp"`
 }
 
-// maxContext is how many messages one request may ask for.
+// maxContext is the most messages that one request may ask for.
 const maxContext = 200
 
-// ParseContextRequest reads and checks a context_request; an empty body is one.
+// ParseContextRequest reads and checks a context_request; an empty body is valid.
 // Error kind: Invalid.
 func ParseContextRequest(data []byte) (ContextRequest, error) {
 	r := ContextRequest{Type: TypeContextRequest}
@@ -80,8 +80,8 @@ func ParseContextRequest(data []byte) (ContextRequest, error) {
 	return r, nil
 }
 
-// EncodeWithin encodes the response so that it has at most limit bytes: what is oldest is
-// left out first, and Truncated says so.
+// EncodeWithin encodes the response in at most limit bytes: it leaves out the oldest
+// items first and then sets Truncated. A response without items may be longer.
 func (r ContextResponse) EncodeWithin(limit int) ([]byte, error) {
 	for {
 		data, err := json.Marshal(r)

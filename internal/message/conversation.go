@@ -9,12 +9,12 @@ import (
 	"fika"
 )
 
-// longestConversation is how many bytes the name of a conversation may have.
+// longestConversation is the most bytes in a conversation's name.
 const longestConversation = 128
 
-// ScopedConversation returns the name of the ask conversation that an id of
-// another program stands for when it asks agent: ask_AGENT_ID. A name that has
-// this form already is returned as it is, and so is what fika generates.
+// ScopedConversation returns the name of the ask conversation that another program's
+// id stands for when it asks agent: ask_AGENT_ID. A name that has this form already,
+// such as one that fika generated, is returned as it is.
 func ScopedConversation(agent fika.AgentName, id fika.ConversationName) fika.ConversationName {
 	prefix := askPrefix(agent)
 	if strings.HasPrefix(string(id), prefix) {
@@ -29,8 +29,8 @@ func ScopedConversation(agent fika.AgentName, id fika.ConversationName) fika.Con
 	return fika.ConversationName(name)
 }
 
-// generatedRest reports whether s is what follows ask_AGENT_ in a name that fika
-// made up: a time, a dash and six hexadecimal digits.
+// generatedRest reports whether s is what follows ask_AGENT_ in a generated name: a
+// time, a dash and six hexadecimal digits.
 func generatedRest(s string) bool {
 	const stamp = "20060102-150405"
 	if len(s) != len(stamp)+len("-0a1b2c") || s[len(stamp)] != '-' {
@@ -41,9 +41,9 @@ func generatedRest(s string) bool {
 	return err == nil && hexErr == nil
 }
 
-// ForeignConversation returns the id that a program which is not fika knows a
-// conversation of agent by: what [ScopedConversation] was given, unless that
-// was too long; for a generated name the name itself.
+// ForeignConversation returns the id by which other programs know a conversation of
+// agent: the argument of [ScopedConversation], unless that was too long, or the name
+// itself if it was generated.
 func ForeignConversation(agent fika.AgentName, name fika.ConversationName) fika.ConversationName {
 	id, ok := strings.CutPrefix(string(name), askPrefix(agent))
 	if !ok || id == "" || generatedRest(id) {

@@ -1,7 +1,7 @@
-// Package message holds the JSON bodies of the bus: camelCase fields, exactly
-// those every NATS client may send or read, and nothing of Go's own making.
+// Package message holds the JSON bodies of the bus: camelCase fields, exactly those
+// that every NATS client may send or read, and nothing specific to Go.
 //
-// Read first: [Request], [Status], [Response], [Heartbeat], [Control]. Parsing
-// never panics and never trusts: names, sizes and times are checked here,
-// existence is the store's to say. Unknown fields are ignored.
+// Read first: [Request], [Status], [Response], [Heartbeat], [Control]. Parsing never
+// panics and trusts nothing: names, sizes and times are checked here, existence is
+// checked by the store. Unknown fields are ignored.
 package message

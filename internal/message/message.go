@@ -10,7 +10,7 @@ import (
 	"fika"
 )
 
-// Version is what fika writes in the optional field v.
+// Version is the value that fika writes in the optional field v.
 const Version = 1
 
 // The message types.
@@ -20,12 +20,12 @@ const (
 	TypeStatus    = "status"
 	TypeResponse  = "response"
 	TypeHeartbeat = "heartbeat"
-	// TypeRejected is the type, and the status, of an answer to a message that
-	// uses the requestId of another request: it says nothing about that one.
+	// TypeRejected is the type, and the status, of the answer to a message that reuses
+	// the requestId of another request; it says nothing about that request.
 	TypeRejected = "rejected"
 )
 
-// StatusWaiting is the status of a request that is kept from its agent: it was
+// StatusWaiting is the status of a request that is withheld from its agent, which was
 // stopped by hand, has failed, or is paused.
 const StatusWaiting = "waiting"
 
@@ -42,26 +42,26 @@ type Request struct {
 	ChainRoot      string              `json:"chainRoot,omitempty"`
 	Depth          int                 `json:"depth,omitempty"`
 	Team           string              `json:"team,omitempty"`    // on the subject of [TeamAgent]: who works, as in "a, b -> c"
-	Combine        string              `json:"combine,omitempty"` // of a team: who makes one answer of several
+	Combine        string              `json:"combine,omitempty"` // of a team: who combines several answers into one
 }
 
-// TeamAgent is the name on whose subject a team is asked.
+// TeamAgent is the name whose subject takes requests to a team.
 const TeamAgent = "workflow"
 
-// Metadata tells of the sender; it is displayed, never trusted.
+// Metadata describes the sender; it is displayed, never trusted.
 type Metadata struct {
 	Sender                   string `json:"sender,omitempty"`
 	Timestamp                string `json:"timestamp,omitempty"`
 	ConversationMessageCount int    `json:"conversationMessageCount,omitempty"`
 }
 
-// Status tells what a turn is doing. Status is one of waiting, processing,
+// Status reports what a turn is doing. Status is one of waiting, processing,
 // streaming, tool_call, tool_result, completed, error.
 type Status struct {
 	Type           string     `json:"type"`
 	RequestID      string     `json:"requestId"`
 	AgentName      string     `json:"agentName"`
-	WorkedBy       string     `json:"workedBy,omitempty"` // who works it, if that is not agentName
+	WorkedBy       string     `json:"workedBy,omitempty"` // the agent at work, if it is not agentName
 	Status         string     `json:"status"`
 	Data           StatusData `json:"data"`
 	Timestamp      string     `json:"timestamp"`
@@ -70,9 +70,8 @@ type Status struct {
 	ConversationID string     `json:"conversationId,omitempty"`
 }
 
-// StatusData is the detail of a [Status]. Step and Offset place a streamed
-// chunk: the model round it belongs to and its first byte in that round's
-// text.
+// StatusData is the detail of a [Status]. Step and Offset place a streamed chunk: its
+// model round, and its first byte in the text of that round.
 type StatusData struct {
 	ToolName  string          `json:"toolName,omitempty"`
 	ToolArgs  json.RawMessage `json:"toolArgs,omitempty"`
@@ -81,21 +80,21 @@ type StatusData struct {
 	Reasoning bool            `json:"reasoning,omitempty"` // Chunk is reasoning
 	Step      int             `json:"step,omitempty"`
 	Offset    int             `json:"offset,omitempty"`
-	Restart   bool            `json:"restart,omitempty"` // what was streamed for Step is void
+	Restart   bool            `json:"restart,omitempty"` // what was streamed for Step so far is void
 	Success   *bool           `json:"success,omitempty"`
 	Denied    bool            `json:"denied,omitempty"`
 	Kind      string          `json:"kind,omitempty"` // ask, task, notify, run
 	Prompt    string          `json:"prompt,omitempty"`
-	Continues string          `json:"continues,omitempty"` // what goes on here: "conversation", "request" after an interruption, "answers" when what was delegated has ended
+	Continues string          `json:"continues,omitempty"` // what continues here: "conversation", "request" after an interruption, "answers" when the delegated work has ended
 }
 
-// Response is the outcome of a request. Status is completed, failed,
-// cancelled, interrupted or dead; with the type rejected, rejected.
+// Response is the outcome of a request. Status is completed, failed, cancelled,
+// interrupted or dead; with the type rejected it is rejected.
 type Response struct {
 	Type      string `json:"type"`
 	RequestID string `json:"requestId"`
 	AgentName string `json:"agentName"`
-	WorkedBy  string `json:"workedBy,omitempty"` // who worked it, if that is not agentName
+	WorkedBy  string `json:"workedBy,omitempty"` // the agent that worked, if it is not agentName
 	Result    Result `json:"result"`
 	Status    string `json:"status"`
 	Error     string `json:"error,omitempty"`
@@ -103,7 +102,7 @@ type Response struct {
 	V         int    `json:"v,omitempty"`
 }
 
-// Result is what a completed request gave.
+// Result is the result of a completed request.
 type Result struct {
 	Content        string          `json:"content"`
 	ConversationID string          `json:"conversationId"`
@@ -132,21 +131,20 @@ type Heartbeat struct {
 	V                     int    `json:"v,omitempty"`
 }
 
-// Control asks an agent process for something that is committed already; the
-// message only makes it quick. Action is shutdown, reset, cancel or
-// switch. The actions compact and summarise are committed nowhere: whoever asks waits for
-// the answer.
+// Control asks an agent process to do something that is already committed; the message
+// only makes it prompt. Action is shutdown, reset, cancel or switch. The actions
+// compact and summarise are not committed anywhere: the caller waits for the answer.
 type Control struct {
 	Action         string `json:"action"`
 	RequestID      string `json:"requestId,omitempty"`
 	ConversationID string `json:"conversationId,omitempty"`
 	Mode           string `json:"mode,omitempty"`    // of shutdown: "", "finish", "now"
-	Rolling        bool   `json:"rolling,omitempty"` // of compact: only a part
-	Undo           bool   `json:"undo,omitempty"`    // of compact: the last one is taken back
-	Model          string `json:"model,omitempty"`   // of compact and summarise: who writes the summary; empty: the agent's
+	Rolling        bool   `json:"rolling,omitempty"` // of compact: only part of the window
+	Undo           bool   `json:"undo,omitempty"`    // of compact: undo the last one
+	Model          string `json:"model,omitempty"`   // of compact and summarise: the model that writes the summary; empty: the agent's
 }
 
-// Desired is what a shutdown wants of the process. Error kind: Invalid.
+// Desired returns the state that a shutdown wants. Error kind: Invalid.
 func (c Control) Desired() (fika.Desired, error) {
 	switch c.Mode {
 	case "":
@@ -159,7 +157,7 @@ func (c Control) Desired() (fika.Desired, error) {
 	return "", fika.Errorf(fika.Invalid, "control", "unknown mode %.40q; known are finish and now", c.Mode)
 }
 
-// ToCancel is the request that a cancel is about. Error kind: Invalid.
+// ToCancel returns the request that a cancel is about. Error kind: Invalid.
 func (c Control) ToCancel() (fika.RequestID, error) {
 	if c.RequestID == "" {
 		return "", fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
@@ -167,7 +165,7 @@ func (c Control) ToCancel() (fika.RequestID, error) {
 	return fika.RequestID(c.RequestID), nil
 }
 
-// UnknownAction is the error for an action that there is not.
+// UnknownAction returns the error for an action that does not exist.
 func (c Control) UnknownAction() error {
 	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact, summarise", c.Action)
 }
@@ -180,7 +178,7 @@ type ControlReply struct {
 	Data      json.RawMessage `json:"data,omitempty"` // of compact: [Compacted]; of summarise: [Summarised]
 }
 
-// Compacted tells what a compaction did.
+// Compacted describes the result of a compaction.
 type Compacted struct {
 	Archived []int64    `json:"archived"` // seqs
 	Kept     int        `json:"kept"`
@@ -189,19 +187,19 @@ type Compacted struct {
 	After    int64      `json:"tokensAfter"`
 	Summary  string     `json:"summary,omitempty"`
 	Usage    fika.Usage `json:"usage"`
-	Undone   string     `json:"undone,omitempty"` // what was taken back
+	Undone   string     `json:"undone,omitempty"` // the compaction that was undone
 }
 
-// Summarised is a summary of what an agent has in its window.
+// Summarised is a summary of an agent's window.
 type Summarised struct {
 	Summary string     `json:"summary"`
-	Entries int        `json:"entries"`         // that were read for it
+	Entries int        `json:"entries"`         // how many were read for it
 	Model   string     `json:"model,omitempty"` // that wrote it
-	Taint   string     `json:"taint,omitempty"` // what text from outside it may hold
+	Taint   string     `json:"taint,omitempty"` // the text from outside that it may contain
 	Usage   fika.Usage `json:"usage"`
 }
 
-// Dead tells of a message that could not be understood.
+// Dead reports a message that could not be understood.
 type Dead struct {
 	Subject   string `json:"subject"`
 	Reason    string `json:"reason"`
@@ -209,18 +207,18 @@ type Dead struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// TimeText writes a time as the wire has it: RFC 3339, UTC.
+// TimeText formats a time as it is sent: RFC 3339, UTC.
 func TimeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// The bounds of a request from the bus.
+// Limits of a request from the bus.
 const (
 	MaxPrompt  = 900 << 10 // bytes
 	MaxHistory = 10_000    // entries of context
 )
 
-// ParseRequest reads and checks a request that arrived for agent on its
-// subject. On error the requestId is still given where one could be read, so
-// that an error response can be sent. Error kind: Invalid.
+// ParseRequest reads and checks a request that arrived on agent's subject. On an error
+// the result still holds the requestId if it could be read, so that an error response
+// can be sent. Error kind: Invalid.
 func ParseRequest(data []byte, agent fika.AgentName) (Request, error) {
 	var r Request
 	if !utf8.Valid(data) {
@@ -236,7 +234,7 @@ func ParseRequest(data []byte, agent fika.AgentName) (Request, error) {
 	return r, nil
 }
 
-// check says what is wrong with r as a request for agent.
+// check returns an error that says what is wrong with r as a request for agent.
 func (r Request) check(agent fika.AgentName) error {
 	bad := func(format string, args ...any) error {
 		return fika.Errorf(fika.Invalid, "request", format, args...)

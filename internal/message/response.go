@@ -4,7 +4,7 @@ import (
 	"fika"
 )
 
-// responseStatus is the wire's word for an outcome.
+// responseStatus returns the status that is sent for an outcome.
 func responseStatus(s fika.RequestState) string {
 	if s == fika.Done {
 		return "completed"
@@ -12,7 +12,7 @@ func responseStatus(s fika.RequestState) string {
 	return string(s)
 }
 
-// ResponseOf writes the response of a request that has its outcome.
+// ResponseOf returns the response for a request that has its outcome.
 func ResponseOf(r fika.Request, agent fika.AgentName, conv fika.ConversationName) Response {
 	calls := r.Outcome.ToolCalls
 	if calls == nil {

@@ -1,11 +1,10 @@
 package message
 
-// TypeWorkflow is the type of what is told of runs of workflows.
+// TypeWorkflow is the type of messages about runs of workflows.
 const TypeWorkflow = "workflow_status"
 
-// WorkflowStatus tells what has happened in a run of a workflow: a step has
-// begun or ended, or the run has. Status is that of the run: running, done,
-// failed, cancelled.
+// WorkflowStatus reports an event in a run of a workflow: a step, or the run itself,
+// has begun or ended. Status is that of the run: running, done, failed, cancelled.
 type WorkflowStatus struct {
 	Type       string `json:"type"`
 	RunID      string `json:"runId"`
