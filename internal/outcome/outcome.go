@@ -12,29 +12,29 @@ import (
 	"fika/internal/store"
 )
 
-// Announcements knows what is not published yet.
+// Announcements is the store's record of outcomes that are not published yet.
 type Announcements interface {
 	Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]store.RequestInfo, error)
 	MarkAnnounced(context.Context, ...fika.RequestID) error
 }
 
-// Batch is how many outcomes are published at a time.
+// Batch is the most outcomes published at a time.
 const Batch = 100
 
-// flushTimeout bounds how long the caller waits for the server; what was not
-// confirmed is announced again.
+// flushTimeout is how long to wait for the server's confirmation; without it the
+// outcomes are announced again.
 const flushTimeout = 2 * time.Second
 
-// Announce publishes the unpublished outcomes of an agent (of all agents when
-// id is empty) and notes each once the server has it. While the bus is away
-// nothing is noted, so that they are announced later; callers do not call it
-// then. leave, if not nil, says which outcomes are somebody else's to announce.
+// Announce publishes the unpublished outcomes of an agent (of all agents when id is
+// empty) and records each once the server has it. While the bus is away nothing is
+// recorded, so that the outcomes are announced later; callers do not call it then.
+// leave, if not nil, reports whether another process is to announce an outcome.
 func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) {
 	NotePublished(ctx, s, Publish(ctx, s, b, subjects, id, leave))
 }
 
-// Publish is the first half of [Announce]: it returns what the server has, and
-// leaves the noting to the caller.
+// Publish is the first half of [Announce]: it returns the outcomes that the server
+// has, and leaves recording them to the caller.
 func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) []fika.RequestID {
 	list, err := s.Unannounced(ctx, id, Batch)
 	if err != nil || len(list) == 0 {
@@ -61,17 +61,17 @@ func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subje
 	return sent
 }
 
-// NotePublished is the second half: it notes outcomes as published. One that is not
-// noted is announced again.
+// NotePublished is the second half of [Announce]: it records outcomes as published. An
+// outcome that is not recorded is announced again.
 func NotePublished(ctx context.Context, s Announcements, sent []fika.RequestID) {
 	if len(sent) > 0 {
 		_ = s.MarkAnnounced(ctx, sent...)
 	}
 }
 
-// ResponseBody is the body that announces an outcome. One that would be larger
-// than limit bytes carries the beginning of the answer and says where the
-// whole is.
+// ResponseBody returns the body that announces an outcome. A body that would exceed
+// limit bytes carries no tool calls and only the beginning of the answer, and says
+// where the whole answer is.
 func ResponseBody(r store.RequestInfo, limit int) []byte {
 	body := message.ResponseOf(r.Request, r.AskedName(), r.ConversationName)
 	if r.AddressedName != "" {
@@ -89,7 +89,7 @@ func ResponseBody(r store.RequestInfo, limit int) []byte {
 	return data
 }
 
-// beginning cuts a text to at most n bytes, between characters.
+// beginning cuts s to at most n bytes without splitting a character.
 func beginning(s string, n int) string {
 	if len(s) <= n {
 		return s
