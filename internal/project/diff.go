@@ -12,12 +12,12 @@ import (
 type Change struct {
 	Path   string
 	What   string   // "new", "removed", "changed", "now executable", "no longer executable"
-	Lines  []string // "+…", "-…" and " …" for what is around them; nil for what is no text
+	Lines  []string // "+…", "-…", and " …" for context; nil if it is not text
 	Bytes  int      // of the file afterwards
 	Binary bool
 }
 
-// DiffTrees lists what is different in after, by path.
+// DiffTrees lists the differences of after from before, by path.
 func DiffTrees(before, after Tree) []Change {
 	var out []Change
 	for _, f := range after.Files {

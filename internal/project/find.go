@@ -12,19 +12,19 @@ import (
 // Folder is the name of the folder that makes a project.
 const Folder = ".fika"
 
-// Search says where a project is looked for.
+// Search says where to look for a project.
 type Search struct {
 	Dir  string // the folder to begin in
 	Home string // the person's own folder, which bounds the search
 	User string // the person's home of fika, never a project
 }
 
-// Find returns the project that a folder is in, or nil, and names the folders
-// that were passed over. It looks upwards as far as the root of the repository,
-// the person's own folder or the end of a file system, whichever is first.
+// Find returns the project that a folder is in, or nil, and names the .fika folders
+// that it skipped. It looks upwards as far as the root of the repository, the person's
+// own folder or the end of the file system, whichever comes first.
 //
-// In a further working tree of a repository without a .fika of its own, the one
-// of the main working tree counts.
+// In a linked working tree without a .fika of its own, that of the main working tree
+// applies.
 func Find(s Search) (p *Project, passed []string) {
 	dir, err := filepath.EvalSymlinks(s.Dir)
 	if err != nil {
@@ -56,8 +56,8 @@ func realPath(path string) string {
 	return filepath.Clean(path)
 }
 
-// climbFrom returns the root of the repository that dir is in, and the nearest
-// folder on the way that has a .fika; either may be "".
+// climbFrom returns the root of the repository that contains dir, and the nearest
+// folder on the way up that has a usable .fika; either may be "".
 func (f *finder) climbFrom(dir string) (repository, found string) {
 	device, ok := deviceOf(dir)
 	for ok && dir != f.Home {
@@ -77,8 +77,8 @@ func (f *finder) climbFrom(dir string) (repository, found string) {
 	return "", found
 }
 
-// inMain looks in the main working tree for the .fika that would be on the way
-// from dir to the root of its own one.
+// inMain looks in the main working tree for the .fika at the places that correspond to
+// those between dir and the root of its own working tree.
 func (f *finder) inMain(dir, repository, main string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		rel, err := filepath.Rel(repository, d)
@@ -94,8 +94,8 @@ func (f *finder) inMain(dir, repository, main string) string {
 	}
 }
 
-// isUsable reports whether dir has a .fika that this user may trust. One that
-// somebody else could fill is passed over.
+// isUsable reports whether dir has a .fika that this user may trust. One that somebody
+// else could fill is skipped and noted.
 func (f *finder) isUsable(dir string) bool {
 	at := filepath.Join(dir, Folder)
 	info, err := os.Lstat(at)
@@ -139,9 +139,9 @@ func ownerOf(info fs.FileInfo) (int, bool) {
 	return int(st.Uid), true
 }
 
-// gitDirs returns the folder that all working trees of a repository share, and
-// the root of the main one; "" for what there is not. A .git file that names a
-// repository which does not know this working tree is not believed.
+// gitDirs returns the folder that all working trees of a repository share, and the
+// root of the main one; "" for each that does not exist. A .git file is not believed
+// if the repository that it names does not know this working tree.
 func gitDirs(root string) (common, main string) {
 	if root == "" {
 		return "", ""
@@ -183,7 +183,7 @@ func joinFrom(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// firstLine reads the first line of a small regular file, or "".
+// firstLine returns the first line of a small regular file, or "".
 func firstLine(path string) string {
 	data, _, err := readRegular(path, 4096)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 type Known struct {
 	Project
 	Made  time.Time
-	Trust *Trust // nil: nothing is agreed to
-	Gone  bool   // its folder is not there
-	Wrong error  // why nothing else is known of it but its home
+	Trust *Trust // nil: no agreement
+	Gone  bool   // its folder does not exist
+	Wrong error  // why only its home is known
 }
 
-// List returns the projects below a person's home, by id.
+// List returns the projects below a person's home, sorted by id.
 func List(user string) ([]Known, error) {
 	dirs, err := os.ReadDir(HomesFolder(user))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +50,9 @@ func List(user string) ([]Known, error) {
 	return out, nil
 }
 
-// MoveTo makes the data of p those of another project: that of the folder it has
-// been moved to. Nothing may use either home. Error kinds: Conflict when the
-// other project has data of its own, Storage.
+// MoveTo gives the data of p to another project: that of the folder to which p has
+// been moved. Nothing may be using either home. Error kinds: Conflict when the other
+// project has data of its own, Storage.
 func (p *Project) MoveTo(to *Project, now time.Time) error {
 	const op = "move project"
 	if p.Home != to.Home {
@@ -66,8 +66,8 @@ func (p *Project) MoveTo(to *Project, now time.Time) error {
 	return to.writeRecord(now)
 }
 
-// Forget removes the home of a project with all that is in it. Nothing may use
-// it. The project's own folder is left alone.
+// Forget removes the home of a project with everything in it. Nothing may be using it.
+// The project's own folder is left alone.
 func (p *Project) Forget() error {
 	gone := p.Home + ".forgotten"
 	err := os.Rename(p.Home, gone) // no longer a project, even if removing it is interrupted

@@ -17,26 +17,26 @@ import (
 	"fika"
 )
 
-// Project is a folder with a .fika in it, and the home where its data are. It
-// is a value that nobody changes.
+// Project is a folder with a .fika in it, and the home that holds its data. It is an
+// immutable value.
 type Project struct {
 	ID   string
-	Root string // the folder that .fika is in, in the working tree at hand
+	Root string // the folder that contains .fika, in the working tree at hand
 	Main string // the same folder in the main working tree
-	Home string // where its data are
+	Home string // holds its data
 }
 
-// Name is what people call it.
+// Name returns the name that people use for the project.
 func (p *Project) Name() string { return filepath.Base(p.Main) }
 
-// Dir is its .fika.
+// Dir returns the project's .fika folder.
 func (p *Project) Dir() string { return filepath.Join(p.Root, Folder) }
 
-// HomesFolder is the folder that holds the homes of all projects of a person.
+// HomesFolder returns the folder that holds the homes of all projects of a person.
 func HomesFolder(user string) string { return filepath.Join(user, "projects") }
 
-// newProject gives the project of a folder. Working trees of one repository
-// share it.
+// newProject returns the project of a folder. All working trees of a repository share
+// one ID and home.
 func newProject(user, root, repository, common, main string) *Project {
 	p := &Project{Root: root, Main: root}
 	key := "folder\x00" + root
@@ -56,7 +56,7 @@ func newProject(user, root, repository, common, main string) *Project {
 	return p
 }
 
-// safeName makes a name one that is safe in a path and in a shell.
+// safeName turns a name into one that is safe in a path and in a shell.
 func safeName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -74,7 +74,7 @@ func safeName(name string) string {
 	return b.String()
 }
 
-// record is what a home says of its project.
+// record identifies the project of a home.
 type record struct {
 	ID   string    `json:"id"`
 	Root string    `json:"root"` // in the main working tree
@@ -83,8 +83,8 @@ type record struct {
 
 func recordFile(home string) string { return filepath.Join(home, "project.json") }
 
-// Load returns the project whose data are in a home, or nil when the home is not
-// a project's. Error kind: Invalid when the home does not say which.
+// Load returns the project whose data are in a home, or nil when the home is not a
+// project's. It fails with Invalid when the record cannot be read or names no project.
 func Load(home string) (*Project, error) {
 	data, _, err := readRegular(recordFile(home), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -100,7 +100,7 @@ func Load(home string) (*Project, error) {
 	return &Project{ID: r.ID, Root: r.Root, Main: r.Root, Home: home}, nil
 }
 
-// NoteIdentity keeps in the home which project it is of. The home must exist.
+// NoteIdentity records in the home which project it belongs to. The home must exist.
 func (p *Project) NoteIdentity(now time.Time) error {
 	if _, err := os.Lstat(recordFile(p.Home)); err == nil {
 		return nil

@@ -16,19 +16,20 @@ import (
 	"fika"
 )
 
-// Instructions is the name of the files that tell agents about a repository.
+// Instructions is the name of the files with instructions to agents about a
+// repository.
 const Instructions = "AGENTS.md"
 
-// What a project may hold: people write it, and read it before they agree.
+// Limits of a project, whose files people write, and read before they agree.
 const (
 	maxFiles        = 2000
 	maxBytes        = 16 << 20
 	maxInstructions = 256 << 10
-	maxFolders      = 5000 // looked through for instructions
+	maxFolders      = 5000 // searched for instructions
 )
 
-// Tree is what a project's files were at one moment, read once: what is shown,
-// what is agreed to and what is copied are the same bytes.
+// Tree is a project's files at one moment, read once, so that the bytes shown, agreed
+// to and copied are the same.
 type Tree struct {
 	Files []File // by path
 }
@@ -40,7 +41,7 @@ type File struct {
 	Exec bool
 }
 
-// Get finds a file by its path; nil when there is none.
+// Get returns the file with a path, or nil when there is none.
 func (t Tree) Get(path string) *File {
 	i, ok := slices.BinarySearchFunc(t.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 	if !ok {
@@ -49,7 +50,7 @@ func (t Tree) Get(path string) *File {
 	return &t.Files[i]
 }
 
-// Digest names the tree by all that is in it.
+// Digest returns a hash of everything in the tree.
 func (t Tree) Digest() string {
 	h := sha256.New()
 	for _, f := range t.Files {
@@ -59,8 +60,8 @@ func (t Tree) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Read reads a project: all of its .fika and, with instructions, every AGENTS.md
-// in its folders. Error kinds: NotFound when there is no .fika, Invalid for what
+// Read reads a project: all of its .fika and, with instructions, every AGENTS.md in
+// its folders. Error kinds: NotFound when there is no .fika, Invalid for a file that
 // cannot be part of a project, Storage.
 func Read(root string, instructions bool) (Tree, error) {
 	t, err := readFolder(root)
@@ -74,7 +75,7 @@ func Read(root string, instructions bool) (Tree, error) {
 	return t.withPaths(root, paths)
 }
 
-// withPaths adds the instructions at paths that there are.
+// withPaths adds those instructions at paths that exist.
 func (t Tree) withPaths(root string, paths []string) (Tree, error) {
 	for _, rel := range paths {
 		data, _, err := readRegular(filepath.Join(root, rel), maxInstructions)
@@ -128,8 +129,8 @@ func readFolder(root string) (Tree, error) {
 	return t, nil
 }
 
-// findInstructions looks through the folders of a project for AGENTS.md, except
-// for hidden folders and those of other people's code.
+// findInstructions searches the folders of a project for AGENTS.md, except hidden
+// folders and those that hold other people's code.
 func findInstructions(root string) ([]string, error) {
 	var found []string
 	folders := 0
@@ -137,7 +138,7 @@ func findInstructions(root string) ([]string, error) {
 		switch {
 		case err != nil && path == root:
 			return err
-		case err != nil: // nobody reads there
+		case err != nil: // not readable
 			return fs.SkipDir
 		case d.IsDir():
 			name := d.Name()
@@ -157,11 +158,11 @@ func findInstructions(root string) ([]string, error) {
 	return found, fika.Wrap(fika.Storage, "look for "+Instructions, err)
 }
 
-// errTooLarge is what readRegular says of a file over its limit.
+// errTooLarge is the error of readRegular for a file over its limit.
 var errTooLarge = errors.New("is too large")
 
-// readRegular reads a regular file without following a link at its end, of at
-// most limit bytes.
+// readRegular reads a regular file of at most limit bytes, without following a link as
+// the last element of path.
 func readRegular(path string, limit int) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -182,7 +183,7 @@ func readRegular(path string, limit int) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// readError classifies what went wrong with a project's files.
+// readError classifies an error from reading a project's files.
 func readError(path string, err error) error {
 	var known *fika.Error
 	switch {

@@ -14,17 +14,17 @@ import (
 	"fika"
 )
 
-// State says what a person has agreed to of a project.
+// State says whether a person has agreed to a project's files.
 type State string
 
 // The states of a project.
 const (
 	Untrusted State = "untrusted" // nothing of it is in force
 	Trusted   State = "trusted"
-	Changed   State = "changed" // what was agreed to is in force, and no longer what the files say
+	Changed   State = "changed" // the agreed files are in force, but the project's files differ
 )
 
-// Trust is what a person agreed to.
+// Trust is a person's agreement.
 type Trust struct {
 	Digest       string    `json:"digest"`
 	At           time.Time `json:"trusted_at"`
@@ -34,11 +34,11 @@ type Trust struct {
 func (p *Project) trustFile() string { return filepath.Join(p.Home, "trust.json") }
 func (p *Project) copiesDir() string { return filepath.Join(p.Home, "trusted") }
 
-// TrustFile changes whenever the person's word does.
+// TrustFile returns the path of the file that changes whenever the agreement does.
 func (p *Project) TrustFile() string { return p.trustFile() }
 
-// Trust returns what the person agreed to; false: to nothing. What cannot be
-// read counts as nothing.
+// Trust returns the person's agreement, or false if there is none. An agreement that
+// cannot be read counts as none.
 func (p *Project) Trust() (Trust, bool) {
 	data, _, err := readRegular(p.trustFile(), 64<<10)
 	var t Trust
@@ -53,8 +53,8 @@ func (p *Project) Trust() (Trust, bool) {
 
 func (p *Project) copyOf(digest string) string { return filepath.Join(p.copiesDir(), digest[:16]) }
 
-// Copy is the folder with the files that the person agreed to, laid out as in
-// the project: COPY/.fika, COPY/AGENTS.md. It is "" when nothing is trusted.
+// Copy returns the folder with the files that the person agreed to, laid out as in the
+// project: COPY/.fika, COPY/AGENTS.md. It is "" when nothing is trusted.
 func (p *Project) Copy() string {
 	t, ok := p.Trust()
 	if !ok {
@@ -63,7 +63,7 @@ func (p *Project) Copy() string {
 	return p.copyOf(t.Digest)
 }
 
-// AgreedFiles returns the files that the person agreed to; none: an empty tree.
+// AgreedFiles returns the files that the person agreed to, or an empty tree.
 func (p *Project) AgreedFiles() (Tree, error) {
 	dir := p.Copy()
 	if dir == "" {
@@ -71,7 +71,7 @@ func (p *Project) AgreedFiles() (Tree, error) {
 	}
 	t, err := readFolder(dir)
 	if fika.IsKind(err, fika.NotFound) {
-		t, err = Tree{}, nil // it is of instructions alone
+		t, err = Tree{}, nil // it holds only instructions
 	}
 	if err != nil {
 		return Tree{}, err
@@ -83,10 +83,10 @@ func (p *Project) AgreedFiles() (Tree, error) {
 	return t.withPaths(dir, paths)
 }
 
-// State compares the files in the working tree at hand with those that the
-// person agreed to. within is the folder somebody works in: an AGENTS.md between
-// it and the root counts also when it is new. A project that cannot be read has
-// changed.
+// State compares the files in the working tree at hand with those that the person
+// agreed to. within is the folder in which the work is done: an AGENTS.md between it
+// and the root counts even if it is new. The state is Changed if the project's files
+// cannot be read, and Untrusted if the agreed copy cannot.
 func (p *Project) State(within string) State {
 	trust, ok := p.Trust()
 	if !ok {
@@ -106,7 +106,7 @@ func (p *Project) State(within string) State {
 	return Trusted
 }
 
-// instructionsAt are the places of AGENTS.md that matter to somebody in a folder.
+// instructionsAt returns the places of AGENTS.md that matter to work in a folder.
 func (p *Project) instructionsAt(agreed Tree, within string) []string {
 	paths := []string{Instructions}
 	for _, f := range agreed.Files {
@@ -129,9 +129,9 @@ func inFolder(path string) bool {
 	return len(path) > len(Folder) && path[:len(Folder)+1] == Folder+"/"
 }
 
-// Accept puts a tree in force: its bytes are copied to the home first, and then
-// named as what is agreed to, in one step. The home must exist. What was in force
-// before stays for the processes that have begun with it.
+// Accept puts a tree in force: it first copies the bytes to the home and then records
+// the agreement atomically. The home must exist. The files that were in force before
+// stay for processes that have begun with them.
 func (p *Project) Accept(t Tree, instructions bool, now time.Time) error {
 	const op = "trust"
 	before, had := p.Trust()
@@ -154,8 +154,8 @@ func (p *Project) Accept(t Tree, instructions bool, now time.Time) error {
 	return nil
 }
 
-// Revoke takes the person's word back. What was in force stays for the
-// processes that have begun with it.
+// Revoke withdraws the agreement. The files that were in force stay for processes that
+// have begun with them.
 func (p *Project) Revoke() error {
 	err := os.Remove(p.trustFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +164,7 @@ func (p *Project) Revoke() error {
 	return fika.Wrap(fika.Storage, "trust", err)
 }
 
-// copyTree writes a tree to the folder of its digest.
+// copyTree writes a tree to the folder named after its digest.
 func (p *Project) copyTree(t Tree, digest string) error {
 	to := p.copyOf(digest)
 	if _, err := os.Stat(to); err == nil {
@@ -193,12 +193,12 @@ func (p *Project) copyTree(t Tree, digest string) error {
 	}
 	err = os.Rename(tmp, to)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was quicker
+		return nil // another process was faster
 	}
 	return err
 }
 
-// removeCopies takes away the copies that nothing can have begun with lately.
+// removeCopies removes all copies but those to keep, which processes may still use.
 func (p *Project) removeCopies(keep []string) {
 	list, _ := os.ReadDir(p.copiesDir())
 	for _, d := range list {
