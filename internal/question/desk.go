@@ -11,28 +11,28 @@ import (
 	"fika/internal/client"
 )
 
-// Approvals are the questions of a home.
+// Approvals gives access to the questions of a home.
 type Approvals interface {
 	Open(context.Context) ([]client.OpenApproval, error)
 	Find(context.Context, int64) (client.OpenApproval, error)
 	Answer(context.Context, int64, client.ApprovalAnswer) error
 }
 
-// Desk is the place where one person is asked. It remembers what it has shown:
-// only that can be answered, so that a number typed by chance, or before its
-// question was there, answers nothing.
+// Desk is the place where one person is asked. It remembers which questions it has
+// shown: only those can be answered, so that a number typed by chance, or before its
+// question was shown, answers nothing. It is safe for concurrent use.
 type Desk struct {
-	// Person is who answers.
+	// Person is the name under which the answers are given.
 	Person string
-	// Concerns chooses the questions that are shown here; nil: all of them are.
+	// Concerns selects the questions that are shown here; nil selects all.
 	Concerns func(client.OpenApproval) bool
 
 	mu    sync.Mutex
 	shown []client.OpenApproval // and open at the last look
 }
 
-// TakeNews returns what there is to say since the last look: questions that are new,
-// and what became of others, a text each.
+// TakeNews returns the news since the last look, one text each: new questions, and
+// what became of those that are no longer open.
 func (d *Desk) TakeNews(ctx context.Context, a Approvals) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func holds(list []client.OpenApproval, n int64) bool {
 	return slices.ContainsFunc(list, func(q client.OpenApproval) bool { return q.N == n })
 }
 
-// ended says what became of a question that is not open any more.
+// ended says what became of a question that is no longer open.
 func ended(ctx context.Context, a Approvals, n int64) string {
 	q, err := a.Find(ctx, n)
 	switch {
@@ -78,7 +78,7 @@ func ended(ctx context.Context, a Approvals, n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d was denied by %s: %s", n, q.By, q.Why), ": ")
 }
 
-// OpenNumbers are the numbers of the questions that are open, as of the last look.
+// OpenNumbers returns the numbers of the questions that were open at the last look.
 func (d *Desk) OpenNumbers() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,9 +89,9 @@ func (d *Desk) OpenNumbers() []string {
 	return out
 }
 
-// CarryOut does what the words after /approve say, and returns what to say of it.
-// Invalid for words that mean nothing or a question that was not shown; Conflict
-// when somebody has answered before.
+// CarryOut carries out the words after /approve and returns the lines to show. Error
+// kinds: Invalid for words that it does not understand or a question that was not
+// shown; Conflict when the question has been answered before.
 func (d *Desk) CarryOut(ctx context.Context, a Approvals, words []string) ([]string, error) {
 	c, err := ParseAnswer(words)
 	if err != nil {

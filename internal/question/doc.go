@@ -1,10 +1,9 @@
-// Package question is how a person is asked about a tool call in a console, and
-// answers with /approve N: the text, the command, and what others have answered
-// meanwhile.
+// Package question asks a person about a tool call in a console and takes the answer,
+// /approve N: the text, the command, and the answers that others have given meanwhile.
 //
-// It has no terminal and draws nothing: whoever has one prints the lines that
+// It has no terminal and draws nothing: its caller prints the lines that
 // [Desk.TakeNews] and [Desk.CarryOut] return. It decides nothing: rules do (package
 // guard), and the store takes only the first answer.
 //
-// Read first: [Desk]. A Desk may be used from several goroutines.
+// Read first: [Desk], which is safe for concurrent use.
 package question

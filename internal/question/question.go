@@ -11,7 +11,7 @@ import (
 	"fika/internal/term"
 )
 
-// ShowCall shows a tool call in full, with everything in it that could hide.
+// ShowCall shows a tool call in full, with hidden characters made visible.
 func ShowCall(tool, args string) string {
 	var bash struct {
 		Command string `json:"command"`
@@ -22,22 +22,22 @@ func ShowCall(tool, args string) string {
 	return term.Visible(tool + " " + args)
 }
 
-// IndentLines sets each line of a text off.
+// IndentLines indents each line of a text.
 func IndentLines(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
 
-// step is what a step of a workflow's run asks.
+// step is the question of a step of a workflow's run.
 type step struct {
 	Run      string `json:"run"`
 	Step     string `json:"step"`
 	Question string `json:"question"`
 }
 
-// stepOf reads a question that a run asks; false: it is about a tool call.
+// stepOf parses a question that a run asks; ok is false if it is about a tool call.
 func stepOf(a client.OpenApproval) (s step, ok bool) {
 	return s, a.FlowStep != "" && json.Unmarshal([]byte(a.Args), &s) == nil
 }
 
-// AskerText says who asks, as a list shows it.
+// AskerText names the asker as lists show it.
 func AskerText(a client.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return fmt.Sprintf("step %s of run %s", term.Visible(s.Step), s.Run)
@@ -45,9 +45,9 @@ func AskerText(a client.OpenApproval) string {
 	return fmt.Sprintf("@%s in %s", a.Agent, a.Conversation)
 }
 
-// DetailText is what is asked: a call with its folder and the rule, and what of it is
-// asked about where the call does not show that; or what a step
-// of a run wants to know.
+// DetailText returns the content of a question: a call with its folder and the rule,
+// and the subject of the question if the call does not show it; or, for a step of a
+// run, its question.
 func DetailText(a client.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return IndentLines(term.Visible(orText(s.Question, "may it begin?")))
@@ -67,7 +67,7 @@ func orText(s, other string) string {
 	return s
 }
 
-// FullText is a question in full: who asks where, the call, the folder, the rule.
+// FullText returns a question in full: who asks where, the call, the folder, the rule.
 func FullText(a client.OpenApproval) string {
 	if _, ok := stepOf(a); ok {
 		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", AskerText(a), a.N, a.N, DetailText(a))
@@ -81,12 +81,12 @@ func FullText(a client.OpenApproval) string {
 
 // Command is what a person typed after /approve.
 type Command struct {
-	N     int64 // 0: show what is asked
+	N     int64 // 0: show the open questions
 	Allow bool
 	Why   string // of a refusal
 }
 
-// ParseAnswer reads the words after /approve. The error is of kind Invalid.
+// ParseAnswer parses the words after /approve. Error kind: Invalid.
 func ParseAnswer(words []string) (Command, error) {
 	if len(words) == 0 {
 		return Command{}, nil
