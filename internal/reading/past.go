@@ -13,7 +13,7 @@ import (
 	"fika/internal/store"
 )
 
-// PastStore is what is read of the store to find something in an agent's past.
+// PastStore is the part of the store needed to search an agent's past.
 type PastStore interface {
 	Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error)
 	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
@@ -21,25 +21,25 @@ type PastStore interface {
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
 }
 
-// Past is what an agent has taken part in: its own conversations, its tasks, and the
-// chats that it is in. What a person has cleared is no part of it.
+// Past is everything that an agent has taken part in: its own conversations, its
+// tasks, and the chats that it is in, without what a person has cleared.
 type Past struct {
 	Store PastStore
 	Agent fika.Agent
-	// Now is the request that asks, whose own words are not its past; empty: none.
+	// Now is the request that searches, whose own words are not past; empty: none.
 	Now fika.RequestID
 }
 
 const (
-	pastWords   = 10   // of a query that count
-	pastQueries = 64   // that one call may ask of the store
-	mostAhead   = 5000 // entries that are read to find some that were not cleared
-	common      = 40   // a word that is in so many entries is not looked at alone
+	pastWords   = 10   // words of a query that count
+	pastQueries = 64   // store queries of one call for combinations of words
+	mostAhead   = 5000 // number of entries after which the search for uncleared ones stops
+	common      = 40   // entries looked up for a single word
 )
 
-// Find finds the entries that hold the most of the words, newest first: all of them
-// if there are such entries, else as many of them as any entry holds. A word also
-// finds those that begin as it does without its ending. It gives at most limit.
+// Find returns entries that match the query, newest first, at most limit: those that
+// hold all of its words, or else as many of them as any entry holds. A word also
+// matches those that begin like it without its ending.
 func (p Past) Find(ctx context.Context, query string, limit int) ([]store.Found, error) {
 	limit = max(1, limit)
 	words := wordsOf(query)
@@ -66,7 +66,7 @@ func (p Past) Find(ctx context.Context, query string, limit int) ([]store.Found,
 			return found, err
 		}
 	}
-	// No two of the words are in one entry: the rarest says the most.
+	// No entry holds two of the words: the rarest one says the most.
 	slices.SortStableFunc(alone, func(a, b []store.Found) int { return cmp.Compare(len(a), len(b)) })
 	if len(alone) == 0 {
 		return nil, nil
@@ -74,14 +74,14 @@ func (p Past) Find(ctx context.Context, query string, limit int) ([]store.Found,
 	return alone[0][:min(limit, len(alone[0]))], nil
 }
 
-// pastLook is one search in a past.
+// pastLook is one search of a past.
 type pastLook struct {
 	Past
 	asked int
 	may   map[fika.ConversationID]scope
 }
 
-// some finds what holds n of the words.
+// some returns the entries that hold n of the words.
 func (l *pastLook) some(ctx context.Context, words []string, n, limit int) ([]store.Found, error) {
 	var out []store.Found
 	for set := range uint(1) << len(words) {
@@ -108,7 +108,7 @@ func (l *pastLook) some(ctx context.Context, words []string, n, limit int) ([]st
 	return out[:min(limit, len(out))], nil
 }
 
-// searchAll finds what holds all of the words.
+// searchAll returns the entries that hold all of the words.
 func (l *pastLook) searchAll(ctx context.Context, words []string, limit int) ([]store.Found, error) {
 	l.asked++
 	for ahead := readAhead * limit; ; ahead *= readAhead {
@@ -123,7 +123,7 @@ func (l *pastLook) searchAll(ctx context.Context, words []string, limit int) ([]
 	}
 }
 
-// inScope picks what belongs to the past, at most limit.
+// inScope returns the entries that belong to the past, at most limit.
 func (l *pastLook) inScope(ctx context.Context, found []store.Found, limit int) (out []store.Found, err error) {
 	for _, x := range found {
 		s, known := l.may[x.Conversation]
@@ -140,11 +140,12 @@ func (l *pastLook) inScope(ctx context.Context, found []store.Found, limit int) 
 	return out, nil
 }
 
-// scope is what of a conversation is the agent's past. The zero value is nothing.
+// scope is the part of a conversation that is the agent's past; the zero value is no
+// part.
 type scope struct {
 	own   bool
-	after int64   // what came before was cleared
-	kept  []int64 // but for these
+	after int64   // entries up to this seq were cleared
+	kept  []int64 // except these
 }
 
 func (s scope) holds(e fika.Entry) bool {
@@ -172,7 +173,7 @@ func (l *pastLook) scopeOf(ctx context.Context, id fika.ConversationID) (scope, 
 		if err != nil || cut == nil {
 			return s, err
 		}
-		if cut.Meta.Summary == "" { // nothing was to be left of it
+		if cut.Meta.Summary == "" { // a clear leaves no summary
 			s.after, s.kept = cut.Meta.UpTo, cut.Meta.Kept
 			return s, nil
 		}
@@ -181,7 +182,7 @@ func (l *pastLook) scopeOf(ctx context.Context, id fika.ConversationID) (scope, 
 	return s, nil
 }
 
-// wordsOf gives the words of a query that say something, each once.
+// wordsOf returns the distinct significant words of a query.
 func wordsOf(query string) []string {
 	split := func(keep func(string) bool) (out []string) {
 		for _, w := range strings.FieldsFunc(query, func(r rune) bool {
@@ -200,7 +201,7 @@ func wordsOf(query string) []string {
 	return split(func(string) bool { return true })
 }
 
-// isFiller reports whether an English word says nothing about what is sought.
+// isFiller reports whether an English word says nothing about the object of a search.
 func isFiller(word string) bool {
 	switch word {
 	case "a", "an", "the", "this", "that", "these", "those", "it", "its", "there", "here", "what", "which", "who", "when", "where", "why", "how",
@@ -212,7 +213,7 @@ func isFiller(word string) bool {
 	return false
 }
 
-// beginningOf cuts the usual endings of an English word and finds what begins so.
+// beginningOf strips a usual ending from an English word and returns a prefix pattern.
 func beginningOf(word string) string {
 	if strings.HasSuffix(word, "*") {
 		return word

@@ -9,7 +9,7 @@ import (
 	"fika/internal/store"
 )
 
-// Store is what this package needs of the store.
+// Store is the part of the store that this package needs.
 type Store interface {
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 	Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error)
@@ -18,17 +18,17 @@ type Store interface {
 	Participants(context.Context, fika.ConversationID) ([]string, error)
 }
 
-// Archive is what has been said and done in a home.
+// Archive gives access to everything said and done in a home.
 type Archive struct {
 	Store Store
-	// ReadableBy gives the agents that may read another's context; nil: all.
+	// ReadableBy returns the agents that may read another's context; nil means all.
 	ReadableBy func(fika.AgentName) ([]string, error)
 }
 
 // Reader is the agent that reads; empty: a person.
 type Reader = fika.AgentName
 
-// CheckReader refuses, with kind Denied, a reader that a context leaves out.
+// CheckReader fails with Denied if a context leaves the reader out.
 func (a Archive) CheckReader(r Reader, name fika.AgentName) error {
 	if r == "" || r == name {
 		return nil
@@ -50,16 +50,16 @@ type Task struct {
 	From         string // who gave it
 	Prompt       string
 	Result       string
-	Taint        string // what had been read from outside; empty: nothing
+	Taint        string // what text from outside had been read; empty: none
 	At           time.Time
 }
 
-// readAhead is how many times more is read than is wanted, because some of it
-// may be others' alone.
+// readAhead is the factor by which more is read than wanted, because the reader may
+// not see some of it.
 const readAhead = 4
 
-// Tasks gives the last tasks that an agent has done and the reader may see,
-// oldest first.
+// Tasks returns the last tasks that an agent has done and the reader may see, oldest
+// first.
 func (a Archive) Tasks(ctx context.Context, r Reader, agent fika.Agent, last int) ([]Task, error) {
 	done, err := a.Store.ListRequests(ctx, store.RequestFilter{
 		Agent: agent.ID, Kinds: []fika.RequestKind{fika.TaskRequest}, States: []fika.RequestState{fika.Done}, Limit: readAhead * last,
@@ -82,8 +82,8 @@ func (a Archive) Tasks(ctx context.Context, r Reader, agent fika.Agent, last int
 	return out, nil
 }
 
-// Task gives one task of an agent; NotFound when the agent has done none of that
-// id, or the reader may not see it.
+// Task returns one task of an agent. It fails with NotFound when q is not a task that
+// the agent has done, or the reader may not see it.
 func (a Archive) Task(ctx context.Context, r Reader, agent fika.Agent, q store.RequestInfo) (Task, error) {
 	ok := q.Agent == agent.ID && q.Kind == fika.TaskRequest && q.State == fika.Done
 	if ok {
@@ -102,7 +102,7 @@ func taskOf(q store.RequestInfo) Task {
 	return Task{ID: q.ID, Conversation: q.ConversationName, From: q.Payload.From, Prompt: q.Payload.Prompt, Result: q.Outcome.Answer, Taint: q.Taint, At: q.FinishedAt}
 }
 
-// mayTask reports whether a reader may see a task.
+// mayTask reports whether the reader may see a task.
 func (a Archive) mayTask(r Reader, q store.RequestInfo) (bool, error) {
 	giver := fika.AgentName("")
 	if q.Payload.Writer == fika.ByAgent {
@@ -125,7 +125,7 @@ func (a Archive) mayTask(r Reader, q store.RequestInfo) (bool, error) {
 	return true, nil
 }
 
-// Search finds what was said that the reader may see, newest first.
+// Search returns matching entries that the reader may see, newest first.
 func (a Archive) Search(ctx context.Context, r Reader, words string, f store.ConversationFilter) ([]store.Found, error) {
 	want := f.Limit
 	if r != "" && want > 0 {
@@ -152,7 +152,7 @@ func (a Archive) Search(ctx context.Context, r Reader, words string, f store.Con
 	return out, nil
 }
 
-// MayConversation reports whether a reader may see a conversation.
+// MayConversation reports whether the reader may see a conversation.
 func (a Archive) MayConversation(ctx context.Context, r Reader, id fika.ConversationID) (bool, error) {
 	if r == "" {
 		return true, nil
