@@ -13,22 +13,22 @@ import (
 	"fika/internal/template"
 )
 
-// NewAgent is an agent that a person wants.
+// NewAgent is an agent to be created.
 type NewAgent struct {
 	Name fika.AgentName
-	Text string // of its file
+	Text string // content of its file
 	Own  bool   // in a project: for this person alone, not in the repository
 }
 
-// Made says where an agent's file is, and whether it is in force.
+// Made says where an agent's file is, and whether the change is in force.
 type Made struct {
 	File    string
 	InForce bool // false: the project has other changes that wait for fika trust
 }
 
-// CreateAgent writes the file of an agent: into the project, or into the home.
-// In a project that was trusted as it stood the agent is, too. Error kinds:
-// Conflict for a name that is taken, Invalid for a text that cannot be read.
+// CreateAgent writes the file of an agent, into the project or into the home. If the
+// project's files were trusted as they are, the new agent is trusted too. Error kinds:
+// Conflict for a name that is taken, Invalid for text that cannot be parsed.
 func CreateAgent(a *app.App, n NewAgent) (Made, error) {
 	const op = "create agent"
 	c, err := a.Config()
@@ -77,15 +77,15 @@ func CreateAgent(a *app.App, n NewAgent) (Made, error) {
 	return Made{File: file, InForce: true}, pending.Accept()
 }
 
-// FromTemplate is what a person wants of an agent that begins with a template.
+// FromTemplate says how to make an agent from a template.
 type FromTemplate struct {
-	Template string // "" is that of the agent's own name
+	Template string // "" is the agent's own name
 	template.Choice
 }
 
-// AgentFrom makes an agent of a template, which is still to be created. Error kinds:
-// NotFound for a template that there is not, Invalid when none was named and none has
-// the agent's name, and for a model that the settings do not have.
+// AgentFrom makes an agent from a template, which is still to be created. Error kinds:
+// NotFound for an unknown template, Invalid when none was named and none has the
+// agent's name, and for a model that the settings do not have.
 func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, error) {
 	from := cmp.Or(want.Template, string(name))
 	set, err := AgentTemplates(a)
@@ -107,14 +107,13 @@ func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, er
 	return NewAgent{Name: name, Text: t.FileFor(want.Choice)}, nil
 }
 
-// AgentTemplates are the person's own and those that fika brings along.
+// AgentTemplates returns the person's own templates and those that fika ships.
 func AgentTemplates(a *app.App) (template.Set, error) {
 	user, err := a.UserRoot()
 	return template.Open(filepath.Join(user, "templates")), err
 }
 
-// toolNames says what tools of other programs are called here; "" is nothing
-// that an agent of fika could have.
+// toolNames maps the names of other programs' tools to those of tools here.
 func toolNames() map[string][]string {
 	return map[string][]string{
 		"read": {"read"}, "readfile": {"read"}, "read_file": {"read"}, "view": {"read"}, "notebookread": {"read"}, "cat": {"read"},
@@ -126,7 +125,8 @@ func toolNames() map[string][]string {
 	}
 }
 
-// ToolNames returns what tools are called here, and those that nothing here is like.
+// ToolNames returns the names of the corresponding tools here, and the names that
+// correspond to none.
 func ToolNames(theirs []string) (ours, unknown []string) {
 	table := toolNames()
 	for _, t := range theirs {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/project"
 )
 
-// AgentFile is the file that makes an agent: the person's own, or else the
+// AgentFile returns the file that defines an agent: the person's own, or else the
 // project's. Error kinds: Conflict for an agent that is an entry of a config,
 // NotFound.
 func AgentFile(a *app.App, name fika.AgentName) (string, error) {
@@ -42,8 +42,8 @@ func AgentFile(a *app.App, name fika.AgentName) (string, error) {
 	return "", fika.Errorf(fika.NotFound, op, "no agent named %q has a file; fika agent list shows those there are", name)
 }
 
-// DeleteAgent removes the file of an agent. In a project that was trusted as it
-// stood it is afterwards, too. Error kinds as of [AgentFile].
+// DeleteAgent removes the file of an agent. If the project's files were trusted as
+// they were, they still are afterwards. It has the error kinds of [AgentFile].
 func DeleteAgent(a *app.App, name fika.AgentName) (Made, error) {
 	file, err := AgentFile(a, name)
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package setup is what a person does to have a project and agents: making a
-// project's folder, agreeing to what is in it, writing agents' files from
-// templates and taking them over from other programs.
+// Package setup does what a person needs to have a project and agents: it makes a
+// project's folder, accepts its files, writes agents' files from templates, and
+// imports them from other programs.
 //
-// Read first: [InitProject], [ReviewProject] with [Pending.Accept], [CreateAgent]. It writes
-// files of the project and of the home, and asks nobody: questions are the
-// command line's.
+// Read first: [InitProject], [ReviewProject] with [Pending.Accept], [CreateAgent]. It
+// writes files of the project and of the home, and asks nobody: the command line asks
+// the questions.
 //
-// Nothing is ever overwritten. What a person makes through these functions is
-// trusted at once when all else of the project was; what came another way is not.
+// Nothing is ever overwritten. A change made through these functions is trusted at
+// once if the rest of the project was trusted; any other change is not.
 //
-// How it fails: Conflict for what is there already, Invalid with file, line and
-// column for what cannot be read as settings.
+// How it fails: Conflict for something that exists already, Invalid with file, line
+// and column for settings that cannot be read.
 package setup

@@ -11,20 +11,20 @@ import (
 	"fika/internal/config"
 )
 
-// Foreign is an agent's file of another program, as it will be here.
+// Foreign is the agent's file of another program, converted to a file for fika.
 type Foreign struct {
 	Name  fika.AgentName
 	Text  string
-	Notes []string // what could not be taken over, and what was understood how
+	Notes []string // what could not be converted, and how the rest was understood
 }
 
-// maxForeign is how large such a file may be.
+// maxForeign is the most bytes of such a file.
 const maxForeign = 256 << 10
 
-// ReadForeign reads a Markdown file with settings at its top, as several
-// programs have them for their agents, and makes an agent's file of it. What has
-// no meaning here is left out and noted. known reports whether a model is one
-// that can be named here. Error kinds: NotFound, Invalid with file and line.
+// ReadForeign reads a Markdown file with settings at its top, the form several
+// programs use for their agents, and converts it to an agent's file. Settings without
+// meaning here are left out and noted. known reports whether a model can be named
+// here. Error kinds: NotFound, Storage, Invalid with file and line.
 func ReadForeign(path string, known func(model string) bool) (Foreign, error) {
 	const op = "import agent"
 	f, err := os.Open(path)
@@ -63,7 +63,7 @@ func ReadForeign(path string, known func(model string) bool) (Foreign, error) {
 	return out, nil
 }
 
-// translation is one file on its way.
+// translation is the conversion of one file.
 type translation struct {
 	front  config.Front
 	known  func(string) bool
@@ -76,7 +76,7 @@ func (t *translation) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// name takes the name that the file gives, else that of the file.
+// name takes the name given in the file, else the name of the file.
 func (t *translation) name(path string) {
 	base := filepath.Base(path)
 	for _, word := range []string{t.front.Text("name"), strings.TrimSuffix(strings.TrimSuffix(base, ".md"), ".agent")} {
@@ -88,7 +88,7 @@ func (t *translation) name(path string) {
 	}
 }
 
-// settings takes over what has a meaning here.
+// settings converts the settings that have a meaning here.
 func (t *translation) settings() {
 	if d := strings.Join(strings.Fields(t.front.Text("description")), " "); d != "" {
 		t.lines = append(t.lines, "description: "+quoteYAML(d)+"\n")
@@ -128,12 +128,12 @@ func (t *translation) tools(key string) {
 	t.lines = append(t.lines, "tools: ["+strings.Join(ours, ", ")+"]\n")
 }
 
-// quoteYAML writes a text as YAML reads it back.
+// quoteYAML quotes s so that YAML reads it back unchanged.
 func quoteYAML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
 }
 
-// lowerWord is a tool's name without what it may be used with: Bash(git:*).
+// lowerWord returns a tool's name in lower case without its restriction: Bash(git:*).
 func lowerWord(s string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), "(")
 	return strings.ToLower(word)

@@ -14,7 +14,7 @@ import (
 	"fika/internal/template"
 )
 
-// Plan is the project that a person wants.
+// Plan describes the project to be made.
 type Plan struct {
 	Root      string         // from [ProjectPlace]
 	Team      *template.Team // nil: no agents
@@ -24,9 +24,9 @@ type Plan struct {
 	User      string // the person's home, whose models may be named
 }
 
-// ProjectPlace says where init makes a project for somebody in a folder: at the root of
-// the repository, else in the folder itself. Error kinds: Conflict when there is
-// one, Invalid where none can be.
+// ProjectPlace returns the folder in which init makes a project: the root of the
+// repository, else the present folder itself. Error kinds: Conflict when there is a
+// project already, Invalid where there cannot be one, Storage.
 func ProjectPlace(a *app.App) (root string, err error) {
 	const op = "init"
 	dir, err := filepath.EvalSymlinks(a.Dir())
@@ -60,8 +60,8 @@ func ProjectPlace(a *app.App) (root string, err error) {
 	return root, nil
 }
 
-// repository returns the root of the repository that dir is in, as far as the
-// person's own folder; without one, dir.
+// repository returns the root of the repository that contains dir, looking no higher
+// than the person's own folder; without one it returns dir.
 func repository(dir, person string) string {
 	for d := dir; d != person; d = filepath.Dir(d) {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
@@ -74,9 +74,9 @@ func repository(dir, person string) string {
 	return dir
 }
 
-// InitProject makes the .fika of a project, in one step, and returns the files in it,
-// relative to it. Error kinds: Conflict, Storage; Invalid for a plan that would
-// make a project that cannot be read.
+// InitProject makes the .fika of a project atomically, and returns its files by path
+// relative to it. Error kinds: Conflict, Storage; Invalid for a plan that would make a
+// project that cannot be read.
 func InitProject(p Plan) ([]string, error) {
 	const op = "init"
 	files, err := p.files()
@@ -108,7 +108,7 @@ func InitProject(p Plan) ([]string, error) {
 	return names, nil
 }
 
-// newFile is a file to be made, by its name in .fika.
+// newFile is a file to be made, with its name in .fika.
 type newFile struct{ name, text string }
 
 func (p Plan) files() ([]newFile, error) {
@@ -138,7 +138,7 @@ func (p Plan) files() ([]newFile, error) {
 	return append([]newFile{{"config.toml", b.String()}}, agents...), nil
 }
 
-// writeNew makes a file that must not be there yet.
+// writeNew makes a file, which must not exist yet.
 func writeNew(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fika.Wrap(fika.Storage, "write", err)

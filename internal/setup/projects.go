@@ -13,14 +13,14 @@ import (
 	"fika/internal/worktree"
 )
 
-// Known is a project that this person has used, and whether anything of it runs.
+// Known is a project that this person has used, and whether its hub runs.
 type Known struct {
 	project.Known
 	Hub     bool
 	Current bool // this invocation is in it
 }
 
-// ListProjects lists the projects of a person, by id.
+// ListProjects lists the projects of a person, sorted by id.
 func ListProjects(a *app.App) ([]Known, error) {
 	user, err := a.UserRoot()
 	if err != nil {
@@ -36,8 +36,8 @@ func ListProjects(a *app.App) ([]Known, error) {
 	return out, err
 }
 
-// FindProject gives the project of an id, a name or a folder; "" is the one this
-// is in. Error kinds: NotFound, Conflict when a name is that of several.
+// FindProject returns the project with an id, a name or a folder; "" means the current
+// one. Error kinds: NotFound, Conflict when several projects share the name.
 func FindProject(a *app.App, word string) (Known, error) {
 	const op = "find project"
 	all, err := ListProjects(a)
@@ -72,8 +72,8 @@ func FindProject(a *app.App, word string) (Known, error) {
 	return Known{}, fika.Errorf(fika.NotFound, op, "there is no project %q; %s", word, hint)
 }
 
-// idle takes the hub's lock of a project's home, and refuses one in which
-// anything runs.
+// idle takes the lock of a project's hub. It fails with Locked if the hub runs or a
+// context is in use.
 func idle(k Known) (*folder.HubLock, error) {
 	h := folder.HomeAt(k.Home)
 	lock, err := h.LockHub()
@@ -100,8 +100,8 @@ func idle(k Known) (*folder.HubLock, error) {
 	return lock, nil
 }
 
-// ForgetProject removes the data of a project. Error kinds: Locked while anything of it
-// runs, Conflict while an agent has a worktree in it.
+// ForgetProject removes the data of a project. Error kinds: Locked while anything of
+// it runs, Conflict while an agent has a worktree in it.
 func ForgetProject(k Known) error {
 	lock, err := idle(k)
 	if err != nil {
@@ -119,8 +119,8 @@ func ForgetProject(k Known) error {
 	return k.Forget()
 }
 
-// MoveProject makes the data of a project those of the folder this invocation is in,
-// where it has been moved. Error kinds: Locked, Conflict, NotFound.
+// MoveProject gives the data of a project to the folder of this invocation, to which
+// the project has been moved. Error kinds: Locked, Conflict, NotFound.
 func MoveProject(a *app.App, k Known) (*project.Project, error) {
 	to := a.Project()
 	if to == nil {

@@ -14,11 +14,11 @@ import (
 	"fika/internal/project"
 )
 
-// Pending is what a project's files say now, beside what a person agreed to.
+// Pending is the content of a project's files compared with what a person agreed to.
 type Pending struct {
 	Project *project.Project
 	Tree    project.Tree
-	Changes []project.Change // none: it is what the person agreed to
+	Changes []project.Change // none: the person agreed to all of it
 	Config  *config.Config   // what would be in force
 	State   project.State
 
@@ -26,10 +26,10 @@ type Pending struct {
 	app          *app.App
 }
 
-// ReviewProject reads the project that this is in, once: what it returns is what
-// [Pending.Accept] puts in force, whatever happens to the files meanwhile. Error
-// kinds: NotFound when this is no project, Invalid for settings with mistakes or
-// that a project may not have.
+// ReviewProject reads the current project once: [Pending.Accept] puts in force exactly
+// what ReviewProject returns, whatever happens to the files meanwhile. Error kinds:
+// NotFound outside of a project, Invalid for settings with mistakes or that a project
+// may not have.
 func ReviewProject(a *app.App) (*Pending, error) {
 	p := a.Project()
 	if p == nil {
@@ -59,7 +59,7 @@ func ReviewProject(a *app.App) (*Pending, error) {
 	return out, nil
 }
 
-// Accept puts what was reviewed in force.
+// Accept puts the reviewed files in force.
 func (p *Pending) Accept() error {
 	if _, err := p.app.Home(); err != nil {
 		return err
@@ -70,21 +70,21 @@ func (p *Pending) Accept() error {
 	return p.Project.Accept(p.Tree, p.instructions, p.app.Now())
 }
 
-// Announced reports whether the person has been shown these changes, and notes
-// that they have.
+// Announced reports whether the person has already been shown these changes, and
+// records that they have been shown now.
 func (p *Pending) Announced() bool {
 	file := filepath.Join(p.Project.Home, "announced")
 	digest := p.Tree.Digest()
 	if before, err := os.ReadFile(file); err == nil && string(before) == digest {
 		return true
 	}
-	_ = renameio.WriteFile(file, []byte(digest), 0o600) // else it is shown again
+	_ = renameio.WriteFile(file, []byte(digest), 0o600) // on failure it is shown again
 	return false
 }
 
-// FindInstructions finds the AGENTS.md that would count in a folder that is no
-// project, at the root of its repository or in the folder itself, and that is not
-// in force by the key trust. Error kinds: NotFound, Conflict when it is.
+// FindInstructions finds the AGENTS.md that would apply in a folder outside any
+// project, at the root of its repository or in the folder itself, and that the key
+// trust does not cover yet. Error kinds: NotFound, Conflict when the key covers it.
 func FindInstructions(a *app.App) (dir, text string, err error) {
 	const op = "trust"
 	dir = repository(a.Dir(), a.Getenv("HOME"))
@@ -109,7 +109,7 @@ func FindInstructions(a *app.App) (dir, text string, err error) {
 	return dir, text, err
 }
 
-// TrustFolder adds a folder to the key trust, and returns the file it is in.
+// TrustFolder adds a folder to the key trust, and returns the path of the config file.
 func TrustFolder(a *app.App, dir string) (string, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
