@@ -1,6 +1,6 @@
-// Package sleep waits. It is the one place where a goroutine sleeps, so that
-// no sleep outlives the context it belongs to.
+// Package sleep waits. It is the only place where a goroutine sleeps, so that no sleep
+// outlives its context.
 //
-// Read first: [For]. It starts no goroutines, and it is no clock: what time it
-// is, is for the one to say who was given one.
+// Read first: [For]. It starts no goroutines, and it is not a clock: callers take the
+// time from the clock that they were given.
 package sleep

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// For waits for d and returns nil, or returns the cause of ctx's end as soon
-// as ctx ends. A d of 0 or less only looks whether ctx has ended.
+// For waits for d and returns nil, or returns the cause of ctx's end as soon as ctx
+// ends. With a d of 0 or less it only checks whether ctx has ended.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
