@@ -1,10 +1,9 @@
-// Package spelling measures how far two words are from each other, and finds
-// the one that was probably meant: "did you mean …?" of commands, settings,
-// tools and names.
+// Package spelling measures the distance between two words, and finds the word that
+// was probably meant: "did you mean …?" of commands, settings, tools and names.
 //
-// It knows words only. Who asks decides how far is too far: a misspelt setting
-// is certainly wrong, a misspelt command may have been meant as a prompt.
+// It only knows words. The caller decides how far is too far: a misspelt setting is
+// certainly wrong, a misspelt command may have been meant as a prompt.
 //
-// Read first: [Nearest], for which a typo has to explain the difference, and
-// [Distance], for those who judge by themselves.
+// Read first: [Nearest], which accepts only differences that a typo explains, and
+// [Distance], for callers with their own threshold.
 package spelling

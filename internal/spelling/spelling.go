@@ -2,13 +2,13 @@ package spelling
 
 import "strings"
 
-// longest is how many bytes of a word are looked at closely: no name is
-// longer, and the time needed is the product of both lengths.
+// longest is the most bytes of a word that are compared: no name is longer, and the
+// time needed grows with the product of both lengths.
 const longest = 64
 
-// Distance counts the bytes to insert, delete or replace, and the neighbours
-// to swap, until a is b. Words of more than 64 bytes are as far from others as
-// can be.
+// Distance returns the number of bytes to insert, delete or replace, and of neighbours
+// to swap, that turns a into b. A word of more than 64 bytes has the maximum distance
+// to any other.
 func Distance(a, b string) int {
 	if a == b {
 		return 0
@@ -38,10 +38,10 @@ func Distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Nearest gives the candidate that word is most probably a misspelling of: at
-// most a third of its bytes are wrong (one always may be), and not all of
-// word. The first of equals; "" if there is none. Case does not count, and -
-// is as good as _.
+// Nearest returns the candidate of which word is most probably a misspelling: at most
+// a third of the candidate's bytes differ (one always may), and fewer than word has.
+// Of equally near ones it returns the first, or "" if there is none. It ignores case
+// and treats - like _.
 func Nearest(word string, candidates []string) string {
 	word = fold(word)
 	best, least := "", len(word)
