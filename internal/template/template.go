@@ -17,24 +17,25 @@ import (
 //go:embed agents/*.md
 var shipped embed.FS
 
-// Template is the file of an agent to start from.
+// Template is the file of an agent, to be used as a starting point.
 type Template struct {
 	Name string
 	Text string
-	File string // empty: fika brings it along
+	File string // empty: fika ships it
 }
 
-// Set is all templates: the shipped ones, and those of a folder, which stand in
-// for shipped ones of the same name.
+// Set is all templates: the shipped ones, and those of a folder, which replace shipped
+// ones of the same name.
 type Set struct{ dir string }
 
-// Open gives the templates of a folder, which need not exist, and the shipped ones.
+// Open returns the templates of a folder, which need not exist, and the shipped ones.
 func Open(dir string) Set { return Set{dir} }
 
-// maxFile is how large a template may be.
+// maxFile is the most bytes of a template.
 const maxFile = 256 << 10
 
-// List gives all templates by name. Error kind: Storage.
+// List returns all templates sorted by name. Error kinds: Storage, Invalid for a file
+// that cannot be a template.
 func (s Set) List() ([]Template, error) {
 	var out []Template
 	files, err := fs.Glob(shipped, "agents/*.md")
@@ -84,7 +85,7 @@ func (s Set) read(base string) (Template, error) {
 	return Template{Name: nameOf(base), Text: string(text), File: path}, fika.Wrap(fika.Storage, "read template", err)
 }
 
-// Find gives the template of a name; NotFound names the nearest.
+// Find returns the template with a name; its NotFound error suggests the nearest name.
 func (s Set) Find(name string) (Template, error) {
 	all, err := s.List()
 	if err != nil {
@@ -104,7 +105,7 @@ func (s Set) Find(name string) (Template, error) {
 	return Template{}, fika.Errorf(fika.NotFound, "find template", "there is no template %q; %s", name, hint)
 }
 
-// Description is what the template says it is for.
+// Description returns the template's own description.
 func (t Template) Description() string {
 	for line := range strings.Lines(t.Text) {
 		if text, ok := strings.CutPrefix(line, "description:"); ok {
@@ -116,11 +117,11 @@ func (t Template) Description() string {
 
 // Choice is what a person adds to a template.
 type Choice struct {
-	Model       string // empty: as the template or the settings say
+	Model       string // empty: that of the template or the settings
 	Personality string // in words
 }
 
-// FileFor gives the file of an agent made from the template.
+// FileFor returns the file of an agent made from the template.
 func (t Template) FileFor(c Choice) string {
 	text := t.Text
 	if c.Model != "" {
@@ -134,7 +135,7 @@ func (t Template) FileFor(c Choice) string {
 
 const fence = "---\n"
 
-// setModel writes the model into the settings of an agent's file.
+// setModel sets the model in the settings of an agent's file.
 func setModel(text, model string) string {
 	line := "model: " + quoted(model) + "\n"
 	rest, ok := strings.CutPrefix(text, fence)
@@ -160,7 +161,7 @@ func setModel(text, model string) string {
 	return b.String()
 }
 
-// quoted writes a word as YAML reads it back: plainly where that is safe.
+// quoted returns s as YAML reads it back, unquoted where that is safe.
 func quoted(s string) string {
 	plain := strings.IndexFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./", r))
@@ -175,10 +176,10 @@ func quoted(s string) string {
 type Team struct {
 	Name        string
 	Description string
-	Agents      []string // templates; the first is spoken to where nobody is named
+	Agents      []string // templates; the first is addressed when no agent is named
 }
 
-// ShippedTeams are the teams that fika brings along.
+// ShippedTeams returns the teams that fika ships.
 func ShippedTeams() []Team {
 	return []Team{
 		{"review", "one writes code, one reviews it, one tests it", []string{"coder", "reviewer", "tester"}},
@@ -187,7 +188,7 @@ func ShippedTeams() []Team {
 	}
 }
 
-// FindTeam gives the team of a name; NotFound names those there are.
+// FindTeam returns the team with a name; its NotFound error lists the teams.
 func FindTeam(name string) (Team, error) {
 	var names []string
 	for _, t := range ShippedTeams() {
