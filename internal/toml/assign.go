@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Limits are what is checked of a scalar.
+// Limits are the checks on a scalar.
 type Limits struct {
-	Unit  time.Duration // of a duration written as a number; 0: seconds
+	Unit  time.Duration // of a duration given as a number; 0: seconds
 	Min   float64
 	Max   float64 // 0: no upper bound
 	OneOf []string
@@ -27,12 +27,12 @@ func (l Limits) checkRange(f float64) string {
 	return ""
 }
 
-// NumberText writes a number as a person would.
+// NumberText formats a number as a person would.
 func NumberText(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Assign stores a scalar or a list of texts. The pointer is to a string,
-// bool, int, int64, float64, time.Duration or []string. The answer says what is
-// wrong, as the end of a sentence that begins with the key; empty: nothing.
+// Assign stores a scalar or a list of texts through at, a pointer to a string, bool,
+// int, int64, float64, time.Duration or []string. It returns what is wrong, as the end
+// of a sentence that begins with the key, or "" if nothing is.
 func Assign(at any, v Value, l Limits) string {
 	switch p := at.(type) {
 	case *string:
@@ -105,7 +105,7 @@ func readWhole(v Value, l Limits) (int64, string) {
 	return n, l.checkRange(float64(n))
 }
 
-// maxMoney bounds prices and budgets, so that sums of micro-dollars cannot
+// maxMoney is the largest price or budget, so that sums of micro-dollars cannot
 // overflow.
 const maxMoney = 1e9
 

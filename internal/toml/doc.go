@@ -1,6 +1,6 @@
-// Package toml reads TOML that a person wrote, and keeps the place of every key
-// and value, so that whoever gives them a meaning can say file:line:column of
-// everything that is wrong, all at once.
+// Package toml reads TOML that a person wrote and keeps the place of every key and
+// value, so that the code that interprets them can report everything that is wrong at
+// once, with file:line:column.
 //
 // It knows no settings and opens no files: text goes in, a tree comes out.
 // Nothing in it is decoded by reflection, and no key is unknown to it.

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// maxDuration bounds what a file may ask for: ten years.
+// maxDuration is the longest duration that a file may ask for: ten years.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
-// assignDuration reads a duration: a whole number counts the unit that the
-// key's name says (milliseconds for _ms, else seconds), a text says its own.
+// assignDuration reads a duration: a whole number counts units that the key's name
+// implies (milliseconds for _ms, else seconds), a text names its own units.
 func assignDuration(p *time.Duration, v Value, l Limits) string {
 	unit := l.Unit
 	if unit == 0 {
@@ -51,9 +51,9 @@ func UnitName(unit time.Duration) string {
 	return "seconds"
 }
 
-// ParseDuration reads what a person writes for a duration: Go's form, with d
-// for days of 24 hours in front ("7d", "1d12h"). Negative ones and those
-// beyond ten years are refused.
+// ParseDuration parses a duration as a person writes it: Go's form, with d for days of
+// 24 hours in front ("7d", "1d12h"). It refuses negative durations and those beyond
+// ten years.
 func ParseDuration(s string) (time.Duration, bool) {
 	var days time.Duration
 	rest := s

@@ -17,7 +17,7 @@ type Place struct {
 	Column int
 }
 
-// String gives file:line:column, as editors understand it.
+// String returns file:line:column, which editors understand.
 func (p Place) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -31,17 +31,17 @@ type Problem struct {
 	Message string
 }
 
-// String gives file:line:column: message.
+// String returns file:line:column: message.
 func (p Problem) String() string { return p.Place.String() + ": " + p.Message }
 
-// Problems is the error of files that cannot be used as they are: all that is
+// Problems is the error for files that cannot be used as they are: everything that is
 // wrong with them, in the order of the files. It classifies as [fika.Invalid].
 type Problems struct {
 	List []Problem
-	More int // how many further ones were only counted
+	More int // how many more were only counted
 }
 
-// MaxProblems bounds what a hopeless file can cost and print.
+// MaxProblems limits what a hopeless file can cost and print.
 const MaxProblems = 100
 
 // Full reports whether further problems are only counted.
@@ -65,8 +65,8 @@ func (p *Problems) Error() string {
 // String is the same as [Problems.Error].
 func (p *Problems) String() string { return p.Error() }
 
-// As lets errors.As find a [fika.Error], so that the kind is Invalid wherever
-// errors are classified.
+// As lets errors.As find a [fika.Error], so that the error has the kind Invalid
+// wherever errors are classified.
 func (p *Problems) As(target any) bool {
 	e, ok := target.(**fika.Error)
 	if ok {
@@ -75,7 +75,7 @@ func (p *Problems) As(target any) bool {
 	return ok
 }
 
-// Add notes one more problem.
+// Add adds one problem.
 func (p *Problems) Add(at Place, format string, args ...any) {
 	if p.Full() {
 		p.More++
@@ -84,8 +84,8 @@ func (p *Problems) Add(at Place, format string, args ...any) {
 	p.List = append(p.List, Problem{Place: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// Err gives the error, or nil when nothing is wrong: the files in the order
-// given, and in each the order of its lines.
+// Err returns p sorted, with files in the given order and the problems of each in the
+// order of their places, or nil when nothing is wrong.
 func (p *Problems) Err(files ...string) error {
 	if len(p.List) == 0 {
 		return nil

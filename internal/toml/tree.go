@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Kind says what a [Value] of a file is.
+// Kind is the kind of a [Value].
 type Kind int
 
 // The kinds.
@@ -24,7 +24,7 @@ const (
 	KindTable
 )
 
-// String names the kind as messages do, with its article.
+// String returns the kind's name for messages, with its article.
 func (k Kind) String() string {
 	switch k {
 	case KindText:
@@ -43,32 +43,32 @@ func (k Kind) String() string {
 	return "a table"
 }
 
-// Value is one value of a file, still without meaning.
+// Value is one value of a file, not yet interpreted.
 type Value struct {
 	Kind  Kind
 	At    int    // byte offset
-	Text  string // of scalars: the decoded text, or what is written
+	Text  string // of scalars: the decoded text, or the source
 	Items []Value
 	Table *Table
 }
 
-// Table keeps its keys in the order of the file.
+// Table is a table with its keys in the order of the file.
 type Table struct {
 	At      int
 	Entries []Entry
 
 	header bool // opened by a [header] of its own
-	full   bool // it had more keys than Entries holds
+	full   bool // it had more keys than Entries may hold
 }
 
-// Entry is a key of a table with its value.
+// Entry is a key of a table and its value.
 type Entry struct {
 	Name  string
 	At    int // byte offset of the key
 	Value Value
 }
 
-// Get finds a key; nil means it is not there.
+// Get returns the entry of a key, or nil if there is none.
 func (t *Table) Get(name string) *Entry {
 	for i := range t.Entries {
 		if t.Entries[i].Name == name {
@@ -78,7 +78,7 @@ func (t *Table) Get(name string) *Entry {
 	return nil
 }
 
-// Source is one file that has been read. One goroutine at a time may use it.
+// Source is one file that has been read. It is not safe for concurrent use.
 type Source struct {
 	File     string
 	Data     []byte
@@ -89,15 +89,15 @@ type Source struct {
 	lines []int // offset of each line's first byte, filled on first use
 }
 
-// Read parses data; file is its name in messages. What is wrong with its syntax
-// is added to problems, and the tree holds what could be read.
+// Read parses data; file is its name in messages. Syntax errors are added to problems,
+// and the tree holds everything that could be read.
 func Read(file string, data []byte, problems *Problems) *Source {
 	s := &Source{File: file, Data: data, Problems: problems}
 	s.parseSource()
 	return s
 }
 
-// Place turns a byte offset into a position.
+// Place converts a byte offset to a position.
 func (s *Source) Place(offset int) Place {
 	if s.lines == nil {
 		s.lines = append(s.lines, s.Begin())
@@ -113,12 +113,13 @@ func (s *Source) Place(offset int) Place {
 	return Place{File: s.File, Line: line, Column: utf8.RuneCount(s.Data[start:offset]) + 1}
 }
 
-// Problem adds to the problems what is wrong at a byte offset.
+// Problem adds a problem at a byte offset.
 func (s *Source) Problem(offset int, format string, args ...any) {
 	s.Problems.Add(s.Place(offset), format, args...)
 }
 
-// Begin is where the text begins: after the byte order mark some editors write.
+// Begin returns the offset of the text, after the byte order mark that some editors
+// write.
 func (s *Source) Begin() int {
 	const mark = "\xef\xbb\xbf"
 	if bytes.HasPrefix(s.Data, []byte(mark)) {
@@ -127,15 +128,14 @@ func (s *Source) Begin() int {
 	return 0
 }
 
-// MaxFile is how many bytes a file may have: a larger one is not written by a
-// person.
+// MaxFile is the most bytes of a file: a person does not write a larger one.
 const MaxFile = 1 << 20
 
-// maxKeys is how many keys one table may have; it keeps looking them up cheap.
+// maxKeys is the most keys of one table; it keeps looking them up cheap.
 const maxKeys = 1000
 
-// parseSource fills s.Root. After a syntax error it goes on at the next line that
-// begins a table, so that a person sees more than the first slip.
+// parseSource fills s.Root. After a syntax error it continues at the next line that
+// begins a table, so that a person sees more than the first mistake.
 func (s *Source) parseSource() {
 	s.Root = &Table{}
 	if len(s.Data) > MaxFile {
@@ -158,11 +158,11 @@ func (s *Source) parseSource() {
 	}
 }
 
-// parseFrom reads expressions until the end or the first syntax error, whose
-// offset it returns.
+// parseFrom reads expressions up to the end or the first syntax error, whose offset it
+// returns.
 func (s *Source) parseFrom(base int) (stop int, ok bool) {
 	var p unstable.Parser
-	// The capacity is cut so that the parser's offsets stay inside the slice.
+	// Capping the capacity keeps the parser's offsets inside the slice.
 	p.Reset(s.Data[base:len(s.Data):len(s.Data)])
 	b := builder{source: s, base: base, current: s.Root}
 	for p.NextExpression() {
@@ -176,7 +176,7 @@ func (s *Source) parseFrom(base int) (stop int, ok bool) {
 	message := err.Error()
 	var pe *unstable.ParserError
 	if errors.As(err, &pe) {
-		// Highlight is a part of the data: its capacity tells where it begins.
+		// Highlight is a slice of the data: its capacity tells where it begins.
 		stop = max(base, len(s.Data)-cap(pe.Highlight))
 		message = pe.Message
 	}
@@ -184,7 +184,8 @@ func (s *Source) parseFrom(base int) (stop int, ok bool) {
 	return stop, false
 }
 
-// explainUnquoted explains the most frequent slip: a text without quotes.
+// explainUnquoted explains the most frequent mistakes: a missing value and a text
+// without quotes.
 func (s *Source) explainUnquoted(at int) string {
 	before := bytes.TrimRight(s.Data[:at], " \t")
 	if len(before) == 0 || before[len(before)-1] != '=' || at >= len(s.Data) {
@@ -231,7 +232,7 @@ func (b *builder) pathParts(it unstable.Iterator) []part {
 	return parts
 }
 
-// openHeader opens the table of a [header] or one more of a [[header]].
+// openHeader opens the table of a [header], or appends one to a [[header]].
 func (b *builder) openHeader(n *unstable.Node, array bool) *Table {
 	parts := b.pathParts(n.Key())
 	t := b.descendPath(b.source.Root, parts[:len(parts)-1])
@@ -253,11 +254,11 @@ func (b *builder) openHeader(n *unstable.Node, array bool) *Table {
 		return e.Value.Table
 	}
 	b.reportTwice(last, e)
-	return fresh // what follows is still read, and goes nowhere
+	return fresh // its keys are still read, but not kept
 }
 
-// descendPath walks a dotted path, making the tables on the way; [[lists]] are
-// entered at their last table.
+// descendPath follows a dotted path and creates missing tables; it enters a [[list]]
+// at its last table.
 func (b *builder) descendPath(t *Table, path []part) *Table {
 	for _, p := range path {
 		e := t.Get(p.name)
@@ -305,8 +306,8 @@ func (b *builder) reportTwice(p part, first *Entry) {
 	b.source.Problem(p.at, "%s is set twice; the first is in line %d", Quote(p.name), b.source.Place(first.At).Line)
 }
 
-// convertValue converts a node; around is where to point when the node itself does
-// not say where it is.
+// convertValue converts a node; around is the offset to use when the node itself has
+// none.
 func (b *builder) convertValue(n *unstable.Node, around int) Value {
 	v := Value{At: around, Text: string(n.Data)}
 	if n.Raw.Length > 0 {
@@ -337,9 +338,9 @@ func (b *builder) convertValue(n *unstable.Node, around int) Value {
 	return v
 }
 
-// OffsetInside gives the offset in the file of the byte at of a text's content, so
-// that a mistake inside a text has a place of its own. Of a value that is not a
-// text, or that has no such byte, it is where the value begins.
+// OffsetInside returns the offset in the file of the byte at index at of a text's
+// content, so that a mistake inside a text has its own place. For a value that is not
+// a text, or has no such byte, it returns the offset of the value.
 func (s *Source) OffsetInside(v Value, at int) int {
 	if v.Kind != KindText || at < 0 || at > len(v.Text) || v.At >= len(s.Data) {
 		return v.At
@@ -370,8 +371,8 @@ func (s *Source) OffsetInside(v Value, at int) int {
 	return i
 }
 
-// measureEscape measures an escape sequence: its bytes in the file, and those of what
-// it stands for.
+// measureEscape returns how many bytes an escape sequence takes in the file, and how
+// many bytes it stands for.
 func measureEscape(raw []byte) (size, gives int) {
 	if len(raw) < 2 {
 		return 1, 1
@@ -384,7 +385,7 @@ func measureEscape(raw []byte) (size, gives int) {
 		digits = 8
 	case 'x':
 		digits = 2
-	case ' ', '\t', '\r', '\n': // the line goes on, and the white space is nothing
+	case ' ', '\t', '\r', '\n': // a line continuation: it stands for nothing
 		rest := bytes.TrimLeft(raw[1:], " \t\r\n")
 		return len(raw) - len(rest), 0
 	}
