@@ -9,22 +9,22 @@ import (
 	"fika/internal/store"
 )
 
-// Durations are spans of one kind, put together.
+// Durations summarises spans of one kind.
 type Durations struct {
 	N        int
 	P50, P95 time.Duration
 	Sum      time.Duration
 }
 
-// AgentProfile says what the requests of an agent took.
+// AgentProfile summarises the requests of an agent.
 type AgentProfile struct {
 	Agent    fika.AgentName
 	Requests int
-	Spans    map[Kind]Durations // of what has ended; a kind that there was none of is missing
-	Usage    fika.Usage         // also of what goes on
+	Spans    map[Kind]Durations // ended spans; a kind without any is missing
+	Usage    fika.Usage         // of open spans, too
 }
 
-// Profile puts requests together by agent. The zero value is ready.
+// Profile groups requests by agent. The zero value is ready to use.
 type Profile struct {
 	agents map[fika.AgentName]*collected
 }
@@ -35,7 +35,7 @@ type collected struct {
 	usage    fika.Usage
 }
 
-// Add adds requests as of now, each once.
+// Add adds requests as of now. Each request must be added only once.
 func (p *Profile) Add(list []store.Traced, now time.Time) {
 	if p.agents == nil {
 		p.agents = map[fika.AgentName]*collected{}
@@ -57,7 +57,7 @@ func (p *Profile) Add(list []store.Traced, now time.Time) {
 	}
 }
 
-// Agents gives what was added, by name of the agent.
+// Agents returns a profile of each agent, sorted by name.
 func (p *Profile) Agents() []AgentProfile {
 	var out []AgentProfile
 	for name, c := range p.agents {
@@ -71,7 +71,7 @@ func (p *Profile) Agents() []AgentProfile {
 	return out
 }
 
-// durationsOf sorts what it is given.
+// durationsOf summarises took, which it sorts.
 func durationsOf(took []time.Duration) Durations {
 	slices.Sort(took)
 	d := Durations{N: len(took), P50: percentile(took, 50), P95: percentile(took, 95)}
@@ -81,8 +81,8 @@ func durationsOf(took []time.Duration) Durations {
 	return d
 }
 
-// percentile is the smallest of the sorted list that p percent of it do not
-// exceed.
+// percentile returns the smallest element that at least p percent of the sorted list
+// do not exceed, or 0 for an empty list.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -7,27 +7,27 @@ import (
 	"fika/internal/store"
 )
 
-// Kind says what a span of time was.
+// Kind is the kind of a span.
 type Kind string
 
 // The kinds of span.
 const (
-	Wait       Kind = "wait"       // for the agent, a pause, another's answer between two steps
+	Wait       Kind = "wait"       // for the agent, a pause, or between two steps another's answer
 	Model      Kind = "model"      // a model call
-	Tool       Kind = "tool"       // a tool call; of delegate, until the answer is there
+	Tool       Kind = "tool"       // a tool call; delegate lasts until the answer is there
 	Compaction Kind = "compaction" // a summary
 	Commit     Kind = "commit"     // fika's own work between two of the others
 )
 
-// longCommit is what takes too long between two steps to be fika's own work: the
+// longCommit is the gap between two steps that is too long to be fika's own work: the
 // request waited.
 const longCommit = time.Second
 
-// Span is one thing that a request did.
+// Span is one activity of a request.
 type Span struct {
 	Kind Kind
 	Name string // the model or the tool
-	// Choice is why it was that one of an agent's several models; empty: it is the
+	// Choice is why this one of an agent's several models was chosen; empty: it is the
 	// first.
 	Choice string
 	Args   string // the beginning of a tool's arguments
@@ -36,33 +36,34 @@ type Span struct {
 	Took   time.Duration
 	Open   bool // it has not ended
 	Usage  fika.Usage
-	// Unpriced: it is not known what it has cost ([Trace.NoteUnpriced]).
+	// Unpriced means that the cost of the span is not known ([Trace.NoteUnpriced]).
 	Unpriced bool
 }
 
-// Request is a request with its spans, in order.
+// Request is a request with its spans in order.
 type Request struct {
 	store.RequestInfo
-	Level int // how many requests that are shown wait for it, one above the other
+	Level int // number of requests above it in the tree
 	Spans []Span
 	End   time.Time // when it ended, or now
 	Usage fika.Usage
 	Spent map[Kind]time.Duration
-	// Unpriced: it is not known what some of it has cost.
+	// Unpriced means that the cost of some of it is not known.
 	Unpriced bool
 }
 
-// Trace is a piece of work.
+// Trace describes a piece of work.
 type Trace struct {
-	Requests []Request // each after the one that it works for
+	Requests []Request // each after the request it works for
 	Start    time.Time
 	End      time.Time
 	Usage    fika.Usage
-	Spent    map[Kind]time.Duration // of all requests together: they may run side by side
-	Unpriced bool                   // it is not known what some of it has cost
+	Spent    map[Kind]time.Duration // of all requests together, which may overlap in time
+	Unpriced bool                   // the cost of some of it is not known
 }
 
-// NoteUnpriced notes of what it is not known what it has cost. known tells it of a model.
+// NoteUnpriced marks every span of unknown cost, its request and the trace. known
+// reports whether the cost of a model's usage is known.
 func (t *Trace) NoteUnpriced(known func(model string, u fika.Usage) bool) {
 	for i := range t.Requests {
 		r := &t.Requests[i]
@@ -75,7 +76,7 @@ func (t *Trace) NoteUnpriced(known func(model string, u fika.Usage) bool) {
 	}
 }
 
-// SpansOf computes the spans of requests, given oldest first, as of now.
+// SpansOf computes the spans of requests, which are given oldest first, as of now.
 func SpansOf(list []store.Traced, now time.Time) Trace {
 	t := Trace{Spent: map[Kind]time.Duration{}}
 	for _, r := range inTree(list) {
@@ -101,7 +102,7 @@ type leveled struct {
 	level int
 }
 
-// inTree puts each request behind the one that waits for it.
+// inTree puts each request after the one that waits for it.
 func inTree(list []store.Traced) []leveled {
 	known := map[fika.RequestID]bool{}
 	for _, r := range list {
@@ -145,7 +146,7 @@ func spansOf(r store.Traced, now time.Time) Request {
 			s.Name = st.Model
 		}
 		switch {
-		case st.StartedAt.IsZero(): // planned, and never begun
+		case st.StartedAt.IsZero(): // planned, but never begun
 			s.Start = at
 		case st.FinishedAt.IsZero() && !r.State.Terminal():
 			s.Took, s.Open = now.Sub(st.StartedAt), true
@@ -172,7 +173,7 @@ func kindOf(st store.TracedStep) Kind {
 	return Model
 }
 
-// between adds what lies between two steps, if anything does.
+// between adds a span for the time between two steps, if there is any.
 func (q *Request) between(from, to time.Time) {
 	d := to.Sub(from)
 	switch {
