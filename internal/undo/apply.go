@@ -12,10 +12,10 @@ import (
 	"fika/internal/process"
 )
 
-// Apply does what [Log.Plan] says now of a turn, and returns the plan with what
-// came of every file: one that turned out to be another meanwhile is left. An
-// error of a file leaves that file as it was. Conflict while another process
-// does the same.
+// Apply carries out what [Log.Plan] now says about a turn, and returns the plan with
+// the result for every file. A file that changes in the meantime is left as it is, and
+// so is one whose change fails. Apply fails with Conflict while another process runs
+// it.
 func (l *Log) Apply(id fika.RequestID, files Files) (Plan, error) {
 	lock, err := l.lock()
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *Log) Apply(id fika.RequestID, files Files) (Plan, error) {
 	return p, storage("undo", l.note(t, line{End: &done}))
 }
 
-// lock keeps others from the same until the file is closed.
+// lock takes the lock of the log, which is held until the file is closed.
 func (l *Log) lock() (*os.File, error) {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return nil, fika.Wrap(fika.Storage, "undo", err)
@@ -68,8 +68,9 @@ func (l *Log) lock() (*os.File, error) {
 	return f, nil
 }
 
-// begin stores what is there now, so that it can come back, and notes what will
-// be done. With nothing to do it notes nothing, and the operation has no id.
+// begin stores the present contents, so that they can be restored, and records the
+// operation. If there is nothing to do it records nothing and returns an operation
+// without an id.
 func (l *Log) begin(p *Plan, files Files) (operation, error) {
 	op := operation{ID: rand.Text(), Redo: p.Redo}
 	for n := range p.Items {
@@ -103,7 +104,8 @@ func (l *Log) begin(p *Plan, files Files) (operation, error) {
 	return op, storage("undo: note what will be done; nothing was changed", l.note(p.Turn, line{Begin: &op}))
 }
 
-// apply does one item, or makes it one that is left and returns why.
+// apply carries out one item; on an error it turns the item into one that is left and
+// returns the error.
 func (l *Log) apply(attempt string, i *Item, files Files) error {
 	now, err := files.Hash(i.Path)
 	switch {

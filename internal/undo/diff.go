@@ -2,21 +2,21 @@ package undo
 
 import "fmt"
 
-// Difference is what a turn has made of one file.
+// Difference is what a turn did to one file.
 type Difference struct {
 	Path          string
-	Before, After []byte // nil: there is no file
-	Note          string // why this is not all there is to say
+	Before, After []byte // nil: no file
+	Note          string // why the rest is not the whole story
 }
 
-// Differences tells what a turn has made of its files: what was there before it,
-// and what is there now or, where that was taken back, what it had made.
+// Differences returns what a turn did to its files: the contents before the turn and
+// those now or, where the change was undone, those that the turn had made.
 func (l *Log) Differences(t Turn, files Files) []Difference {
 	p := l.Plan(t, files)
 	var out []Difference
 	for _, i := range p.Items {
 		d := Difference{Path: i.Path, Note: i.Why}
-		from, to := i.To, i.From // of a plan to take it back
+		from, to := i.To, i.From // of a plan to undo it
 		if p.Redo {
 			from, to = to, from
 			d.Note = "taken back"
@@ -38,7 +38,7 @@ func (l *Log) Differences(t Turn, files Files) []Difference {
 	return out
 }
 
-// first is the hash of what was there before the first change of a file.
+// first returns the hash of a file before the turn's first change.
 func (t Turn) first(path string) string {
 	for _, e := range t.Edits {
 		if e.Path == path {
@@ -48,8 +48,8 @@ func (t Turn) first(path string) string {
 	return Absent
 }
 
-// contentOf is what is kept under a hash, or what is there if it is that, or if
-// the hash is empty.
+// contentOf returns the content kept under a hash. It reads the file itself if that
+// has the hash or if the hash is empty.
 func (l *Log) contentOf(hash, path string, files Files) ([]byte, error) {
 	if hash == Absent {
 		return nil, nil
@@ -70,8 +70,8 @@ func (l *Log) contentOf(hash, path string, files Files) ([]byte, error) {
 	return content, nil
 }
 
-// Commands sums up what is known of the commands of a turn: the files they have
-// changed beside those of the file tools, and what is not known.
+// Commands summarises what is known of the commands of a turn: the files that they
+// changed, without those of the file tools, and notes about what is not known.
 func (t Turn) Commands() (ran bool, changed []string, notes []string) {
 	open := false
 	for _, r := range t.Ran {

@@ -22,11 +22,11 @@ import (
 // Absent is the hash of a file that does not exist.
 const Absent = "absent"
 
-// maxKept is the size of a file beyond which its content is not kept.
+// maxKept is the size, in bytes, above which a file's content is not kept.
 const maxKept = 64 << 20
 
-// Log is what was changed, and what was there before. It may be used by many
-// goroutines and processes; [Log.Apply] is done by one at a time.
+// Log records changes and the contents before them. It is safe for concurrent use by
+// goroutines and processes; only one [Log.Apply] runs at a time.
 type Log struct {
 	dir string
 	now func() time.Time
@@ -35,40 +35,40 @@ type Log struct {
 // Open returns the log in a folder, which need not exist yet.
 func Open(dir string, now func() time.Time) *Log { return &Log{dir: dir, now: now} }
 
-// Turn is what one request has changed.
+// Turn is what one request changed.
 type Turn struct {
 	Request   fika.RequestID `json:"request"`
 	Agent     fika.AgentName `json:"agent"`
 	Workspace string         `json:"workspace"`
 	Edits     []Edit         `json:"-"`
 	Ran       []Ran          `json:"-"`
-	Last      time.Time      `json:"-"` // when something was noted last
+	Last      time.Time      `json:"-"` // when it was last added to
 
 	operations []operation
 }
 
-// Edit is one change of one file, as it was noted before it was made.
+// Edit is one change of one file, recorded before it was made.
 type Edit struct {
 	Step   string      `json:"step"`
-	Path   string      `json:"path"` // below the workspace, without links
+	Path   string      `json:"path"` // relative to the workspace, without links
 	Before string      `json:"before"`
 	After  string      `json:"after"`
-	Mode   fs.FileMode `json:"mode,omitempty"` // before
-	Made   []string    `json:"made,omitempty"` // folders that were made for it, the deepest first
-	Lost   bool        `json:"lost,omitempty"` // what was there was too large to be kept
+	Mode   fs.FileMode `json:"mode,omitempty"` // before the change
+	Made   []string    `json:"made,omitempty"` // folders created for the file, the deepest first
+	Lost   bool        `json:"lost,omitempty"` // the old content was too large to be kept
 	At     time.Time   `json:"at"`
 }
 
-// Ran says that commands ran in a turn, and what is known of what they changed.
-// One that Begins has an end in the same turn, unless its process was killed.
+// Ran records that commands ran in a turn, and what is known of their changes. A Ran
+// with Begins set is followed by one without it, unless the process was killed.
 type Ran struct {
 	Begins  bool     `json:"begins,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Moved   bool     `json:"moved,omitempty"`   // another commit is checked out
-	Unknown string   `json:"unknown,omitempty"` // why it is not known what they changed
+	Unknown string   `json:"unknown,omitempty"` // why their changes are not known
 }
 
-// line is one line of a turn's file; one field is set.
+// line is one line of a turn's file; exactly one field is set.
 type line struct {
 	Turn  *Turn      `json:"turn,omitempty"`
 	Edit  *Edit      `json:"edit,omitempty"`
@@ -77,19 +77,19 @@ type line struct {
 	End   *ending    `json:"end,omitempty"`
 }
 
-// Change is a change that is about to be made.
+// Change is a change about to be made.
 type Change struct {
 	Step   string
 	Path   string
-	Before io.Reader // nil: there is nothing
+	Before io.Reader // nil: no file
 	Size   int64     // of Before
 	Mode   fs.FileMode
 	After  []byte
 	Made   []string
 }
 
-// KeepBefore stores what is there, and notes the change. Error kind Storage, Invalid for
-// a name that cannot be written down: then the change must not be made.
+// KeepBefore stores the present content and records the change. Error kinds: Storage,
+// Invalid for a path that is not UTF-8. On an error the change must not be made.
 func (l *Log) KeepBefore(t Turn, c Change) error {
 	if !utf8.ValidString(c.Path) {
 		return fika.Errorf(fika.Invalid, "undo", "%q is not UTF-8, so what is there cannot be kept for undo: change it with a command", c.Path)
@@ -107,7 +107,7 @@ func (l *Log) KeepBefore(t Turn, c Change) error {
 	return storage("keep what is there for undo", l.note(t, line{Edit: &e}))
 }
 
-// Commands notes that commands run, or have run.
+// Commands records that commands begin to run, or have run.
 func (l *Log) Commands(t Turn, r Ran) error {
 	return storage("note what commands did", l.note(t, line{Ran: &r}))
 }
@@ -136,8 +136,8 @@ func (l *Log) objectFile(hash string) string {
 	return filepath.Join(l.dir, "objects", hash[:2], hash)
 }
 
-// note appends a line to the file of a turn, and makes it durable. One that a
-// crash cut short before is ended first.
+// note appends a line to the file of a turn and syncs it. It first ends a line that a
+// crash cut short.
 func (l *Log) note(t Turn, n line) error {
 	path := l.turnFile(t.Request)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -190,7 +190,7 @@ func syncFolder(dir string) error {
 	return f.Sync()
 }
 
-// put stores a content under its hash.
+// put stores a content and returns its hash.
 func (l *Log) put(content io.Reader) (string, error) {
 	if err := os.MkdirAll(filepath.Join(l.dir, "objects"), 0o700); err != nil {
 		return "", err
@@ -204,7 +204,7 @@ func (l *Log) put(content io.Reader) (string, error) {
 	_, err = io.Copy(io.MultiWriter(f, h), content)
 	hash := hex.EncodeToString(h.Sum(nil))
 	path := l.objectFile(hash)
-	if now := l.now(); err == nil && os.Chtimes(path, now, now) == nil { // it is there already, and stays
+	if now := l.now(); err == nil && os.Chtimes(path, now, now) == nil { // it exists already, and is kept
 		return hash, f.Close()
 	}
 	if err == nil {
@@ -222,8 +222,8 @@ func (l *Log) put(content io.Reader) (string, error) {
 	return hash, syncFolder(filepath.Dir(path))
 }
 
-// Content is what is kept under a hash. NotFound when it is not kept, Storage when
-// it is not what it was.
+// Content returns the content kept under a hash. It fails with NotFound when none is
+// kept and with Storage when it is damaged.
 func (l *Log) Content(hash string) ([]byte, error) {
 	if len(hash) != sha256.Size*2 {
 		return nil, fika.Errorf(fika.NotFound, "undo", "nothing is kept of it")
@@ -248,8 +248,8 @@ func (l *Log) keeps(hash string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Requests lists the requests that have changed something or ran commands, the
-// one that something was noted of last first.
+// Requests returns the requests that changed something or ran commands, the most
+// recently recorded first.
 func (l *Log) Requests() ([]fika.RequestID, error) {
 	entries, err := os.ReadDir(filepath.Join(l.dir, "turns"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -277,7 +277,8 @@ func (l *Log) Requests() ([]fika.RequestID, error) {
 	return ids, nil
 }
 
-// ReadTurn reads what one request has changed. NotFound.
+// ReadTurn returns what one request changed. It fails with NotFound when nothing is
+// kept of it.
 func (l *Log) ReadTurn(id fika.RequestID) (Turn, error) {
 	f, err := os.Open(l.turnFile(id))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -292,7 +293,7 @@ func (l *Log) ReadTurn(id fika.RequestID) (Turn, error) {
 	for {
 		raw, err := r.ReadBytes('\n')
 		var n line
-		// A line that was cut short is that of a change which was not made.
+		// A line that was cut short belongs to a change that was not made.
 		if json.Unmarshal(bytes.TrimSpace(raw), &n) == nil {
 			t.add(n)
 		}
@@ -309,7 +310,7 @@ func (l *Log) ReadTurn(id fika.RequestID) (Turn, error) {
 	return t, nil
 }
 
-// LastChange is when the last file was changed; the zero time: none was.
+// LastChange returns when the last file was changed, or the zero time if none was.
 func (t Turn) LastChange() time.Time {
 	if len(t.Edits) == 0 {
 		return time.Time{}
@@ -322,7 +323,7 @@ func (t *Turn) add(n line) {
 	case n.Turn != nil:
 		t.Agent, t.Workspace = n.Turn.Agent, n.Turn.Workspace
 	case n.Edit != nil:
-		// A step that was begun again after a crash is one step.
+		// A step repeated after a crash counts as one.
 		t.Edits = slices.DeleteFunc(t.Edits, func(e Edit) bool { return e.Step == n.Edit.Step && e.Before == n.Edit.Before && e.Path == n.Edit.Path })
 		t.Edits = append(t.Edits, *n.Edit)
 	case n.Ran != nil:

@@ -7,39 +7,39 @@ import (
 	"fika"
 )
 
-// Files are the files of the workspace of a turn. Paths have slashes and are below
-// it; none of them leads through a link.
+// Files gives access to the files of a turn's workspace. Paths have slashes and are
+// relative to it; none of them leads through a link.
 type Files interface {
-	// Hash is the SHA-256 of a file, [Absent], or something else for what is no
-	// file that can be restored; the error says why.
+	// Hash returns the SHA-256 of a file, or [Absent]. It fails for anything that
+	// cannot be restored; the error says why.
 	Hash(path string) (string, error)
 	Read(path string) ([]byte, fs.FileMode, error)
-	// Write puts a file there as a whole, or does nothing. attempt is the same for
-	// each attempt at the same change.
+	// Write replaces a file atomically, or does nothing. attempt is the same for each
+	// attempt at the same change.
 	Write(attempt, path string, content []byte, mode fs.FileMode) error
-	// Remove deletes a file, and those of the folders that are empty then.
+	// Remove deletes a file, and those of the folders that are then empty.
 	Remove(path string, folders []string) error
 }
 
-// Action is what becomes of a file.
+// Action is what happens to a file.
 type Action string
 
 // The actions.
 const (
-	Restore Action = "restore" // it gets another content
-	Create  Action = "create"  // it comes back
-	Delete  Action = "delete"  // it goes: there was none
+	Restore Action = "restore" // its old content replaces the present one
+	Create  Action = "create"  // it is created again
+	Delete  Action = "delete"  // it is deleted: there was none
 	Leave   Action = "leave"   // Why says why
 	Done    Action = "done"    // an interrupted attempt has done it
 )
 
-// Item is what becomes of one file.
+// Item is what happens to one file.
 type Item struct {
 	Path string
 	Do   Action
-	Why  string // it is left; or what else is to be known
-	From string // hash of what is there
-	To   string // hash of what will be there
+	Why  string // why it is left, or another remark
+	From string // hash of the present content
+	To   string // hash of the content to come
 
 	mode fs.FileMode
 	made []string
@@ -48,12 +48,12 @@ type Item struct {
 // Plan is what [Log.Apply] would do.
 type Plan struct {
 	Turn  Turn
-	Redo  bool // the changes are made again: they had been taken back
-	Again bool // an attempt was interrupted, and goes on
+	Redo  bool // the changes were undone and are made again
+	Again bool // an interrupted attempt continues
 	Items []Item
 }
 
-// operation is one attempt at taking changes back, or at making them again.
+// operation is one attempt to undo changes, or to make them again.
 type operation struct {
 	ID    string    `json:"id"`
 	Redo  bool      `json:"redo,omitempty"`
@@ -73,23 +73,23 @@ type operand struct {
 type ending struct {
 	ID   string   `json:"id"`
 	Done []string `json:"done"` // paths
-	// Failed: the disk refused something, so the next attempt goes on.
+	// Failed means that the disk refused something, so the next attempt continues.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// Open reports whether something of a plan remains to be done.
+// Open reports whether any item remains to be done.
 func (p Plan) Open() bool {
 	return slices.ContainsFunc(p.Items, func(i Item) bool { return i.Do != Leave && i.Do != Done })
 }
 
-// ItemsLeft are the items that stay as they are.
+// ItemsLeft returns the items that stay as they are.
 func (p Plan) ItemsLeft() []Item {
 	return slices.DeleteFunc(slices.Clone(p.Items), func(i Item) bool { return i.Do != Leave })
 }
 
-// Plan says what would become of every file that a turn has changed: they get
-// back what was there before the turn, or, when that was done already, what the
-// turn had made of them. A file that is not what the turn left is left alone.
+// Plan says what would happen to every file that a turn has changed: it gets back its
+// content from before the turn or, when that has been done already, the content that
+// the turn had made. A file that the turn did not leave as it is now is left alone.
 func (l *Log) Plan(t Turn, files Files) Plan {
 	p := Plan{Turn: t}
 	if n := len(t.operations); n > 0 {
@@ -116,7 +116,7 @@ func (l *Log) Plan(t Turn, files Files) Plan {
 	return p
 }
 
-// paths are the files that a turn has changed, in the order in which it began to.
+// paths returns the files that a turn changed, in the order of their first changes.
 func (t Turn) paths() []string {
 	var out []string
 	for _, e := range t.Edits {
@@ -127,7 +127,7 @@ func (t Turn) paths() []string {
 	return out
 }
 
-// goOn is what an interrupted attempt has left to do for a file.
+// goOn returns what an interrupted attempt still has to do for a file.
 func (l *Log) goOn(o operand, files Files) Item {
 	if now, err := files.Hash(o.Path); err == nil && now == o.To {
 		return Item{Path: o.Path, Do: Done, From: o.From, To: o.To, mode: o.Mode, made: o.Made}
@@ -135,8 +135,8 @@ func (l *Log) goOn(o operand, files Files) Item {
 	return l.exchange(o.Path, o.From, o.To, o.Mode, o.Made, files)
 }
 
-// exchange is the item that replaces one content with another, if the first is
-// there and the other is kept.
+// exchange returns the item that replaces one content with another, if the first is
+// present and the second is kept.
 func (l *Log) exchange(path, from, to string, mode fs.FileMode, made []string, files Files) Item {
 	i := Item{Path: path, Do: Restore, From: from, To: to, mode: mode, made: made}
 	switch now, err := files.Hash(path); {
@@ -156,8 +156,8 @@ func (l *Log) exchange(path, from, to string, mode fs.FileMode, made []string, f
 	return i
 }
 
-// back follows the changes of one file backwards, as far as each began with what
-// the one before it left.
+// back follows the changes of one file backwards, as long as each began with what the
+// one before had left.
 func (l *Log) back(t Turn, path string, files Files) Item {
 	now, err := files.Hash(path)
 	if err != nil {
@@ -175,7 +175,7 @@ func (l *Log) back(t Turn, path string, files Files) Item {
 			why = "what was there before was too large to be kept"
 		case at == e.After:
 			at, mode, made = e.Before, e.Mode, e.Made
-		case at == e.Before: // it was not made
+		case at == e.Before: // the change was not made
 		case at == now:
 			why = "it has been changed since"
 			if at == Absent {

@@ -11,18 +11,18 @@ import (
 	"fika"
 )
 
-// What is kept, and for how long.
+// How much is kept, and for how long.
 const (
 	keptAge  = 30 * 24 * time.Hour
 	keptSize = 1 << 30
-	// keptRest is for how long a content stays that no turn names: one may be
-	// about to.
+	// keptRest is how long a content stays without a turn that names it, because one
+	// may be about to, and how long a turn is safe from removal for size.
 	keptRest = time.Hour
 )
 
-// Prune removes turns of which nothing was noted for thirty days, the oldest while
-// there is more than a gibibyte, and contents that no turn needs any more. It
-// returns how many turns were removed.
+// Prune removes turns to which nothing was added for thirty days, older turns while
+// the total exceeds a gibibyte (but none of the last hour), and contents that no turn
+// needs any more. It returns the number of turns removed.
 func (l *Log) Prune() (removed int, err error) { return l.prune(keptSize) }
 
 func (l *Log) prune(most int64) (removed int, err error) {
@@ -61,7 +61,7 @@ func (l *Log) prune(most int64) (removed int, err error) {
 			needed[h] = true
 		}
 	}
-	if len(errs) > 0 { // a turn that cannot be read may need any of them
+	if len(errs) > 0 { // a turn that cannot be read may need any content
 		return removed, errors.Join(errs...)
 	}
 	for hash, o := range sizes {
@@ -74,7 +74,7 @@ func (l *Log) prune(most int64) (removed int, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// hashes are the contents that a turn needs.
+// hashes returns the hashes of the contents that a turn needs.
 func (t Turn) hashes() []string {
 	var out []string
 	add := func(h string) {
@@ -100,7 +100,7 @@ type object struct {
 	at   time.Time
 }
 
-// objects are all contents, with those that a crash left unfinished.
+// objects returns all contents, including those that a crash left unfinished.
 func (l *Log) objects() map[string]object {
 	out := map[string]object{}
 	_ = filepath.WalkDir(filepath.Join(l.dir, "objects"), func(path string, d fs.DirEntry, err error) error {
