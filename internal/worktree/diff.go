@@ -12,22 +12,22 @@ import (
 	"fika/internal/git"
 )
 
-// State is what there is in a tree beside what the person has.
+// State is how a tree compares with the person's working tree.
 type State struct {
-	Base    string // the commit that the agent's work and the person's have in common
+	Base    string // the last commit that the agent's work and the person's have in common
 	Head    string // the agent's last commit
 	Commits int    // the agent's own, since Base
-	Dirty   bool   // something is not committed
-	tree    string // all that is there, committed or not
+	Dirty   bool   // there are uncommitted changes
+	tree    string // git tree of all files, committed or not
 }
 
-// File is one file that an agent has changed.
+// File is one file that an agent changed.
 type File struct {
 	Path           string
-	Added, Removed int // lines; -1 in a file that is no text
+	Added, Removed int // lines; -1 if it is not text
 }
 
-// Changes are those of a tree, committed or not, since what it has in common
+// Changes are the changes in a tree, committed or not, since the last commit in common
 // with the person's.
 type Changes struct {
 	State
@@ -35,7 +35,7 @@ type Changes struct {
 	Text  string // a unified diff
 }
 
-// Diff returns what the agent has changed, compared with the working tree into.
+// Diff returns the agent's changes, compared with the working tree into.
 func (t Tree) Diff(ctx context.Context, into string) (Changes, error) {
 	s, err := t.State(ctx, into)
 	if err != nil {
@@ -64,8 +64,7 @@ func number(text string) int {
 	return n
 }
 
-// State looks at the tree without changing it, compared with the working tree
-// into.
+// State compares the tree with the working tree into, without changing either.
 func (t Tree) State(ctx context.Context, into string) (s State, err error) {
 	if _, err := t.repository(ctx); err != nil {
 		return s, err
@@ -93,8 +92,8 @@ func (t Tree) State(ctx context.Context, into string) (s State, err error) {
 	return s, err
 }
 
-// snapshot stores all files of the tree that are not ignored as a tree of git,
-// by way of an index of its own: the agent's is left as it is.
+// snapshot stores all files of the tree that are not ignored as a git tree object. It
+// uses an index of its own, so that the agent's stays as it is.
 func (t Tree) snapshot(ctx context.Context) (string, error) {
 	temp, err := os.MkdirTemp("", "fika-index-")
 	if err != nil {
@@ -117,9 +116,9 @@ func (t Tree) snapshot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// copyIndex copies an index with its time: git takes a file that was changed
-// in the second before the index was written for one that it has to read, and a
-// younger copy would hide that it has changed.
+// copyIndex copies an index together with its modification time: git rereads files
+// that were changed in the second before the index was written, and a younger copy
+// would hide their changes.
 func copyIndex(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {

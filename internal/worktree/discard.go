@@ -11,15 +11,14 @@ import (
 
 // Discarded is what became of a tree.
 type Discarded struct {
-	// Kept is a commit with what was nowhere else, which git keeps under Ref;
-	// empty: there was nothing of the sort.
+	// Kept is a commit with the work that was nowhere else, which git keeps under Ref;
+	// empty: there was none.
 	Kept, Ref string
 }
 
-// Discard removes the tree and its branch. While something in it is nowhere else
-// (changes that are not committed, commits that no other branch has) it is
-// refused (Conflict), unless force says otherwise: then that is kept as a commit
-// under a name of its own.
+// Discard removes the tree and its branch. It fails with Conflict while the tree holds
+// work that is nowhere else (uncommitted changes, commits that no other branch has).
+// With force it keeps that work as a commit under a ref of its own instead.
 func (t Tree) Discard(ctx context.Context, force bool) (d Discarded, err error) {
 	branch, err := t.branchTip(ctx)
 	if err != nil {
@@ -36,7 +35,7 @@ func (t Tree) Discard(ctx context.Context, force bool) (d Discarded, err error) 
 	return d, t.discardBranch(ctx, branch, force, &d)
 }
 
-// discardFiles removes the tree, NotFound if there is none.
+// discardFiles removes the tree. It fails with NotFound if there is none.
 func (t Tree) discardFiles(ctx context.Context, force bool, d *Discarded) error {
 	if _, err := t.repository(ctx); err != nil {
 		return err
@@ -88,21 +87,20 @@ func (t Tree) refuse(own int, dirty bool) error {
 	return fika.Errorf(fika.Conflict, "discard", "the worktree of @%[1]s has %[2]s: fika agent diff %[1]s shows them, fika agent merge %[1]s brings them to you, fika agent discard %[1]s --force throws them away", t.Agent, strings.Join(has, " and "))
 }
 
-// keep gives a commit a name, so that git does not clean it up.
+// keep gives a commit a ref, so that git does not collect it.
 func (t Tree) keep(ctx context.Context, commit string, d *Discarded) error {
 	d.Kept, d.Ref = commit, "refs/fika/discarded/"+string(t.Agent)+"-"+commit[:12]
 	_, err := git.Run(ctx, t.Project, "update-ref", "-m", "fika agent discard", d.Ref, commit)
 	return err
 }
 
-// unmerged counts the commits of the tree that no branch has but its own, nor a
-// tag.
+// unmerged returns how many commits of the tree are on no other branch and no tag.
 func (t Tree) unmerged(ctx context.Context, at string) (int, error) {
 	n, err := git.RunLine(ctx, t.Project, "rev-list", "--count", at, "--not", "--exclude="+t.Branch(), "--branches", "--tags", "--remotes")
 	return number(n), err
 }
 
-// branchTip is the commit of the tree's branch; "" if there is none.
+// branchTip returns the commit of the tree's branch, or "" if there is none.
 func (t Tree) branchTip(ctx context.Context) (string, error) {
 	at, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch())
 	if git.ExitStatus(err) == 1 {
@@ -111,7 +109,7 @@ func (t Tree) branchTip(ctx context.Context) (string, error) {
 	return at, err
 }
 
-// discardBranch removes the branch, whose files have gone.
+// discardBranch removes the branch, after the tree is gone.
 func (t Tree) discardBranch(ctx context.Context, at string, force bool, d *Discarded) error {
 	own, err := t.unmerged(ctx, at)
 	if err != nil {
@@ -129,7 +127,7 @@ func (t Tree) discardBranch(ctx context.Context, at string, force bool, d *Disca
 	return err
 }
 
-// RepairTrees tells git where trees are now, after they or the repository were moved.
+// RepairTrees tells git where trees are after they or the repository were moved.
 func RepairTrees(ctx context.Context, trees []Tree) error {
 	if len(trees) == 0 {
 		return nil

@@ -8,21 +8,21 @@ import (
 	"fika/internal/git"
 )
 
-// Merged is how a merge went.
+// Merged is the result of a merge.
 type Merged struct {
 	Into      string   // the working tree that was merged into
-	Commit    string   // what is checked out there now
-	Committed bool     // the agent had left work uncommitted, which was committed first
+	Commit    string   // the commit checked out there afterwards
+	Committed bool     // the agent's uncommitted work was committed first
 	Nothing   bool     // there was nothing to merge
-	Conflicts []string // files that both have changed; nothing was merged then
-	Text      string   // of those files, what would be in conflict
+	Conflicts []string // conflicting files; if there are any, nothing was merged
+	Text      string   // the conflicting lines of those files
 }
 
-// Merge brings the agent's work into the working tree into. What the agent has
-// not committed is committed first, on its branch and in its name. If both have
-// changed the same lines nothing is merged, and the result names the files. A
-// person's uncommitted changes stay; where the merge would touch them it is
-// refused (Conflict). Afterwards the agent's tree is where the person's is.
+// Merge brings the agent's work into the working tree into. It first commits the
+// agent's uncommitted work, on the agent's branch and in its name. If both have
+// changed the same lines nothing is merged, and the result names the files. A person's
+// uncommitted changes stay; a merge that would touch them fails with Conflict.
+// Afterwards the agent's tree is fast-forwarded to the merge if possible.
 func (t Tree) Merge(ctx context.Context, into string) (Merged, error) {
 	m := Merged{Into: into}
 	s, err := t.State(ctx, into)
@@ -54,12 +54,13 @@ func (t Tree) Merge(ctx context.Context, into string) (Merged, error) {
 	if m.Commit, err = head(ctx, into); err != nil {
 		return m, err
 	}
-	// Its work is merged, whether its own tree can follow or not.
+	// The work is merged whether or not the agent's tree can follow.
 	_, _ = git.Run(ctx, t.Root, "merge", "-q", "--ff-only", m.Commit)
 	return m, nil
 }
 
-// checkFinished refuses a tree in which git is in the middle of something.
+// checkFinished refuses a tree with unresolved conflicts or an unfinished git
+// operation.
 func (t Tree) checkFinished(ctx context.Context) error {
 	out, err := git.Run(ctx, t.Root, "ls-files", "-u")
 	if err != nil {
@@ -76,8 +77,7 @@ func (t Tree) checkFinished(ctx context.Context) error {
 	return nil
 }
 
-// commit commits all that is in the tree, in the agent's name, and returns the
-// commit.
+// commit commits everything in the tree in the agent's name, and returns the commit.
 func (t Tree) commit(ctx context.Context) (string, error) {
 	if _, err := git.Run(ctx, t.Root, "-c", "advice.addEmbeddedRepo=false", "add", "-A"); err != nil {
 		return "", err
@@ -89,14 +89,14 @@ func (t Tree) commit(ctx context.Context) (string, error) {
 	return head(ctx, t.Root)
 }
 
-// IdentityEnv are the variables that make commits the agent's.
+// IdentityEnv returns the environment variables that make commits the agent's.
 func (t Tree) IdentityEnv() []string {
 	name, mail := string(t.Agent), string(t.Agent)+"@fika.invalid"
 	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail}
 }
 
-// tryMerge merges two commits beside all files, and returns the paths that
-// conflict with the lines that do.
+// tryMerge merges two commits without touching any file, and returns the paths that
+// conflict and their conflicting lines.
 func tryMerge(ctx context.Context, dir, ours, theirs string) (conflicts []string, text string, err error) {
 	out, err := git.Run(ctx, dir, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", ours, theirs)
 	switch git.ExitStatus(err) {
@@ -114,17 +114,17 @@ func tryMerge(ctx context.Context, dir, ours, theirs string) (conflicts []string
 	var b strings.Builder
 	for _, path := range parts[1:] {
 		content, err := git.Run(ctx, dir, "cat-file", "blob", parts[0]+":"+path)
-		if err == nil { // it may be in the one and deleted in the other
+		if err == nil { // it may exist on one side and be deleted on the other
 			b.WriteString(conflictsIn(path, marks.Replace(string(content))))
 		}
 	}
 	return parts[1:], b.String(), nil
 }
 
-// maxShown bounds how many lines of one file's conflicts are shown.
+// maxShown is the most lines shown of one file's conflicts.
 const maxShown = 60
 
-// conflictsIn is what stands between the marks of conflicts.
+// conflictsIn returns the lines between conflict marks.
 func conflictsIn(path, content string) string {
 	var b strings.Builder
 	inside, shown := false, 0

@@ -12,10 +12,10 @@ import (
 	"fika/internal/git"
 )
 
-// Tree is the working tree of one agent, which may not have been made yet.
+// Tree is the working tree of one agent; it may not have been made yet.
 type Tree struct {
 	Agent   fika.AgentName
-	Root    string // where it is
+	Root    string // its folder
 	Project string // the project's folder in the main working tree
 }
 
@@ -24,10 +24,10 @@ func TreeOf(home string, agent fika.AgentName, project string) Tree {
 	return Tree{Agent: agent, Root: filepath.Join(TreesFolder(home), string(agent)), Project: project}
 }
 
-// TreesFolder is where the trees of a home are.
+// TreesFolder returns the folder that holds the trees of a home.
 func TreesFolder(home string) string { return filepath.Join(home, "worktrees") }
 
-// List returns the trees of a home that have been made, by name.
+// List returns the trees of a home that have been made, sorted by name.
 func List(home, project string) ([]Tree, error) {
 	dirs, err := os.ReadDir(TreesFolder(home))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -42,10 +42,11 @@ func List(home, project string) ([]Tree, error) {
 	return out, nil
 }
 
-// Branch is the branch of the tree.
+// Branch returns the name of the tree's branch.
 func (t Tree) Branch() string { return "fika/" + string(t.Agent) }
 
-// Dir is the folder that the agent works in: the project's place in the tree.
+// Dir returns the folder that the agent works in, which is the project's place in the
+// tree.
 func (t Tree) Dir() string {
 	for top := filepath.Clean(t.Project); ; top = filepath.Dir(top) {
 		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
@@ -58,15 +59,15 @@ func (t Tree) Dir() string {
 	}
 }
 
-// IsMade reports whether there is something where the tree belongs.
+// IsMade reports whether the tree has been made.
 func (t Tree) IsMade() bool {
 	_, err := os.Lstat(filepath.Join(t.Root, ".git"))
 	return err == nil
 }
 
-// MergeTarget is the working tree that the agent's work goes to for a person in a
-// folder: the one they are in, if it is of the same repository and not itself an
-// agent's, else the project's own.
+// MergeTarget returns the working tree into which the agent's work is merged for a
+// person in folder dir: the one that contains dir if it belongs to the same repository
+// and is not an agent's, else the project's own.
 func (t Tree) MergeTarget(ctx context.Context, dir string) string {
 	home, err := git.Find(ctx, t.Project)
 	if err != nil {
@@ -80,7 +81,7 @@ func (t Tree) MergeTarget(ctx context.Context, dir string) string {
 	return here.Top
 }
 
-// Check says why a tree could not be made.
+// Check returns an error if the tree does not exist and could not be made.
 func (t Tree) Check(ctx context.Context) error {
 	if t.IsMade() {
 		return nil
@@ -89,8 +90,7 @@ func (t Tree) Check(ctx context.Context) error {
 	return err
 }
 
-// start finds the repository that the tree is of, and refuses one without a
-// commit to begin with.
+// start finds the repository of the tree, and refuses one without a commit.
 func (t Tree) start(ctx context.Context) (git.Repository, error) {
 	r, err := git.Find(ctx, t.Project)
 	if fika.IsKind(err, fika.NotFound) {
@@ -105,9 +105,9 @@ func (t Tree) start(ctx context.Context) (git.Repository, error) {
 	return r, nil
 }
 
-// Open makes the tree if there is none, from what is checked out in the
-// project's folder, or from its branch if that exists. One that was left half
-// made is completed. made says that it is new.
+// Open makes the tree if there is none, from its branch if that exists, else from the
+// commit checked out in the project's folder. It completes a tree that was left half
+// made. made reports whether the tree is new.
 func (t Tree) Open(ctx context.Context) (made bool, err error) {
 	if t.IsMade() {
 		r, err := t.repository(ctx)
@@ -123,7 +123,7 @@ func (t Tree) Open(ctx context.Context) (made bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(t.Root), 0o700); err != nil {
 		return false, fika.Wrap(fika.Storage, "make worktree", err)
 	}
-	// Twice -f: it may be registered already, by one whose folder has gone.
+	// Twice -f: the path may still be registered for a tree whose folder is gone.
 	args := []string{"worktree", "add", "-f", "-f", "--no-checkout", "--lock", "--reason", "@" + string(t.Agent) + " of fika works here"}
 	if _, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch()); err == nil {
 		args = append(args, "--", t.Root, t.Branch())
@@ -136,8 +136,8 @@ func (t Tree) Open(ctx context.Context) (made bool, err error) {
 	return true, t.complete(ctx, r)
 }
 
-// complete checks files out where that was never finished: the index is there
-// once it was. No file that exists is touched.
+// complete checks out the files if that was never finished; the index exists once it
+// was. It touches no file that exists.
 func (t Tree) complete(ctx context.Context, r git.Repository) error {
 	dir, err := git.RunLine(ctx, t.Root, "rev-parse", "--absolute-git-dir")
 	if err != nil {
@@ -157,8 +157,8 @@ func (t Tree) complete(ctx context.Context, r git.Repository) error {
 	return fika.Wrap(fika.Storage, "make worktree", os.Rename(index+".new", index))
 }
 
-// repository finds the repository of a tree that has been made. Denied when what
-// is there belongs to another one.
+// repository returns the repository of a tree that has been made. It fails with Denied
+// when the tree belongs to another repository.
 func (t Tree) repository(ctx context.Context) (git.Repository, error) {
 	if !t.IsMade() {
 		return git.Repository{}, fika.Errorf(fika.NotFound, "worktree", "@%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.Agent)
@@ -178,12 +178,12 @@ func (t Tree) repository(ctx context.Context) (git.Repository, error) {
 	return own, nil
 }
 
-// head is the commit that is checked out in a folder.
+// head returns the commit checked out in a folder.
 func head(ctx context.Context, dir string) (string, error) {
 	return git.RunLine(ctx, dir, "rev-parse", "--verify", "-q", "HEAD^{commit}")
 }
 
-// lines are those of what git printed, or its fields that NUL ends.
+// lines returns the lines, or the NUL-terminated fields, of git's output.
 func lines(out []byte) []string {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == 0 })
 }
