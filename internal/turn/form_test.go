@@ -78,3 +78,19 @@ func TestFormAfterCrash(t *testing.T) {
 		t.Errorf("%s after %d calls: %v", res.State, len(w.model.asked), err)
 	}
 }
+
+// TestFormCountsPerRequest: answers that an earlier request of the conversation had sent
+// back do not count.
+func TestFormCountsPerRequest(t *testing.T) {
+	w := newWorld(t)
+	w.model.says(text("one"), text("two"), text("ok"), text("three"), text("four"), text("ok"))
+	cfg := w.config()
+	cfg.Check = wantsOK
+	for i := range 2 {
+		res, err := turn.New(cfg).Run(t.Context(), w.ask("be ok"))
+		w.ok(err)
+		if res.State != fika.Done || len(w.model.asked) != 3*(i+1) {
+			t.Fatalf("request %d: %s %q after %d calls", i+1, res.State, res.Reason, len(w.model.asked))
+		}
+	}
+}

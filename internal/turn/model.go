@@ -161,7 +161,7 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 // rejectAnswer sends back an answer that is not in the required form, or ends the turn
 // after maxRejected of them.
 func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, wrong error) error {
-	before := m.records.countRejected()
+	before := m.records.rejected
 	kept := readRecord(commit.Blob)
 	kept.Model, kept.Rejected = m.used.ID, "Your answer cannot be used: "+wrong.Error()
 	commit.Blob = kept.blob()
@@ -169,6 +169,7 @@ func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, 
 	if err != nil {
 		return err
 	}
+	m.records.rejected++
 	if before >= maxRejected {
 		return &ending{state: fika.RequestFailed, kind: fika.Failed, rejected: true,
 			reason: fmt.Sprintf("the answer was not in the form asked for, %d times in a row: %v", before+1, wrong)}

@@ -55,7 +55,9 @@ type records struct {
 	*assignment
 	history History
 	byEntry map[fika.EntryID]record
-	looked  map[fika.EntryID]bool // entries whose records have been looked for
+	// rejected counts the answers of this request that were not in the form asked for.
+	rejected int
+	looked   map[fika.EntryID]bool // entries whose records have been looked for
 }
 
 func newRecords(a *assignment, h History) *records {
@@ -65,20 +67,14 @@ func newRecords(a *assignment, h History) *records {
 // restore takes over the records of earlier attempts.
 func (r *records) restore(steps []fika.Step) {
 	for _, s := range steps {
-		if s.Kind == fika.ModelStep {
-			r.byEntry[s.Entry] = readRecord(s.Blob)
+		if s.Kind != fika.ModelStep {
+			continue
+		}
+		one := readRecord(s.Blob)
+		if r.byEntry[s.Entry] = one; one.Rejected != "" {
+			r.rejected++
 		}
 	}
-}
-
-// countRejected returns how many answers in the window were not in the form asked for.
-func (r *records) countRejected() (n int) {
-	for _, x := range r.byEntry {
-		if x.Rejected != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // readEarlier reads the records of earlier turns in the window, each once: in a chat

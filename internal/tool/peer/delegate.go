@@ -119,7 +119,7 @@ func parseDeadline(raw json.RawMessage) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if seconds, numErr := strconv.ParseFloat(text, 64); numErr == nil {
-		if err = nil; seconds < 1 || seconds > 1e9 { // also refuses infinity
+		if err = nil; !(seconds >= 1 && seconds <= 1e9) { // nor infinity, nor NaN
 			seconds = 0
 		}
 		d = time.Duration(seconds * float64(time.Second))
