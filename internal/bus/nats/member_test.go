@@ -152,3 +152,19 @@ func TestD3MemberGone(t *testing.T) {
 	now.URL = h.endpoint(t, UserMember).URL
 	refuse(now)
 }
+
+// A program that follows the bus keeps the hub from leaving, whichever user it is.
+func TestHasMembers(t *testing.T) {
+	h := newHome(t)
+	must(t, h.server.SetMembers([]Member{{Name: "build"}}))
+	if _, err := h.client(t, h.endpoint(t, UserHub)); h.server.HasMembers() {
+		t.Error("only the hub is on the bus", err)
+	}
+	for _, who := range []string{UserMember, MemberUser("build")} {
+		nc, _ := h.client(t, h.endpoint(t, who))
+		if !h.server.HasMembers() {
+			t.Errorf("%s is connected and does not count", who)
+		}
+		nc.Close()
+	}
+}

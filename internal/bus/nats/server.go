@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -258,16 +259,18 @@ func (s *Server) Addr() string {
 	return net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
-// HasMembers reports whether a client is connected as [UserMember], or whether that
-// cannot be determined. Programs with a [MemberUser] of their own do not count.
+// HasMembers reports whether a client is connected as [UserMember] or as a
+// [MemberUser], or whether that cannot be determined.
 func (s *Server) HasMembers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ns == nil {
 		return false
 	}
-	list, err := s.ns.Connz(&server.ConnzOptions{Username: true, User: UserMember, Limit: 1})
-	return err != nil || len(list.Conns) > 0
+	list, err := s.ns.Connz(&server.ConnzOptions{Username: true, Limit: s.ns.NumClients() + 1})
+	return err != nil || slices.ContainsFunc(list.Conns, func(c *server.ConnInfo) bool {
+		return c.AuthorizedUser == UserMember || strings.HasPrefix(c.AuthorizedUser, memberUserPrefix)
+	})
 }
 
 func (s *Server) clientURL() string {
