@@ -24,24 +24,24 @@ const maxEnv = 64 << 10
 // meaning.
 func EnvDocs() [][2]string {
 	return [][2]string{
-		{"FIKA_TOOL_NAME, CHIBI_TOOL_NAME", "of a call: which tool"},
-		{"FIKA_TOOL_ARGS, CHIBI_TOOL_ARGS", "of a call: its arguments, a JSON object"},
-		{"FIKA_TOOL_ARGS_FILE", "of a call: the file that holds them when they are larger than 64 KiB; the plain variables are left out then"},
-		{"FIKA_ARG_name", "of a call, and of the tool hooks: each argument that is a text, number or truth value"},
-		{"FIKA_HOOK, CHIBI_HOOK", "of a hook: which one"},
-		{"FIKA_HOOK_DATA, CHIBI_HOOK_DATA", "of a hook: its data, a JSON object"},
-		{"FIKA_HOOK_DATA_FILE", "of a hook: the file that holds it when it is larger than 64 KiB"},
-		{"FIKA_HOOK_name", "of a hook: each value of the data that is a text, number or truth value"},
-		{"FIKA_CONTEXT, CHIBI_CONTEXT, FIKA_AGENT", "in whose name it runs"},
-		{"FIKA_USERNAME", "what the person is called"},
+		{"FIKA_TOOL_NAME, CHIBI_TOOL_NAME", "calls: the name of the tool"},
+		{"FIKA_TOOL_ARGS, CHIBI_TOOL_ARGS", "calls: the arguments, a JSON object"},
+		{"FIKA_TOOL_ARGS_FILE", "calls: the file that holds the arguments if they are larger than 64 KiB; the plain variables are then left out"},
+		{"FIKA_ARG_name", "calls and tool hooks: each argument that is a string, number or boolean"},
+		{"FIKA_HOOK, CHIBI_HOOK", "hooks: the name of the hook"},
+		{"FIKA_HOOK_DATA, CHIBI_HOOK_DATA", "hooks: its data, a JSON object"},
+		{"FIKA_HOOK_DATA_FILE", "hooks: the file that holds the data if it is larger than 64 KiB"},
+		{"FIKA_HOOK_name", "hooks: each value of the data that is a string, number or boolean"},
+		{"FIKA_CONTEXT, CHIBI_CONTEXT, FIKA_AGENT", "the context and agent that the plugin runs for"},
+		{"FIKA_USERNAME", "the name of the person"},
 		{"FIKA_WORKSPACE", "the folder to work in; also the working folder"},
 		{"FIKA_HOME, CHIBI_HOME", "the home folder"},
 		{"FIKA_BIN", "the fika program"},
-		{"FIKA_PLUGIN_DATA", "a folder of the plugin's own, for what it keeps: of fika's home it can write nothing else"},
-		{"FIKA_INTERACTIVE", "1 when a person is at the terminal that stdin is; else unset, and stdin is what TOOL_ARGS or HOOK_DATA holds, in full"},
+		{"FIKA_PLUGIN_DATA", "the plugin's own folder for its data, the only part of the home that it can write"},
+		{"FIKA_INTERACTIVE", "1 if stdin is a terminal with a person at it; otherwise unset, and stdin has the whole of TOOL_ARGS or HOOK_DATA"},
 		{"FIKA_VERBOSE, CHIBI_VERBOSE", "1 when -v was given"},
-		{"FIKA_DEPTH", "how many fikas are around: 1, or more when fika was started by a plugin"},
-		{"FIKA_STEP", "of a call: its mark, request/n; a program that is left running with it is ended with the call when that is cancelled"},
+		{"FIKA_DEPTH", "how deep fika is nested: 1, or more if a plugin started fika"},
+		{"FIKA_STEP", "calls: the mark of the call, request/n; a program left running with it is killed if the call is cancelled"},
 	}
 }
 

@@ -32,22 +32,22 @@ var (
 func slashCommands() []slashCommand {
 	return []slashCommand{
 		{"/agents", "", "who is here, and what they do", true, (*visit).showAgents},
-		{"/model", "[@AGENT] [MODEL]", "which models answer; set that of the agent spoken to last, or of AGENT", true, (*visit).setModel},
+		{"/model", "[@AGENT] [MODEL]", "show which models answer; set the model of the agent spoken to last, or of AGENT", true, (*visit).setModel},
 		{"/who", "", "who takes part", false, (*visit).showParticipants},
-		{"/approve", "[N [--deny WHY]]", "allow a tool call that waits for your word, or refuse it; alone: show them", false, (*visit).approve},
+		{"/approve", "[N [--deny WHY]]", "allow or refuse a tool call that waits for your approval; alone: show these calls", false, (*visit).approve},
 		{"/why", "", "what waits, and for what", false, (*visit).showWaiting},
-		{"/expand", "[#N]", "the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
-		{"/diff", "[REQUEST]", "what the last turn that changed files, or REQUEST, has made of them", false, (*visit).showChanges},
-		{"/undo", "[REQUEST]", "take that back; again makes the changes again", false, (*visit).undo},
+		{"/expand", "[#N]", "show the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
+		{"/diff", "[REQUEST]", "show what the last turn that changed files, or REQUEST, did to them", false, (*visit).showChanges},
+		{"/undo", "[REQUEST]", "undo these changes; a second time redoes them", false, (*visit).undo},
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
-		{"/pause", "", "the brake: running steps finish, nothing new begins", false, (*visit).pause},
-		{"/resume", "", "go on after a pause", false, (*visit).resume},
+		{"/pause", "", "pause: running steps finish, nothing new begins", false, (*visit).pause},
+		{"/resume", "", "resume after a pause", false, (*visit).resume},
 		{"/stop", "", "drop what waits, cancel what runs", false, (*visit).stop},
-		{"/continue", "", "go on where a limit ended a chain", false, (*visit).continueChain},
-		{"/export", "[FILE]", "write what was said to a Markdown file", false, (*visit).export},
+		{"/continue", "", "continue a chain that a limit ended", false, (*visit).continueChain},
+		{"/export", "[FILE]", "write the conversation to a Markdown file", false, (*visit).export},
 		{"/new", "", "begin another session", true, func(*visit, context.Context, input.Line) error { return errAnother }},
 		{"/help", "", "this list", false, (*visit).showHelp},
-		{"/quit", "", "leave (ctrl-D too); whatever runs goes on", false, func(*visit, context.Context, input.Line) error { return errLeave }},
+		{"/quit", "", "leave (as ctrl-D does); running work goes on", false, func(*visit, context.Context, input.Line) error { return errLeave }},
 	}
 }
 
@@ -55,7 +55,7 @@ func slashCommands() []slashCommand {
 func slashHelp(session bool, width int) string {
 	var b strings.Builder
 	if session {
-		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\nA team works on a line that begins with @a, @b: (all at the same time) or @a -> @b: (one\nafter the other); with @a, @b --combine @c: one agent makes one answer of all.\n@ and the path of a file sends the file along; Tab completes it.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
+		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n\n")
 	}
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
