@@ -9,7 +9,7 @@ import (
 
 const idleAgents = 50
 
-// idle starts many agents, lets them settle and looks at their memory.
+// idle starts many agents, lets them settle and measures their memory.
 func idle(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(hello)
 	if err != nil {
@@ -69,7 +69,7 @@ func idle(ctx context.Context, l *lab) ([]result, error) {
 	return []result{res}, nil
 }
 
-// up starts and stops a hub with three agents.
+// up measures starting and stopping a hub with three agents.
 func up(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(hello)
 	if err != nil {

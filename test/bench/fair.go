@@ -20,9 +20,9 @@ const (
 	fairLimit  = 2 * time.Minute
 )
 
-// fair lets a hundred chats go on at once over twenty agents, each a chain of
-// ten hops whose way is drawn by lot. All are sent while everything is paused;
-// resuming starts them.
+// fair runs a hundred chats at once over twenty agents, each a chain of ten hops
+// through agents drawn at random. All first messages are sent while everything is
+// paused; resuming starts the chats.
 func fair(ctx context.Context, l *lab) ([]result, error) {
 	d := &dealer{over: make(chan struct{})}
 	srv, err := serve(d.answer)
@@ -60,8 +60,8 @@ func fair(ctx context.Context, l *lab) ([]result, error) {
 
 func fairAgent(i int) string { return fmt.Sprintf("agent%02d", i) }
 
-// draw gives the agent that answers a hop of a chat: any, but not the one
-// before. What it draws is the same in every run.
+// draw returns the agent that answers a hop of a chat: any but the one before. The
+// draw is the same in every run.
 func draw(chat, hop int) int {
 	n := uint64(chat)*2654435761 + 12345
 	at := -1
@@ -76,7 +76,7 @@ func draw(chat, hop int) int {
 	return at
 }
 
-// deal makes the chats and sends each its first message, all held.
+// deal makes the chats and sends each its first message, all held back.
 func (h *home) deal(ctx context.Context) error {
 	s, err := h.store(ctx)
 	if err != nil {
@@ -98,14 +98,14 @@ func (h *home) deal(ctx context.Context) error {
 	return nil
 }
 
-// words calls the agent of a hop.
+// words returns the text that calls the agent of a hop.
 func words(chat, hop int) string {
 	return fmt.Sprintf("table %d, word %d, to you, @%s", chat, hop, fairAgent(draw(chat, hop)))
 }
 
 var wordOf = regexp.MustCompile(`table (\d+), word (\d+), to you`)
 
-// place reads which word of which chat a request is to answer: the last of its
+// place finds which word of which chat a request is to answer: the last message of its
 // window.
 func place(r llmtest.Request) (chat, hop int, err error) {
 	if len(r.Messages) == 0 {
@@ -124,7 +124,7 @@ func place(r llmtest.Request) (chat, hop int, err error) {
 type dealer struct {
 	mu   sync.Mutex
 	done int
-	over chan struct{} // closed when every chat has come to its last word
+	over chan struct{} // closed when every chat has reached its last word
 }
 
 func (d *dealer) through() int {
@@ -149,8 +149,8 @@ func (d *dealer) answer(r llmtest.Request) llmtest.Script {
 	return llmtest.Script{llmtest.Text("that was the last")}
 }
 
-// judge computes what each hop took, from the answer's leaving to the next
-// request, and how evenly that was among the chats.
+// judge computes how long each hop took, from the end of an answer to the next
+// request, and how evenly that was distributed among the chats.
 func judge(records []llmtest.Record) ([]result, error) {
 	var at [fairChats][fairHops + 1]llmtest.Record
 	first, last := time.Time{}, time.Time{}

@@ -17,8 +17,8 @@ import (
 	busnats "fika/internal/bus/nats"
 )
 
-// commits is the floor of what is stored: one row, one FULL commit, with the
-// same driver on the same disk.
+// commits is the floor for storage: one row and one FULL commit, with the same driver
+// on the same disk.
 type commits struct {
 	db   *sql.DB
 	stmt *sql.Stmt
@@ -49,8 +49,8 @@ func (c *commits) make(n int) error {
 
 func (c *commits) close() { _ = c.db.Close() }
 
-// wire is the floor of the bus: one message from this process through the
-// hub's server to another process.
+// wire is the floor for the bus: one message from this process through the hub's
+// server to another process.
 type wire struct {
 	conn    *nats.Conn
 	peer    *exec.Cmd
@@ -72,8 +72,8 @@ func (l *lab) buildPeer(ctx context.Context) error {
 	return nil
 }
 
-// startPeer starts a helper that listens on a subject of the home's bus and
-// says on stdout that it does.
+// startPeer starts a helper that listens on a subject of the home's bus and reports on
+// stdout when it does.
 func (h *home) startPeer(ctx context.Context, subject string) (*exec.Cmd, *bufio.Scanner, busnats.Endpoint, error) {
 	ep, err := busnats.Credentials(filepath.Join(h.root, "run"), busnats.UserMember)
 	if err != nil {
@@ -114,8 +114,8 @@ func (h *home) wire(ctx context.Context) (*wire, error) {
 	return w, nil
 }
 
-// send sends one message and returns how long it was on its way: the peer says
-// when it arrived, on the same clock.
+// send sends one message and returns its transit time: the peer reports the arrival,
+// on the same clock.
 func (w *wire) send(body []byte) (time.Duration, error) {
 	sent := time.Now()
 	if err := w.conn.Publish(w.subject, body); err != nil {

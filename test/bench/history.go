@@ -11,8 +11,8 @@ import (
 const longHistory = 10_000
 
 // history compares a prompt in a conversation of 10,000 entries with one in a
-// conversation of 10. A compaction has put all but the last 10 out of the
-// window, so both models read the same.
+// conversation of 10. A compaction has taken all but the last 10 out of the window, so
+// that both models read the same.
 func history(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(hello)
 	if err != nil {
@@ -54,7 +54,7 @@ func history(ctx context.Context, l *lab) ([]result, error) {
 	return []result{compare("one-shot, 10,000 entries", &long, "one-shot, 10 entries, the same window", &short, 1.3)}, nil
 }
 
-// fill gives a context n more entries, of which the window keeps the last 10.
+// fill adds n entries to a context, of which the window keeps the last 10.
 func (h *home) fill(ctx context.Context, name fika.AgentName, n int) error {
 	s, err := h.store(ctx)
 	if err != nil {

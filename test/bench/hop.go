@@ -10,9 +10,9 @@ import (
 
 const hopsPerChain = 10
 
-// hop lets two agents mention each other. A hop begins when the last chunk of
-// one agent's answer begins to leave the model server and ends when the other agent's
-// request is there.
+// hop lets two agents mention each other. A hop lasts from the moment when the model
+// server begins to send the last chunk of one agent's answer to the arrival of the
+// other agent's request.
 func hop(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(func(r llmtest.Request) llmtest.Script { return pingPong(r.N - 1) })
 	if err != nil {
@@ -57,8 +57,8 @@ func hop(ctx context.Context, l *lab) ([]result, error) {
 	return []result{compare("mention hop", &hops, "3 FULL commits + 1 NATS message between processes", &floor, 3)}, nil
 }
 
-// pingPong is the n-th answer (from 0) of two agents that call each other ten
-// times and begin anew.
+// pingPong returns the n-th answer (from 0) of two agents that call each other ten
+// times and then begin anew.
 func pingPong(n int) llmtest.Script {
 	switch {
 	case n%(hopsPerChain+1) == hopsPerChain:
@@ -69,8 +69,8 @@ func pingPong(n int) llmtest.Script {
 	return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @arya", n+1))}
 }
 
-// followChain measures the hops of the chain whose first answer is the
-// server's first, counted from 0.
+// followChain measures the hops of the chain that begins with answer number first of
+// the server, counted from 0.
 func followChain(ctx context.Context, srv *llmtest.Server, first int, hops *series) error {
 	end := first + hopsPerChain + 1
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -85,7 +85,7 @@ func followChain(ctx context.Context, srv *llmtest.Server, first int, hops *seri
 	return nil
 }
 
-// hopFloor measures as many floors as there were hops, right after them.
+// hopFloor measures as many floors as there were hops, immediately after them.
 func hopFloor(c *commits, w *wire, floor *series) error {
 	for range hopsPerChain {
 		started := time.Now()

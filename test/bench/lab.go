@@ -15,8 +15,8 @@ import (
 	"fika/internal/store/pgtest"
 )
 
-// lab is where things are measured: a folder for homes, the binary, the helper
-// process of the floors. Not for use by several goroutines.
+// lab is the place of the measurements: a folder for homes, the binary, the helper
+// process of the floors. It is not safe for concurrent use.
 type lab struct {
 	fika   string
 	peer   string // built on first use
@@ -52,7 +52,7 @@ func (l *lab) close() {
 	_ = os.RemoveAll(l.dir)
 }
 
-// rounds is how often a measure runs, the warm-up included.
+// rounds returns how often a measure runs, including the warm-up.
 func (l *lab) rounds() int { return l.n + l.warm }
 
 // home is one FIKA_HOME.
@@ -72,7 +72,7 @@ func (l *lab) home(name, url, more string) (*home, error) {
 	return l.homeAt(name, url, more, database)
 }
 
-// homeAt is home with the address of its database; empty: a file.
+// homeAt is home with the URL of its database; empty: a file.
 func (l *lab) homeAt(name, url, more, database string) (*home, error) {
 	h := &home{lab: l, root: filepath.Join(l.dir, name), work: filepath.Join(l.dir, name+"-work"), url: database}
 	for _, d := range []string{h.root, h.work} {
@@ -95,7 +95,7 @@ func (h *home) store(ctx context.Context) (*store.Store, error) {
 	return store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
 }
 
-// command prepares a run of fika in this home, with nothing else of fika's in
+// command prepares a run of fika in this home, without any other variable of fika in
 // its environment.
 func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.lab.fika, args...)
@@ -109,8 +109,7 @@ func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs fika and returns what it printed and how long the whole process
-// took.
+// run runs fika and returns its output and how long the whole process took.
 func (h *home) run(ctx context.Context, args ...string) (string, time.Duration, error) {
 	return timed(h.command(ctx, args...))
 }
@@ -127,7 +126,7 @@ func timed(cmd *exec.Cmd) (string, time.Duration, error) {
 	return out.String(), took, err
 }
 
-// agents are [[agents]] entries that start with the hub.
+// agents returns [[agents]] entries that start with the hub.
 func agents(names ...string) string {
 	var b strings.Builder
 	for _, n := range names {
@@ -136,7 +135,7 @@ func agents(names ...string) string {
 	return b.String()
 }
 
-// ready is what fika up --json says.
+// ready is the output of fika up --json.
 type ready struct {
 	PID    int `json:"pid"`
 	Agents []struct {

@@ -17,10 +17,10 @@ const (
 	linesRuns   = 5
 )
 
-// manyLinesShown measures what it costs to show an answer of 10,000 lines of Markdown,
-// streamed as fast as it is read, on a terminal instead of in a pipe: processor
-// time, which other work on the machine changes little, as part of a core over the
-// quickest run.
+// manyLinesShown measures the cost of showing an answer of 10,000 lines of Markdown,
+// streamed as fast as it is read, on a terminal instead of in a pipe: processor time,
+// which other work on the machine hardly affects, as part of a core over the fastest
+// run.
 func manyLinesShown(ctx context.Context, l *lab) ([]result, error) {
 	answer := llmtest.Text(manyLines()...)
 	srv, err := serve(func(r llmtest.Request) llmtest.Script { return llmtest.Script{answer, llmtest.Text(lastLine(r.N))} })
@@ -70,7 +70,7 @@ func nameOfWay(args []string) string {
 	return "fika " + args[0]
 }
 
-// manyLines is an answer in pieces of a few words, as models send them.
+// manyLines returns an answer in pieces of a few words, as models send them.
 func manyLines() (pieces []string) {
 	for n := 0; n < answerLines; n += 12 {
 		block := fmt.Sprintf("## Part %d\n\nA paragraph with **some** words, `code` and a\nsecond line of it, which is a little longer.\n\n- one\n- two\n\n```go\ntotal := price * %d\n```\n\n", n, n)
@@ -82,11 +82,11 @@ func manyLines() (pieces []string) {
 	return pieces
 }
 
-// lastLine is the end of the answer to a request.
+// lastLine returns the last line of the answer to a request.
 func lastLine(request int) string { return fmt.Sprintf("Answer %d ends here.", request) }
 
-// onTerminal shows the answer at a terminal of 80 columns; no arguments: in the
-// session. It gives the processor time and how long it took until last was shown.
+// onTerminal shows the answer on a terminal of 80 columns, without arguments in the
+// session. It returns the processor time and the time until last was shown.
 func (h *home) onTerminal(ctx context.Context, args []string, last string) (cpu, wall time.Duration, err error) {
 	cmd := h.command(ctx, args...)
 	started := time.Now()
@@ -130,7 +130,7 @@ func (h *home) onTerminal(ctx context.Context, args []string, last string) (cpu,
 	return usedBy(cmd), at.Sub(started), err
 }
 
-// inPipe prints the answer into a pipe; what the session shows, by fika ask.
+// inPipe prints the answer into a pipe; for the session it uses fika ask.
 func (h *home) inPipe(ctx context.Context, args []string, last string) (time.Duration, error) {
 	if len(args) == 0 {
 		args = []string{"ask", "arya", "go"}

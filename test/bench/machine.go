@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// machine is what the numbers were measured on.
+// machine describes the machine that produced the numbers.
 type machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
 	Kernel string `json:"kernel"`
 	FS     string `json:"fs"` // of the homes
 	Go     string `json:"go"`
-	Load   string `json:"load"` // when it began: others disturb
+	Load   string `json:"load"` // at the start: other work disturbs
 }
 
 func (m machine) String() string {

@@ -18,7 +18,7 @@ func hello(llmtest.Request) llmtest.Script {
 	return llmtest.Script{llmtest.Text("hello"), llmtest.Usage(10, 2)}
 }
 
-// oneshot compares a prompt with curl sending the very same body.
+// oneshot compares a prompt with curl sending the same body.
 func oneshot(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(hello)
 	if err != nil {
@@ -72,7 +72,7 @@ func oneshot(ctx context.Context, l *lab) ([]result, error) {
 
 func contextOf(i int) string { return fmt.Sprintf("bench%d", i) }
 
-// ownWords counts what of a request is fika's own: system prompt and tools.
+// ownWords counts fika's own part of a request: system prompt and tools.
 func ownWords(body string) result {
 	var b struct {
 		Messages []struct {
@@ -98,7 +98,8 @@ func ownWords(body string) result {
 	return r
 }
 
-// memory samples a one-shot while the server holds its last chunk.
+// memory samples the memory of a one-shot prompt while the server holds its last
+// chunk.
 func memory(ctx context.Context, l *lab) ([]result, error) {
 	hold := make(chan struct{})
 	srv, err := serve(func(llmtest.Request) llmtest.Script {
@@ -135,7 +136,7 @@ func sampleHeld(ctx context.Context, h *home, srv *llmtest.Server, hold chan str
 		return err
 	}
 	var most float64
-	for range 5 { // the largest, while fika takes the first chunk in
+	for range 5 { // the largest, while fika takes in the first chunk
 		time.Sleep(4 * time.Millisecond)
 		v, err := memoryOf(cmd.Process.Pid, "RssAnon")
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// memoryOf reads a line of /proc/PID/status (RssAnon, VmHWM) in MiB.
+// memoryOf returns a line of /proc/PID/status (RssAnon, VmHWM) in MiB.
 func memoryOf(pid int, key string) (float64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

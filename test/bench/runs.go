@@ -12,9 +12,9 @@ import (
 	"fika/internal/llm/llmtest"
 )
 
-// runs lets two agents work the steps of a run one after the other, and between
-// two runs call each other in a chat as often: from the end of an answer to the
-// next request, a step against a mention hop.
+// runs lets two agents work the steps of a run in turn and, between two runs, call
+// each other in a chat as often: a step against a mention hop, each from the end of an
+// answer to the next request.
 func runs(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(func(r llmtest.Request) llmtest.Script { return pingPong((r.N - 1) % (2 * (hopsPerChain + 1))) })
 	if err != nil {
@@ -58,8 +58,8 @@ func runs(ctx context.Context, l *lab) ([]result, error) {
 	return []result{compare("step of a run", &steps, "a mention hop of the same two agents", &hops, 3)}, nil
 }
 
-// chainOfSteps is a workflow whose steps two agents do in turn, each with what
-// came before.
+// chainOfSteps returns a workflow whose steps two agents do in turn, each with the
+// results of those before.
 func (h *home) chainOfSteps() (string, error) {
 	var b strings.Builder
 	for i := range hopsPerChain + 1 {
@@ -81,8 +81,8 @@ const (
 	longLimit    = 8 * time.Minute
 )
 
-// longRun does one step for each of ten thousand items, and looks at the hub and
-// the agents, all of which advance the run, when a tenth is done and when all is.
+// longRun does one step for each of ten thousand items, and measures the hub and the
+// agents, all of which advance the run, when a tenth is done and when everything is.
 func longRun(ctx context.Context, l *lab) ([]result, error) {
 	var answered atomic.Int64
 	srv, err := serve(func(llmtest.Request) llmtest.Script {
@@ -142,7 +142,7 @@ func longRun(ctx context.Context, l *lab) ([]result, error) {
 	return []result{memory, compare("a step of the last 1,000", &last, "of the first 1,000", &first, 1.5)}, nil
 }
 
-// answeredAll waits for so many answers in all, and adds what each took.
+// answeredAll waits for n answers in all, and adds how long each took.
 func answeredAll(ctx context.Context, answered *atomic.Int64, n int64, each *series) error {
 	began, had := time.Now(), answered.Load()
 	for answered.Load() < n {
@@ -158,7 +158,7 @@ func answeredAll(ctx context.Context, answered *atomic.Int64, n int64, each *ser
 	return nil
 }
 
-// residents adds what processes hold.
+// residents adds the memory held by processes.
 func residents(pids []int, all *series) error {
 	all.unit = "MiB"
 	for _, pid := range pids {

@@ -17,10 +17,10 @@ import (
 // sandboxCalls is how often a confined call is measured.
 const sandboxCalls = 200
 
-// sandboxed measures what it costs to confine a call, in each tier: true(1) in a
-// repository, in an empty home folder and in one with 5,000 entries, against the
-// least that does something alike; and a command of 300 ms, which the sandbox must
-// not be felt in.
+// sandboxed measures the cost of confining a call, in each tier: true(1) in a
+// repository, in an empty home folder and in one with 5,000 entries, against the least
+// program that does something similar; and a command of 300 ms, for which the sandbox
+// must not be noticeable.
 func sandboxed(ctx context.Context, l *lab) ([]result, error) {
 	path := os.Getenv("PATH")
 	defer os.Setenv("PATH", path)
@@ -48,7 +48,7 @@ func sandboxed(ctx context.Context, l *lab) ([]result, error) {
 	return out, nil
 }
 
-// sandboxBench is what calls are confined around, and measured against.
+// sandboxBench is the setting in which calls are confined and measured.
 type sandboxBench struct {
 	small, large project
 	quick        string // a program that ends at once
@@ -76,7 +76,7 @@ func newSandboxBench(ctx context.Context, l *lab) (b sandboxBench, err error) {
 // project is a repository in a person's home folder.
 type project struct{ person, work string }
 
-// newProject makes one beside so many other entries of the home folder, and a
+// newProject makes a project beside that many other entries of the home folder, and a
 // link to the program quick.
 func newProject(dir, quick string, entries int) (project, error) {
 	p := project{dir, filepath.Join(dir, "project")}
@@ -95,7 +95,7 @@ func newProject(dir, quick string, entries int) (project, error) {
 	return p, err
 }
 
-// confined gives a function that runs one command as a tool of an agent does.
+// confined returns a function that runs one command as a tool of an agent does.
 func (p project) confined(ctx context.Context, probe *confine.Probe) func(string, ...string) error {
 	c := confine.New(confine.Options{
 		Probe: probe, Mode: sandbox.Best, Paths: guard.Paths{Persons: []string{p.person}, Homes: []string{filepath.Join(p.person, ".fika")}},
@@ -136,7 +136,7 @@ func (b sandboxBench) tier(ctx context.Context, tier sandbox.Tier, probe *confin
 	return append(out, compare(fmt.Sprintf("a command of 300 ms, tier %s", tier), slow, "the same, not confined", plain, 1.1)), nil
 }
 
-// threeSeries measures three things in turns, so that all have the same weather.
+// threeSeries measures three things in turns, so that all meet the same conditions.
 func threeSeries(n int, a, b, c func() error) (x, y, z *series, err error) {
 	all := [...]*series{{}, {}, {}}
 	for i := range n + 2 {

@@ -17,19 +17,19 @@ const (
 	fewEntries  = 1_000
 	manyEntries = 1_000_000
 	indexing    = 8 * time.Second // several looks of a hub
-	solo        = "hi"            // said to nobody in the chat
+	solo        = "hi"            // addressed to nobody in the chat
 )
 
 // scaleHome is a store of some size, with a hub and two agents.
 type scaleHome struct {
 	*home
 	srv *llmtest.Server
-	seq int64 // the last of the big chat before anything was measured
+	seq int64 // last of the big chat before the measurements
 }
 
-// scale does the same in a store of a million entries, a hundred thousand of
-// them in one chat, and in one of a thousand entries, a hundred of them in that
-// chat: sample by sample, one after the other. Both have as many chats.
+// scale does the same in a store of a million entries, a hundred thousand of them in
+// one chat, and in one of a thousand entries, a hundred of them in that chat: sample
+// by sample, in turns. Both have the same number of chats.
 func scale(ctx context.Context, l *lab) ([]result, error) {
 	if l.server != nil {
 		return nil, nil // it is made by writing a file
@@ -94,8 +94,8 @@ func (l *lab) scaleHome(ctx context.Context, name string, entries int) (*scaleHo
 	return &scaleHome{home: h, srv: srv, seq: int64(entries / 10)}, err
 }
 
-// pair is two stores and what was measured in them. After an error nothing
-// more is done.
+// pair is two stores and the measurements in them. After an error nothing more is
+// done.
 type pair struct {
 	ctx       context.Context
 	lab       *lab
@@ -104,7 +104,7 @@ type pair struct {
 	err       error
 }
 
-// both takes a sample in each, in turns as to who is first.
+// both takes a sample in each store, alternating which comes first.
 func (p *pair) both(name string, sample func(*scaleHome) (time.Duration, error)) {
 	if p.err != nil {
 		return
@@ -152,7 +152,7 @@ func same(args ...string) func(*scaleHome) []string {
 	return func(*scaleHome) []string { return args }
 }
 
-// lines wants so many of them.
+// lines returns a check that the output has n lines.
 func lines(n int) func(*scaleHome, string) error {
 	return func(_ *scaleHome, out string) error {
 		if got := strings.Count(out, "\n"); got != n {
@@ -162,7 +162,7 @@ func lines(n int) func(*scaleHome, string) error {
 	}
 }
 
-// offline is what needs no hub.
+// offline measures what needs no hub.
 func (p *pair) offline() {
 	// The compaction, and half of what was before: tools are not shown.
 	p.command("fika chat view --since, 21 rows", lines(21), func(h *scaleHome) []string {
@@ -176,7 +176,7 @@ func (p *pair) offline() {
 	p.command("fika run, another conversation", nil, same("run", "-c", "solo", solo))
 }
 
-// ups starts and stops the hubs. Afterwards they run.
+// ups measures starting and stopping the hubs. Afterwards they run.
 func (p *pair) ups() {
 	p.both("fika up, two agents ready", func(h *scaleHome) (time.Duration, error) {
 		if _, _, err := h.run(p.ctx, "down"); err != nil {
@@ -187,21 +187,21 @@ func (p *pair) ups() {
 	})
 }
 
-// online is what is done with a hub.
+// online measures what is done with a hub.
 func (p *pair) online() {
 	p.command("fika chat send", nil, same("chat", "send", bigChat, "a word to everybody, and nobody in particular"))
 	p.command("fika chat wait --until-idle", nil, same("chat", "wait", bigChat, "--until-idle"))
 	p.command("fika status", nil, same("status"))
 }
 
-// hops are turns in the big chat: what it takes from one agent's answer to the
-// other's request, with the same window.
+// hops measures turns in the big chat: from one agent's answer to the other's request,
+// with the same window.
 func (p *pair) hops() {
 	if p.err != nil {
 		return
 	}
 	var few, many series
-	for len(few.all) < 3*p.lab.rounds() { // they are quick
+	for len(few.all) < 3*p.lab.rounds() { // they are fast
 		for _, x := range []struct {
 			h *scaleHome
 			s *series
@@ -220,8 +220,8 @@ func (p *pair) hops() {
 	p.unindexed(&many)
 }
 
-// unindexed lets the large store forget which words it knows, as if all had
-// just been imported, and measures turns while its hub takes them in.
+// unindexed lets the large store forget its index of words, as if all entries had just
+// been imported, and measures turns while its hub indexes them.
 func (p *pair) unindexed(usual *series) {
 	if _, _, p.err = p.many.run(p.ctx, "down"); p.err != nil {
 		return

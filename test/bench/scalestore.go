@@ -14,9 +14,9 @@ import (
 	"fika"
 )
 
-// What a store of many entries looks like: every tenth turn was in one chat,
-// the others in a hundred. A turn is four entries: what a person asked, a tool
-// call, its result, the answer.
+// The shape of a store of many entries: every tenth turn is in one chat, the others
+// are in a hundred. A turn is four entries: a person's message, a tool call, its
+// result, the answer.
 const (
 	bigChat     = "big"
 	otherChats  = 100
@@ -24,10 +24,10 @@ const (
 	windowKept  = 16 // of the entries of the big chat, two turns of each agent; a compaction holds the rest
 )
 
-// grow makes the store of a home, in which nothing runs and the big chat is
-// empty, what it would be after so many entries had been said: with requests,
-// steps, notifications, chains, usage and an index of words. One transaction
-// writes it all, in the order of time, so that the chats lie mixed in the file.
+// grow fills the store of a home, in which nothing runs and the big chat is empty, as
+// if that many entries had been said: with requests, steps, notifications, chains,
+// usage and an index of words. One transaction writes everything, in the order of
+// time, so that the chats are interleaved in the file.
 func (h *home) grow(ctx context.Context, entries int) error {
 	db, err := h.database("journal_mode(OFF)", "synchronous(0)", "foreign_keys(1)", "cache_size(-524288)", "temp_store(2)")
 	if err != nil {
@@ -64,8 +64,8 @@ func (h *home) grow(ctx context.Context, entries int) error {
 	return flush(filepath.Join(h.root, "fika.db"))
 }
 
-// flush waits until the disk has a file: what is measured next does not wait for
-// what was written to measure it.
+// flush syncs a file, so that the next measurement does not wait for the data written
+// to prepare it.
 func flush(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,12 +74,12 @@ func flush(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// database opens the home's with one connection.
+// database opens the home's database with one connection.
 func (h *home) database(pragmas ...string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.Join(h.root, "fika.db"), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err == nil {
-		db.SetMaxOpenConns(1) // temporary tables are the connection's
+		db.SetMaxOpenConns(1) // temporary tables belong to the connection
 	}
 	return db, err
 }
@@ -102,7 +102,7 @@ func (h *home) forgetWords(ctx context.Context) error {
 	return nil
 }
 
-// wordsKnown is up to which entry the index of words goes.
+// wordsKnown returns the last entry in the index of words.
 func (h *home) wordsKnown(ctx context.Context) (n int64, err error) {
 	db, err := h.database("query_only(1)", "busy_timeout(5000)")
 	if err != nil {
@@ -113,12 +113,12 @@ func (h *home) wordsKnown(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// id is an expression for an id like those fika makes: they grow with time.
+// id returns an SQL expression for ids like those of fika, which grow with time.
 func id(kind int, number string) string {
 	return fmt.Sprintf(`printf('%08x-%%04x-7%%03x-8000-%%012x', (%s) >> 12, (%s) & 4095, %s)`, 0x01900000+kind, number, number, number)
 }
 
-// growing are the statements that write turns, the last of them at end.
+// growing returns the statements that write turns, the last of them at end.
 func growing(turns int, end time.Time) []string {
 	const pace = 20_000 // milliseconds from one turn to the next
 	first := end.UnixMilli() - int64(turns)*pace
@@ -185,8 +185,8 @@ INSERT INTO entries_words (rowid, content) SELECT n, content FROM entries WHERE 
 UPDATE meta SET value = (SELECT max(n) FROM entries) WHERE key = 'words_upto';
 DROP TABLE turns`
 
-// cutWindow puts all but the newest entries of the big chat out of the window
-// and returns how many there were.
+// cutWindow takes all but the newest entries of the big chat out of the window and
+// returns how many it took out.
 func (h *home) cutWindow(ctx context.Context, keep int64) (int64, error) {
 	s, err := h.store(ctx)
 	if err != nil {

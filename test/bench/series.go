@@ -27,7 +27,7 @@ func (s *series) at(q float64) float64 {
 // skip drops the samples of the warm-up.
 func (s *series) skip(n int) { s.all = s.all[min(n, len(s.all)):] }
 
-// stats is a series as it is reported.
+// stats is a series as reported.
 type stats struct {
 	Unit   string  `json:"unit"`
 	N      int     `json:"n"`
@@ -46,20 +46,20 @@ func (s stats) String() string {
 	return fmt.Sprintf("median %8.3f %s   p10 %.3f  p90 %.3f  p99 %.3f  min %.3f  (n %d)", s.Median, s.Unit, s.P10, s.P90, s.P99, s.Min, s.N)
 }
 
-// result is one goal: what fika needs, the floor of the same run, the ratio.
+// result is one goal: fika's figure, the floor of the same run, and the ratio.
 type result struct {
 	Name      string   `json:"name"`
 	Fika      *stats   `json:"fika,omitempty"`
 	FloorName string   `json:"floor_name,omitempty"`
 	Floor     *stats   `json:"floor,omitempty"`
 	Ratio     float64  `json:"ratio,omitempty"`     // of medians
-	RatioMin  float64  `json:"ratio_min,omitempty"` // of the quickest
+	RatioMin  float64  `json:"ratio_min,omitempty"` // of the fastest
 	Goal      string   `json:"goal,omitempty"`
 	Met       *bool    `json:"met,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
 }
 
-// compare makes a result whose goal is a ratio; most 0: it is only reported.
+// compare returns a result whose goal is a ratio; with most 0 it is only reported.
 func compare(name string, fika *series, floorName string, floor *series, most float64) result {
 	r := result{Name: name, Fika: fika.stats(), FloorName: floorName, Floor: floor.stats()}
 	if r.Floor.Median > 0 && r.Floor.Min > 0 {
@@ -71,7 +71,7 @@ func compare(name string, fika *series, floorName string, floor *series, most fl
 	return r
 }
 
-// bound makes a result whose goal is a number; most 0: it is only reported.
+// bound returns a result whose goal is a number; with most 0 it is only reported.
 func bound(name string, fika *series, most float64) result {
 	r := result{Name: name, Fika: fika.stats()}
 	if most > 0 {

@@ -16,8 +16,8 @@ import (
 	"fika/internal/store/pgtest"
 )
 
-// startServer starts a PostgreSQL server whose data is on the disk of the
-// homes: a commit costs there what it costs here.
+// startServer starts a PostgreSQL server whose data are on the disk of the homes, so
+// that a commit costs the same there as here.
 func (l *lab) startServer(parent string) error {
 	bin := pgtest.Find()
 	if bin == "" {
@@ -34,14 +34,15 @@ func (l *lab) startServer(parent string) error {
 	return server.Exec(context.Background(), `CREATE ROLE fika LOGIN; GRANT CREATE ON DATABASE postgres TO fika`)
 }
 
-// database is a new one on the server, reached through a socket in a folder.
+// database returns the URL of a new database on the server, reached through a socket
+// in a folder.
 func (l *lab) database(name, socket string) string {
 	q := url.Values{"host": {socket}, "search_path": {"bench_" + strings.ReplaceAll(name, "-", "_")}}
 	return "postgres://fika@/postgres?" + q.Encode()
 }
 
-// delay stands before a server and passes on what is said to it that much
-// later: a network of that round-trip time.
+// delay starts a relay in front of a server that delays what is sent to the server by
+// d: a network of that round-trip time.
 func (l *lab) delay(d time.Duration) (socket string, stop func(), err error) {
 	dir, err := os.MkdirTemp("/tmp", "fika-delay-") // a socket's path is short
 	if err != nil {
@@ -69,7 +70,7 @@ func (l *lab) delay(d time.Duration) (socket string, stop func(), err error) {
 	return dir, func() { _ = errors.Join(listener.Close(), os.RemoveAll(dir)) }, nil
 }
 
-// later copies, each piece after a delay, and closes both.
+// later copies each piece after a delay, and closes both connections at the end.
 func later(d time.Duration, to, from net.Conn) {
 	type piece struct {
 		due  time.Time
@@ -100,9 +101,9 @@ func later(d time.Duration, to, from net.Conn) {
 
 const network = time.Millisecond
 
-// engines measures the same hop with the database in a file, on a server of
-// this machine, and on one behind a network. What the relay that plays the
-// network costs by itself (it runs on the same cores) is measured apart.
+// engines measures the same hop with the database in a file, on a server of this
+// machine, and on one behind a network. The cost of the relay that simulates the
+// network (it runs on the same cores) is measured separately.
 func engines(ctx context.Context, l *lab) ([]result, error) {
 	if l.server == nil {
 		return nil, nil
@@ -167,7 +168,7 @@ func engines(ctx context.Context, l *lab) ([]result, error) {
 	return []result{near, relayed, distant}, nil
 }
 
-// looking counts what a hundred idle agents ask their server.
+// looking counts the queries that a hundred idle agents send to their server.
 func looking(ctx context.Context, l *lab) ([]result, error) {
 	if l.server == nil {
 		return nil, nil
@@ -182,7 +183,7 @@ func looking(ctx context.Context, l *lab) ([]result, error) {
 	for i := range many {
 		names = append(names, fmt.Sprintf("idle%03d", i))
 	}
-	// A server as it comes, with a hundred connections.
+	// A server with default settings, with a hundred connections.
 	own := &lab{fika: l.fika, dir: l.dir, n: l.n, warm: l.warm}
 	if own.server, err = pgtest.StartIn(os.TempDir(), pgtest.Find(), "-c", "max_connections=100", "-c", "shared_preload_libraries=pg_stat_statements", "-c", "pg_stat_statements.track_utility=on"); err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func looking(ctx context.Context, l *lab) ([]result, error) {
 			connections.add(float64(c))
 		}
 		last, at = float64(n), now
-		if len(statements.all) == 0 { // what was asked at the start is over
+		if len(statements.all) == 0 { // the queries of the start are over
 			if err := own.server.Exec(ctx, `SELECT pg_stat_statements_reset()`); err != nil {
 				return nil, err
 			}

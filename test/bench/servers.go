@@ -14,7 +14,7 @@ import (
 	"fika/internal/mcp/mcptest"
 )
 
-// serveVariable makes the bench the MCP server that its value describes.
+// serveVariable turns the bench into the MCP server that its value describes.
 const serveVariable = "BENCH_MCP_SERVER"
 
 // tenServers compares one-shots with and without ten MCP servers whose tools the
@@ -48,7 +48,7 @@ func tenServers(ctx context.Context, l *lab) ([]result, error) {
 			h *home
 			s *series
 		}{{without, &plain}, {with, &servers}}
-		if i%2 == 1 { // so that neither always comes after the other
+		if i%2 == 1 { // so that neither always comes second
 			order[0], order[1] = order[1], order[0]
 		}
 		for _, x := range order {
@@ -69,9 +69,9 @@ func tenServers(ctx context.Context, l *lab) ([]result, error) {
 	return []result{r}, nil
 }
 
-// quickModel answers hello as soon as it has a whole request, without reading in it:
-// how long a model's server looks at 90 tools is not fika's time. One request at a
-// time.
+// quickModel answers hello as soon as it has a whole request, without parsing it,
+// because the time that a model's server needs for 90 tools is not fika's. It handles
+// one request at a time.
 type quickModel struct{ asked [][]byte }
 
 // ServeHTTP implements [http.Handler].
@@ -91,7 +91,7 @@ data: [DONE]
 `)
 }
 
-// offered is how many tools a request offers.
+// offered returns how many tools a request offers.
 func offered(request []byte) int {
 	var r struct{ Tools []json.RawMessage }
 	if json.Unmarshal(request, &r) != nil {
@@ -100,8 +100,8 @@ func offered(request []byte) int {
 	return len(r.Tools)
 }
 
-// serverProgram copies the bench beside fika, where the sandbox shows it: the
-// temporary folder is a private one in there.
+// serverProgram copies the bench beside fika, where the sandbox shows it: inside, the
+// temporary folder is a private one.
 func (l *lab) serverProgram() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *lab) serverProgram() (string, error) {
 	return path, os.WriteFile(path, data, 0o700)
 }
 
-// serveIfAsked is the server where the bench was started as one.
+// serveIfAsked runs the MCP server if the bench was started as one.
 func serveIfAsked() {
 	if how := os.Getenv(serveVariable); how != "" {
 		os.Exit(mcptest.Serve(how))

@@ -9,8 +9,8 @@ import (
 
 const sessionStarts = 10
 
-// session measures how long it takes until the prompt of the session stands at a
-// terminal, while no hub runs, and how long the help takes.
+// session measures how long it takes until the prompt of the session appears on a
+// terminal, without a hub, and how long the help takes.
 func session(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(hello)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"fika/internal/llm/llmtest"
 )
 
-// frame is a little more than the time between two drawings of fika.
+// frame is slightly longer than the time between two drawings of fika.
 const frame = 40 * time.Millisecond
 
-// stream watches a terminal on which fika ask shows an answer of a running
-// agent, chunk by chunk.
+// stream watches a terminal on which fika ask shows an answer of a running agent,
+// chunk by chunk.
 func stream(ctx context.Context, l *lab) ([]result, error) {
 	next := make(chan struct{})
 	srv, err := serve(func(llmtest.Request) llmtest.Script {
@@ -59,7 +59,7 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 	}
 	var chunks, floor series
 	for i := range l.rounds() {
-		time.Sleep(frame) // what comes sooner after a drawing is drawn with what comes next
+		time.Sleep(frame) // a chunk that comes sooner after a drawing is drawn with the next
 		released := time.Now()
 		select {
 		case next <- struct{}{}:
@@ -89,9 +89,9 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 	return []result{r}, nil
 }
 
-// token is a line that differs from the one before it in every letter: a screen
-// writes only what has changed. Its end is no letter: one that could begin a key
-// is not shown before the next.
+// token returns a line that differs from the previous one in every letter, because a
+// screen writes only what has changed. It does not end in a letter: one that could
+// begin a key is held back until the next.
 func token(i int) string {
 	var text []byte
 	for _, n := range []int{23, 19, 17, 13} {
@@ -100,8 +100,8 @@ func token(i int) string {
 	return string(text) + "\n"
 }
 
-// screen gathers what a terminal was sent. One goroutine reads; it ends when
-// the terminal closes.
+// screen collects the output sent to a terminal. One goroutine reads; it ends when the
+// terminal closes.
 type screen struct {
 	mu      sync.Mutex
 	text    strings.Builder
@@ -132,7 +132,7 @@ func newScreen(tty *os.File) *screen {
 	return s
 }
 
-// shows waits until the screen has shown a text and tells when.
+// shows waits until the screen has shown a text and returns when that was.
 func (s *screen) shows(ctx context.Context, text string) (time.Time, error) {
 	timeout := time.After(10 * time.Second)
 	for {

@@ -12,7 +12,7 @@ import (
 
 const callsPerTurn = 10
 
-// callServer asks for ten calls of a tool, then answers.
+// callServer returns a server that asks for ten calls of a tool, then answers.
 func callServer(tool, args string) (*llmtest.Server, error) {
 	return serve(func(r llmtest.Request) llmtest.Script {
 		if r.N%2 == 0 {
@@ -49,8 +49,7 @@ func callTurn(ctx context.Context, h *home, srv *llmtest.Server) (time.Duration,
 	return r[before+1].Received.Sub(r[before].Last) / callsPerTurn, nil
 }
 
-// notConfined leaves out what confining a call costs, which is a measure of its
-// own.
+// notConfined leaves out the cost of confining a call, which has its own measure.
 const notConfined = "\n[guard]\nsandbox = \"off\"\n"
 
 // toolTurn measures bash.
@@ -109,9 +108,9 @@ func (h *home) plugin(name string) (string, error) {
 	return path, os.WriteFile(path, fmt.Appendf(nil, echoPlugin, name), 0o700)
 }
 
-// pluginTurn measures a plugin from exec to result: what the two commits of a
-// step cost is known from calls of a tool that starts no process, in turns
-// between the others, and is subtracted.
+// pluginTurn measures a plugin from exec to result. The cost of the two commits of a
+// step is known from calls of a tool that starts no process, made in turns with the
+// others, and is subtracted.
 func pluginTurn(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := callServer("hello", `{}`)
 	if err != nil {

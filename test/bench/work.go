@@ -16,8 +16,8 @@ const (
 	tick       = 10 * time.Millisecond // of /proc/PID/stat
 )
 
-// work measures what a hop costs in processor time, which other work on the
-// machine changes little: agents and hub, over a thousand hops.
+// work measures the processor time of a hop, which other work on the machine hardly
+// affects: agents and hub, over a thousand hops.
 func work(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := serve(func(r llmtest.Request) llmtest.Script { return pingPong(r.N - 1) })
 	if err != nil {
@@ -80,7 +80,7 @@ func (h *home) talk(ctx context.Context, chat string) error {
 	return err
 }
 
-// processorTime is what processes have used, in user and system mode.
+// processorTime returns the time that processes have used, in user and system mode.
 func processorTime(pids ...int) (time.Duration, error) {
 	var sum time.Duration
 	for _, pid := range pids {

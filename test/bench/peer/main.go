@@ -1,6 +1,6 @@
-// Command peer is the floor of the bus: a process with a NATS connection and
-// nothing else. It prints "ready", then for each message on its subject the
-// time it arrived, in nanoseconds.
+// Command peer is the floor for the bus: a process with a NATS connection and nothing
+// else. It prints "ready", then for each message on its subject the time of its
+// arrival, in nanoseconds.
 package main
 
 import (
