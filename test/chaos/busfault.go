@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// busGone is a hub that does not answer, and then one that is not there.
+// busGone makes the hub stop answering, and then removes it.
 func busGone(r *run) int {
 	return r.meanwhile(8, func() (n int) {
 		r.pause(200 * time.Millisecond)
@@ -22,7 +22,7 @@ func busGone(r *run) int {
 	})
 }
 
-// busDeleted loses the folder of the bus between two hubs.
+// busDeleted deletes the folder of the bus between two hubs.
 func busDeleted(r *run) int {
 	return r.meanwhile(8, func() int {
 		r.pause(200 * time.Millisecond)
@@ -37,7 +37,7 @@ func busDeleted(r *run) int {
 	})
 }
 
-// busFull is a hub that can write no more, and can again.
+// busFull keeps the hub from writing for a while.
 func busFull(r *run) int {
 	return r.meanwhile(6, func() (n int) {
 		r.pause(200 * time.Millisecond)
@@ -49,7 +49,7 @@ func busFull(r *run) int {
 		j := r.new("wire", hop{"gendry", nil})
 		j.request = "full"
 		body := wireBody("task_request", "gendry", j)
-		for range 3 { // whatever it says now, it may not say yes and forget
+		for range 3 { // it may refuse now, but not accept and forget
 			j.accepted = r.publishTo(url, "gendry", body) || j.accepted
 		}
 		r.pause(2 * time.Second)

@@ -13,8 +13,8 @@ import (
 // violation is a query that finds something only when a promise is broken.
 type violation struct{ what, query string }
 
-// never are queries that find something only when a promise is broken. Each
-// gives what it found, in words.
+// never lists queries that find something only when a promise is broken. Each returns
+// its findings in words.
 var never = [...]violation{
 	{"a request has no outcome", `SELECT id || ' ' || kind || ' ' || state FROM requests WHERE finished_at = 0 OR state NOT IN ('done', 'failed', 'cancelled', 'interrupted', 'dead')`},
 	{"a notification is not settled", `SELECT id || ' ' || state FROM notifications WHERE state IN ('pending', 'claimed')`},
@@ -38,7 +38,7 @@ FROM requests r JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHER
 WHERE r.retry_of = '') AS turns WHERE lo < before`},
 }
 
-// verdict checks the home at rest against the promises.
+// verdict checks the home, at rest, against the promises.
 func (r *run) verdict() {
 	db, err := r.query()
 	if err != nil {
@@ -53,7 +53,7 @@ type querier interface {
 	Query(text string, args ...any) (*sql.Rows, error)
 }
 
-// look is verdict by what a querier sees.
+// look is verdict on what a querier sees.
 func (r *run) look(db querier) {
 	for _, q := range slices.Concat(never[:], neverInRuns[:], r.soundness()) {
 		for _, found := range column(r, db, q.query) {
@@ -71,7 +71,7 @@ func (r *run) look(db querier) {
 	r.checkApprovals(db)
 }
 
-// column reads the texts a query gives.
+// column returns the texts that a query selects.
 func column(r *run, db querier, query string, args ...any) []string {
 	rows, err := db.Query(r.sql(query), args...)
 	if err != nil {
@@ -91,11 +91,11 @@ func column(r *run, db querier, query string, args ...any) []string {
 	return all
 }
 
-// trace is what the database has of one job.
+// trace is what the database holds about one job.
 type trace struct {
 	asked   int      // messages that ask for it
 	answers []string // in order
-	states  []string // of its requests that are no retries
+	states  []string // of its requests, without retries
 }
 
 var (
@@ -103,7 +103,7 @@ var (
 	answered = regexp.MustCompile(`^answer (\d+) hop `)
 )
 
-// traces reads all jobs at once: after a soak there are thousands.
+// traces reads all jobs at once, because after a soak there are thousands.
 func (r *run) traces(db querier) map[int]trace {
 	all := map[int]trace{}
 	note := func(pattern *regexp.Regexp, text string, add func(*trace)) bool {
@@ -129,7 +129,7 @@ func (r *run) traces(db querier) map[int]trace {
 	return all
 }
 
-// checkJob holds what became of one job against what was said of it.
+// checkJob compares what became of a job with what the program said about it.
 func (r *run) checkJob(found trace, ends []string, j *job) {
 	states := found.states
 	if j.kind == "chat" {
@@ -165,8 +165,8 @@ func (r *run) checkJob(found trace, ends []string, j *job) {
 	}
 }
 
-// checkExit holds the exit status of a command that waited for an outcome
-// against the outcome. One that was killed, or only stopped waiting, says
+// checkExit compares the exit status of a command that waited for an outcome with the
+// outcome. The status of a command that was killed, or only stopped waiting, says
 // nothing about it.
 func (r *run) checkExit(j *job, states []string) {
 	done := slices.Contains(states, "done")
@@ -177,7 +177,7 @@ func (r *run) checkExit(j *job, states []string) {
 	}
 }
 
-// badEnds are the ways, other than well, in which turns of each chat ended.
+// badEnds returns, by chat, the ways other than well in which its turns ended.
 func (r *run) badEnds(db querier) map[string][]string {
 	all := map[string][]string{}
 	for _, text := range column(r, db, `SELECT DISTINCT c.name || ' ' || q.state FROM requests q JOIN conversations c ON c.id = q.conversation
@@ -188,8 +188,8 @@ WHERE c.kind = 'chat' AND q.state <> 'done' AND q.retry_of = ''`) {
 	return all
 }
 
-// checkModel looks at what the model server was asked: valid conversations,
-// and never an earlier round after a later one.
+// checkModel checks the requests to the model server: the conversations are valid, and
+// no earlier round comes after a later one.
 func (r *run) checkModel() {
 	m := r.model
 	m.mu.Lock()
@@ -210,13 +210,13 @@ func (r *run) checkModel() {
 	}
 }
 
-// markers is how often an unsafe tool has begun.
+// markers returns how often an unsafe tool has begun.
 func (r *run) markers() int {
 	data, _ := os.ReadFile(r.marker)
 	return strings.Count(string(data), "begin ")
 }
 
-// checkMarkers looks at what unsafe tools left: none began twice.
+// checkMarkers checks what unsafe tools left behind: none began twice.
 func (r *run) checkMarkers() {
 	data, err := os.ReadFile(r.marker)
 	if err != nil {
@@ -232,8 +232,8 @@ func (r *run) checkMarkers() {
 	}
 }
 
-// counts are what a run achieved: operations that were accepted, requests that
-// were done, losses and doubles found.
+// counts is the result of a run: operations accepted, requests done, losses and
+// duplicates found.
 type counts struct {
 	runs, fired, accepted, done, lost, doubled, red int
 }

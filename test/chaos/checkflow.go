@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// neverInRuns are queries that find something only when a promise about runs of
+// neverInRuns lists queries that find something only when a promise about runs of
 // workflows is broken.
 var neverInRuns = [...]violation{
 	{"a run has no result", `SELECT id FROM flow_runs WHERE ended_at = 0`},
@@ -17,11 +17,11 @@ WHERE f.ended_at > 0 AND s.live = 1 AND s.state NOT IN ('done', 'failed', 'cance
 	{"a run and its request differ", `SELECT f.id || ' ' || r.state FROM flow_runs f JOIN requests r ON r.id = f.request WHERE (f.ended_at = 0) <> (r.finished_at = 0)`},
 }
 
-// flowFound is what the database has of a run.
+// flowFound is what the database holds about a run.
 type flowFound struct{ state, answer string }
 
-// checkRuns holds runs of workflows against what was said of them: one run each,
-// with the result of one that nothing disturbs, and no step asked again that had
+// checkRuns compares runs of workflows with what the program said about them: each
+// exists once, has the result of an undisturbed run, and asked no step again that had
 // ended.
 func (r *run) checkRuns(db querier) {
 	found := map[int][]flowFound{}
@@ -50,7 +50,7 @@ FROM requests q JOIN flow_runs f ON f.request = q.id`))
 	r.checkSteps(db)
 }
 
-// checkFlow holds one run against its job.
+// checkFlow compares one run with its job.
 func (r *run) checkFlow(j *flowJob, found []flowFound) {
 	switch n := len(found); {
 	case n > 1:
@@ -70,13 +70,12 @@ func (r *run) checkFlow(j *flowJob, found []flowFound) {
 	}
 }
 
-// slack is how far the moment in which the model is asked and the times of
-// rows may be apart.
+// slack is the tolerance between the moment at which the model is asked and the times
+// in rows.
 const slack = 50 * time.Millisecond
 
-// checkSteps looks for steps of which the model was asked when no attempt at
-// them was open, and for attempts that were asked more often than something was
-// killed.
+// checkSteps finds steps for which the model was asked while no attempt was open, and
+// attempts that were asked more often than something was killed.
 func (r *run) checkSteps(db querier) {
 	type attempt struct{ begun, ended time.Time }
 	attempts := map[stepKey][]attempt{}

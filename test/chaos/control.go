@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// control leaves a guard out, in trials that it alone protects. A harness that
-// stays green then would see nothing at all.
+// control leaves a guard out, in trials that only this guard protects. A harness that
+// stays green then would notice nothing at all.
 type control struct {
 	guard string
 	fault fault
@@ -29,7 +29,7 @@ func controls() []control {
 	}
 }
 
-// scene plays a scene by name, for a control.
+// scene plays the scene with a name, for a control.
 func (r *run) scene(name string) int {
 	for _, s := range scenes() {
 		if s.name == name {
@@ -40,8 +40,7 @@ func (r *run) scene(name string) int {
 	return 0
 }
 
-// killInTool kills an agent between the beginning and the end of an unsafe
-// call.
+// killInTool kills an agent between the beginning and the end of an unsafe call.
 func killInTool(r *run) int {
 	if !r.start() {
 		return 0
@@ -55,7 +54,7 @@ func killInTool(r *run) int {
 	return struck
 }
 
-// deny lets the group run every control: each must find a violation.
+// deny has the group run every control: each must find a violation.
 func (o options) deny(ctx context.Context, g *errgroup.Group, t *table) {
 	o.seeds, o.keep = min(o.seeds, 5), false // red is what is wanted
 	for _, c := range controls() {

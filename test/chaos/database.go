@@ -16,8 +16,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// connect opens the database of the home, past the program. It exists once a
-// command has run.
+// connect opens the database of the home directly, without the program. It exists once
+// a command has run.
 func (h *home) connect() (*sql.DB, error) {
 	if h.url == "" {
 		path := filepath.Join(h.root, "fika.db")
@@ -47,14 +47,14 @@ func (h *home) connect() (*sql.DB, error) {
 	return db, nil
 }
 
-// In texts of queries, what the engines write differently.
+// Replacers for the parts of queries that differ between engines.
 var (
 	onSQLite   = strings.NewReplacer("{final}", `json_extract(nullif(metadata, ''), '$.final') = 1`, "{prompt}", `json_extract(payload, '$.prompt')`)
 	onPostgres = strings.NewReplacer("{final}", `(CAST(nullif(metadata, '') AS json) ->> 'final' = 'true')`, "{prompt}", `(CAST(payload AS json) ->> 'prompt')`)
 )
 
-// sql makes a text one of the home's engine. A ? is an argument, wherever it
-// stands.
+// sql converts the text of a query for the home's engine. Every ? is an argument,
+// wherever it stands.
 func (h *home) sql(text string) string {
 	if h.url == "" {
 		return onSQLite.Replace(text)
@@ -72,7 +72,7 @@ func (h *home) sql(text string) string {
 	return b.String()
 }
 
-// soundness are the queries that find damage in the database itself.
+// soundness returns the queries that find damage in the database itself.
 func (h *home) soundness() []violation {
 	if h.url == "" {
 		return []violation{
@@ -81,7 +81,7 @@ func (h *home) soundness() []violation {
 		}
 	}
 	return []violation{
-		// An index that lacks a row, or has one too many, is an error of this query.
+		// This query fails if an index lacks a row or has one too many.
 		{"an index is damaged", `WITH trees AS MATERIALIZED (SELECT c.oid AS tree FROM pg_class c JOIN pg_am m ON m.oid = c.relam WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND m.amname = 'btree')
 SELECT said FROM (SELECT CAST(public.bt_index_check(tree, true) AS text) AS said FROM trees) AS checks WHERE said <> ''`},
 		{"a row points nowhere", `SELECT 'entry ' || e.id FROM entries e LEFT JOIN conversations c ON c.id = e.conversation WHERE c.id IS NULL
@@ -90,20 +90,20 @@ UNION ALL SELECT 'step of ' || s.request FROM steps s LEFT JOIN requests r ON r.
 	}
 }
 
-// schema is where the home has its tables on the server.
+// schema returns the schema of the home's tables on the server.
 func (h *home) schema() string {
 	u, _ := url.Parse(h.url)
 	return u.Query().Get("search_path")
 }
 
-// dropDatabase removes the schema of a run that is over.
+// dropDatabase drops the schema of a finished run.
 func (h *home) dropDatabase() {
 	if h.url != "" {
 		_ = h.server.Exec(context.Background(), `DROP SCHEMA IF EXISTS `+h.schema()+` CASCADE`)
 	}
 }
 
-// dumpDatabase keeps what a red run has on the server beside its home.
+// dumpDatabase saves the server's data of a red run beside its home.
 func (h *home) dumpDatabase() {
 	if h.url == "" {
 		return

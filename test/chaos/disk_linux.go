@@ -25,9 +25,9 @@ type cachestatRange struct{ off, len uint64 }
 
 type cachestat struct{ cached, dirty, writeback, evicted, recent uint64 }
 
-// unsynced is where the part of a file begins that the disk does not have yet:
-// its first page that is dirty or being written. An error means that this
-// kernel or file system does not tell.
+// unsynced returns the offset of the part of a file that is not on disk yet, that is,
+// its first page that is dirty or being written. It fails if this kernel or file
+// system cannot tell.
 func unsynced(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,8 +52,8 @@ func unsynced(path string) (int64, error) {
 	return st.Size(), nil
 }
 
-// tells reports whether dirty pages can be told from clean ones in a folder: a
-// page just written is dirty, and clean after a sync.
+// tells reports whether dirty pages can be told from clean ones in a folder: a page
+// just written is dirty, and clean after a sync.
 func tells(dir string) bool {
 	f, err := os.CreateTemp(dir, "probe-*")
 	if err != nil {
@@ -68,10 +68,10 @@ func tells(dir string) bool {
 	return errors.Join(err, err1, err2, err3) == nil && before == 0 && after == 1
 }
 
-// loseUnsynced does to the files of a folder what a power failure would: what
-// the disk does not have is gone. Only files that grow at their end are cut. In
-// the database's log the first page that is not safe may begin with the end of
-// a commit that is: it is kept whole, as a disk may have it too.
+// loseUnsynced does to the files of a folder what a power failure would: it removes
+// what is not on disk. It only cuts files that grow at their end. In the database's
+// log the first unsafe page may begin with the end of a safe commit, so it is kept
+// whole, as a disk may have it too.
 func loseUnsynced(dir string, which func(name string) bool) (lost int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !which(d.Name()) {
@@ -94,8 +94,8 @@ func loseUnsynced(dir string, which func(name string) bool) (lost int, err error
 	return lost, err
 }
 
-// immutable makes files unwritable for everybody, root and open descriptors
-// included, or writable again.
+// immutable makes files unwritable for everybody, including root and open descriptors,
+// or writable again.
 func immutable(files []string, on bool) error {
 	for _, path := range files {
 		f, err := os.Open(path)
@@ -117,8 +117,7 @@ func immutable(files []string, on bool) error {
 	return nil
 }
 
-// sizeLimit bounds the size of every file that a process writes; 0 takes the
-// bound back.
+// sizeLimit limits the size of every file that a process writes; 0 removes the limit.
 func sizeLimit(pid int, bytes uint64) error {
 	var old unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &old); err != nil {
@@ -131,8 +130,8 @@ func sizeLimit(pid int, bytes uint64) error {
 	return unix.Prlimit(pid, unix.RLIMIT_FSIZE, &next, nil)
 }
 
-// powerBus takes the power away when the stream has acknowledged requests that
-// nobody has read yet: the database is busy, so the hub cannot take them in.
+// powerBus cuts the power when the stream has acknowledged requests that have not been
+// read yet: the hub cannot store them, because the database is busy.
 func powerBus(r *run) int {
 	if !tells(r.root) {
 		return notHere
@@ -164,9 +163,9 @@ func powerBus(r *run) int {
 	return 1
 }
 
-// powerStore takes the power away in the middle of everything: what the
-// program has told is on the disk. A server loses what it has not written out;
-// that its disk keeps what was synced is its own promise.
+// powerStore cuts the power in the middle of everything: whatever the program has
+// confirmed is on disk. A server loses what it has not written out; that its disk
+// keeps what was synced is the server's own promise.
 func powerStore(r *run) int {
 	if !tells(r.root) {
 		return notHere
@@ -189,7 +188,7 @@ func powerStore(r *run) int {
 	})
 }
 
-// smallDisk mounts a disk that is soon full; errNotHere where that is not allowed.
+// smallDisk mounts a small disk; it returns errNotHere where that is not allowed.
 func smallDisk() (dir string, unmount func(), err error) {
 	if dir, err = os.MkdirTemp("", "fika-disk-"); err != nil {
 		return "", nil, err

@@ -22,8 +22,8 @@ type fault struct {
 	strike func(*run) int
 	engine string // the only one that can have it; empty: any
 	disk   bool   // homes must be on a disk: it does something to one
-	// place starts a server for this fault alone, as others would feel what it
-	// does; nil: it does nothing to a server.
+	// place starts a server for this fault alone, because other homes would be
+	// affected; nil: the fault does nothing to a server.
 	place func(*options) (stop func(), err error)
 }
 
@@ -63,16 +63,16 @@ func faults() []fault {
 	}
 }
 
-// withoutHub is the setting of homes whose agents are started by hand.
+// withoutHub is the setting for homes whose agents are started by hand.
 const withoutHub = "[hub]\nautostart = false\n"
 
-// notHere is how often a fault struck that this machine cannot have.
+// notHere is the count of a fault that is not possible on this machine.
 const notHere = -1
 
-// errNotHere says the same of a place.
+// errNotHere is the same as an error of place.
 var errNotHere = errors.New("not possible on this machine")
 
-// strikeAll lets the group run every fault with its seeds.
+// strikeAll has the group run every fault with its seeds.
 func (o options) strikeAll(ctx context.Context, g *errgroup.Group, t *table) {
 	for _, f := range faults() {
 		if strings.HasPrefix(f.name, o.fault) && (f.engine == "" || f.engine == o.engine) {
@@ -88,8 +88,8 @@ func (o options) strikeAll(ctx context.Context, g *errgroup.Group, t *table) {
 	}
 }
 
-// strike lets the group run one fault once per seed, without one of the guards
-// if one is named. told gets what came of all of them.
+// strike has the group run one fault once per seed, without a guard if one is named.
+// told receives the combined result.
 func (o options) strike(ctx context.Context, g *errgroup.Group, f fault, without string, told func(row)) {
 	out := row{kind: "fault", name: f.name}
 	var mu sync.Mutex
@@ -115,8 +115,8 @@ func (o options) strike(ctx context.Context, g *errgroup.Group, f fault, without
 	}
 }
 
-// struck runs a fault in a home of its own. Where it is not possible it counts
-// as no run.
+// struck runs a fault in a home of its own. Where the fault is not possible it counts
+// no run.
 func (o options) struck(ctx context.Context, f fault, seed uint64, without string) (counts, string, error) {
 	if err := ctx.Err(); err != nil {
 		return counts{}, "", err
@@ -155,12 +155,12 @@ func (o options) struck(ctx context.Context, f fault, seed uint64, without strin
 	return c, note, nil
 }
 
-// pause waits a random time up to d.
+// pause waits for a random time of up to d.
 func (r *run) pause(d time.Duration) {
 	time.Sleep(time.Duration(r.rng.Int64N(int64(d))))
 }
 
-// meanwhile does work beside f, then waits for both and for rest.
+// meanwhile does work beside f, then waits for both and for quiet.
 func (r *run) meanwhile(n int, f func() int) int {
 	if !r.start() {
 		return 0
@@ -175,7 +175,7 @@ func (r *run) meanwhile(n int, f func() int) int {
 	return struck
 }
 
-// killing ends processes at random moments.
+// killing kills processes at random moments.
 func (r *run) killing(words ...string) int {
 	return r.meanwhile(8, func() (n int) {
 		for range 3 {
@@ -189,8 +189,7 @@ func (r *run) killing(words ...string) int {
 	})
 }
 
-// provider is a model server that stalls, cuts, repeats and errs, and comes to
-// itself.
+// provider makes the model server stall, cut, repeat and fail, and recover.
 func provider(r *run) int {
 	_ = r.tell("pace", "200") // so that a stall is noticed soon
 	struck := map[asked]int{}
@@ -218,14 +217,14 @@ func provider(r *run) int {
 	return total
 }
 
-// planOf is the plan of the job that is asked about.
+// planOf returns the plan of the job that a request is about.
 func (r *run) planOf(a asked) []hop {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.jobs[a.job-1].plan
 }
 
-// clock goes back and forth by up to a day, leases included.
+// clock moves the clock back and forth by up to a day, leases included.
 func clock(r *run) int {
 	return r.meanwhile(8, func() int {
 		for range 5 {

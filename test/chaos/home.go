@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	patience = 4 * time.Minute // for anything that has to happen, on a machine that does much besides
+	patience = 4 * time.Minute // for anything that has to happen, on a busy machine
 	glance   = 20 * time.Millisecond
 )
 
-// agents of every home: two that start with the hub, one that work wakes.
+// agents lists the agents of every home: two start with the hub, one is woken by work.
 var agents = []string{"arya", "gendry", "hotpie"}
 
 // home is one FIKA_HOME with its own model server.
 type home struct {
 	bin     string
-	dir     string // everything of the run
+	dir     string // everything that belongs to the run
 	root    string // FIKA_HOME
 	chaos   string // FIKA_CHAOS
 	marker  string // what unsafe tools leave behind
@@ -38,11 +38,11 @@ type home struct {
 	model   *model
 	models  *llmtest.Server
 	server  *pgtest.Server // of the database; nil: it is a file
-	url     string         // of the database, if it is on a server, as the program knows it
-	owner   string         // the same for who may do everything there
+	url     string         // of the database, if it is on a server, as the program gets it
+	owner   string         // the same for the server's owner
 	opening sync.Mutex
 	db      *sql.DB      // guarded by opening
-	power   sync.RWMutex // read by everybody who runs a command
+	power   sync.RWMutex // held for reading by everybody who runs a command
 }
 
 func (o options) newHome(more string) (*home, error) {
@@ -77,8 +77,8 @@ func (o options) newHome(more string) (*home, error) {
 	return h, errors.Join(h.tell("pace", "10"), os.WriteFile(filepath.Join(h.root, "config.toml"), []byte(h.config(more)), 0o600))
 }
 
-// config gives each agent a model of its own name, so that the server can tell
-// them apart.
+// config gives each agent a model with its own name, so that the server can tell them
+// apart.
 func (h *home) config(more string) string {
 	var b strings.Builder
 	tools := `["bash", "read", "list", "edit", "create"]`
@@ -98,7 +98,7 @@ func (h *home) config(more string) string {
 	return b.String()
 }
 
-// tell writes one of the files that a chaos build obeys, in one step.
+// tell atomically writes one of the files that a chaos build obeys.
 func (h *home) tell(name, text string) error {
 	next := filepath.Join(h.chaos, "."+name)
 	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
@@ -107,7 +107,7 @@ func (h *home) tell(name, text string) error {
 	return os.Rename(next, filepath.Join(h.chaos, name))
 }
 
-// passed is how often a point was passed.
+// passed returns how often a point was passed.
 func (h *home) passed(point string) int {
 	st, err := os.Stat(filepath.Join(h.chaos, "passed-"+point))
 	if err != nil {
@@ -116,7 +116,7 @@ func (h *home) passed(point string) int {
 	return int(st.Size())
 }
 
-// result is what a command gave.
+// result is the result of a command.
 type result struct {
 	args   []string
 	stdout string
@@ -131,7 +131,7 @@ func (r result) String() string {
 // fika runs a command to its end.
 func (h *home) fika(args ...string) result { return h.typed("", args...) }
 
-// typed is fika with something on its standard input.
+// typed is fika with text on standard input.
 func (h *home) typed(stdin string, args ...string) result {
 	h.power.RLock()
 	defer h.power.RUnlock()
@@ -159,7 +159,7 @@ func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// processes are those of this home, whose command line holds the words.
+// processes returns the processes of this home whose command line contains words.
 func (h *home) processes(words string) map[int]string {
 	found := map[int]string{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -178,7 +178,7 @@ func (h *home) processes(words string) map[int]string {
 	return found
 }
 
-// dark ends every process of the home and calls f while none can start.
+// dark kills every process of the home and calls f while none can start.
 func (h *home) dark(f func()) (killed int) {
 	for !h.power.TryLock() {
 		killed += h.signal("", syscall.SIGKILL)
@@ -199,8 +199,8 @@ const hubWords = "up --foreground"
 
 func agentWords(name string) string { return "agent run --by-hub --wait 10s " + name }
 
-// signal sends a signal to the processes whose command line holds the words
-// and says to how many.
+// signal sends a signal to the processes whose command line contains words and returns
+// their number.
 func (h *home) signal(words string, s syscall.Signal) (n int) {
 	for pid := range h.processes(words) {
 		if syscall.Kill(pid, s) == nil {
@@ -210,7 +210,7 @@ func (h *home) signal(words string, s syscall.Signal) (n int) {
 	return n
 }
 
-// hubPID is the hub's process, if it runs.
+// hubPID returns the process id of the hub, if it runs.
 func (h *home) hubPID() int {
 	for pid := range h.processes(hubWords) {
 		return pid
@@ -243,7 +243,7 @@ func (h *home) forget() {
 	}
 }
 
-// number runs a query that gives one number.
+// number runs a query that returns one number.
 func (h *home) number(text string, args ...any) (int, error) {
 	db, err := h.query()
 	if err != nil {
@@ -253,16 +253,15 @@ func (h *home) number(text string, args ...any) (int, error) {
 	return n, db.QueryRow(h.sql(text), args...).Scan(&n)
 }
 
-// open counts what is not settled: requests, notifications that nothing holds
-// back, outcomes that were not published.
+// open counts what is not settled: requests, notifications that nothing holds back,
+// unpublished outcomes.
 func (h *home) open() (int, error) {
 	return h.number(`SELECT (SELECT count(*) FROM requests WHERE finished_at = 0 AND origin = 'queued')
 + (SELECT count(*) FROM notifications WHERE state IN ('pending', 'claimed'))
 + (SELECT count(*) FROM requests WHERE finished_at > 0 AND announced_at = 0 AND origin = 'queued')`)
 }
 
-// wait looks again and again until something is true, or has not become so in
-// time.
+// wait polls until ready reports true, and returns false if that takes longer than d.
 func wait(d time.Duration, ready func() bool) bool {
 	look := time.NewTicker(glance)
 	defer look.Stop()
@@ -274,7 +273,7 @@ func wait(d time.Duration, ready func() bool) bool {
 	return true
 }
 
-// close ends what is left of the run.
+// close kills the remaining processes of the run and closes its model server.
 func (h *home) close() {
 	h.forget()
 	for range 3 {

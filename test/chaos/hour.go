@@ -7,10 +7,10 @@ import (
 	"fika/internal/llm/llmtest"
 )
 
-// Each of these brakes a chain at a bad moment, lets an hour pass, and resumes.
-// In that hour nobody asks a model; after it, every mention is answered once.
+// Each of these pauses a chain at a bad moment, lets an hour pass, and resumes. In
+// that hour nobody asks a model; after it, every mention is answered once.
 
-// pauseInModel brakes while a model answers.
+// pauseInModel pauses while a model answers.
 func pauseInModel(r *run) int {
 	var once sync.Once
 	asking, gate := make(chan struct{}), make(chan struct{})
@@ -32,14 +32,14 @@ func pauseInModel(r *run) int {
 	return r.hour(in, func() { close(gate) }, hop{"arya", nil}, hop{"gendry", nil}, hop{"hotpie", []string{"bash"}})
 }
 
-// pauseInTool brakes while a command runs.
+// pauseInTool pauses while a command runs.
 func pauseInTool(r *run) int {
 	in := func() bool { return r.markers() > 0 }
 	return r.hour(in, func() {}, hop{"arya", nil}, hop{"gendry", []string{"long", "read"}}, hop{"hotpie", nil})
 }
 
-// pauseUnpublished brakes after an answer is committed and before anybody has
-// been told: its agent is halted just there, and killed or woken.
+// pauseUnpublished pauses after an answer is committed and before it is announced: the
+// agent is halted at that point, and then killed or woken.
 func pauseUnpublished(r *run) int {
 	const point = "finish-request.after"
 	_ = r.tell("plan", point+" 1 stop")
@@ -48,8 +48,8 @@ func pauseUnpublished(r *run) int {
 	return r.hour(in, func() { r.signal(agentWords("arya"), how) }, hop{"arya", nil}, hop{"gendry", []string{"bash"}}, hop{"hotpie", nil})
 }
 
-// pauseWithoutHub brakes when every process has been killed; the hour passes
-// with a hub and agents, or without.
+// pauseWithoutHub pauses when every process has been killed; the hour passes with or
+// without a hub and agents.
 func pauseWithoutHub(r *run) int {
 	in := func() bool { return r.markers() > 0 && r.dark(func() {}) > 0 }
 	after := func() {
@@ -60,8 +60,8 @@ func pauseWithoutHub(r *run) int {
 	return r.hour(in, after, hop{"arya", []string{"long"}}, hop{"gendry", nil}, hop{"hotpie", nil})
 }
 
-// hour begins a chain, brakes it when it is in the moment, lets the moment
-// pass and the clock go on by an hour, and resumes.
+// hour begins a chain, pauses it once in reports true, calls pass, moves the clock on
+// by an hour, and resumes.
 func (r *run) hour(in func() bool, pass func(), plan ...hop) int {
 	if !r.start() {
 		return 0
@@ -84,7 +84,7 @@ func (r *run) hour(in func() bool, pass func(), plan ...hop) int {
 		r.bad("the pause does not end the running turn: %s", r.openWork())
 	}
 	_ = r.tell("clock", "3600000")
-	if r.hubPID() != 0 { // others go on, and would take what is held along if they could
+	if r.hubPID() != 0 { // other processes would otherwise take over the held work
 		r.follow("ask", "gendry", "list")
 		r.follow("ask", "hotpie")
 	}
@@ -97,7 +97,7 @@ func (r *run) hour(in func() bool, pass func(), plan ...hop) int {
 	return 1
 }
 
-// calls is how often the model was asked about a job.
+// calls returns how often the model was asked about a job.
 func (r *run) calls(id int) (n int) {
 	r.model.mu.Lock()
 	defer r.model.mu.Unlock()

@@ -63,10 +63,10 @@ func chaos() error {
 	return err
 }
 
-// options are the knobs.
+// options are the options of the command.
 type options struct {
 	bin, source, dir             string
-	disk                         string // where homes of faults of a disk are made; empty: in dir
+	disk                         string // where homes are made for faults of a disk; empty: in dir
 	seeds, jobs                  int
 	seed                         uint64
 	point, scene, fault, control string
@@ -76,7 +76,7 @@ type options struct {
 	server                       *pgtest.Server // of all homes; nil: each has a file
 }
 
-// all does what the options name: by default everything but the soak.
+// all runs the trials that the options name: by default everything but the soak.
 func (o options) all(ctx context.Context) (*table, error) {
 	t := &table{}
 	if o.soak > 0 {
@@ -104,9 +104,9 @@ func (o options) all(ctx context.Context) (*table, error) {
 	return t, t.verdict()
 }
 
-// memory is a folder whose files are in memory, where there is one. What a
-// killed process has written is there all the same, and most of the time of a
-// run on a disk goes by waiting for it.
+// memory returns a folder that is kept in memory, if there is one. What a killed
+// process has written there stays all the same, and on a disk most of a run's time is
+// spent waiting for it.
 func memory() string {
 	const dir = "/dev/shm"
 	probe, err := os.MkdirTemp(dir, "fika-chaos-")
@@ -117,8 +117,8 @@ func memory() string {
 	return dir
 }
 
-// wanted reports whether one sort of trial is to be made: it is named, or none
-// of the others is.
+// wanted reports whether one sort of trial is to be run: it is named, or none of the
+// others is.
 func wanted(this string, others ...string) bool {
 	if this != "" {
 		return this != "none"

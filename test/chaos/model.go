@@ -13,12 +13,12 @@ import (
 	"fika/internal/llm/llmtest"
 )
 
-// A plan is in the prompt: who works which tools, in this order.
+// A plan is in the prompt: which agents run which tools, in this order.
 //
 //	job 7 hop 0 plan arya:bash,read;gendry:;hotpie:edit
 //
-// The model makes one tool call a round, then answers. In a chat the answer
-// mentions the next of the plan.
+// The model makes one tool call per round, then answers. In a chat the answer mentions
+// the next agent of the plan.
 var planned = regexp.MustCompile(`job (\d+) hop (\d+) plan (\S+)`)
 
 // asked is one request to the model about a job.
@@ -26,10 +26,10 @@ type asked struct {
 	job, hop, round int
 }
 
-// model answers by the plan in the prompt and remembers what it was asked.
+// model answers according to the plan in the prompt and records what it was asked.
 type model struct {
 	marker string
-	fault  func(asked) llmtest.Script // if not nil: what to do instead; nil script: nothing special
+	fault  func(asked) llmtest.Script // if not nil: what to do instead; a nil script means nothing special
 
 	mu      sync.Mutex
 	log     []asked
@@ -70,7 +70,7 @@ func (m *model) answer(r llmtest.Request) llmtest.Script {
 	return append(s, m.script(a, plan)...)
 }
 
-// script is the answer of one round.
+// script returns the answer of one round.
 func (m *model) script(a asked, plan []hop) llmtest.Script {
 	tools := plan[a.hop].tools
 	if a.round < len(tools) {
@@ -91,8 +91,8 @@ func (m *model) script(a asked, plan []hop) llmtest.Script {
 	return llmtest.Script{llmtest.Text(text), llmtest.Usage(50, 5)}
 }
 
-// failOnce refuses the first request in a way that no retry mends; after that
-// it is a call that does nothing.
+// failOnce refuses the first request in a way that no retry can repair; after that it
+// makes a call without effect.
 func (m *model) failOnce(id string) llmtest.Script {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,13 +103,13 @@ func (m *model) failOnce(id string) llmtest.Script {
 	return llmtest.Script{llmtest.Status(400, "refused", 0)}
 }
 
-// call gives the name and arguments of a tool of a plan.
+// call returns the name and arguments of a tool in a plan.
 func (m *model) call(tool string, a asked) (name, args string) {
 	file := fmt.Sprintf("f%d-%d", a.job, a.hop)
 	value := map[string]any{}
 	switch name = tool; tool {
 	case "bash":
-		// Whoever is killed in the middle leaves a begin without an end.
+		// A kill in the middle leaves a begin without an end.
 		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %s; sleep 0.0%d; echo end $FIKA_STEP >> %s", m.marker, a.job%4, m.marker)
 	case "long":
 		name = "bash"
@@ -147,7 +147,7 @@ func (m *model) call(tool string, a asked) (name, args string) {
 	return name, string(data)
 }
 
-// hop is one agent's part of a plan.
+// hop is the part of a plan for one agent.
 type hop struct {
 	agent string
 	tools []string
@@ -161,7 +161,7 @@ func words(plan []hop) string {
 	return strings.Join(parts, ";")
 }
 
-// read finds the job that was asked for last, and its round.
+// read finds the last job that a request is about, and its round.
 func read(r llmtest.Request) (asked, []hop, bool) {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role != "user" {

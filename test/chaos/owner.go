@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stopAgent halts an agent for longer than its lease. On one home nobody takes
-// over: the hub ends the one that hangs, and starts it again.
+// stopAgent halts an agent for longer than its lease. In a single home nobody takes
+// over: the hub ends the hung process and starts the agent again.
 func stopAgent(r *run) int {
 	hub := r.command(context.Background(), "up", "--foreground", "--hung", "1500ms")
 	if err := hub.Start(); err != nil {
@@ -25,7 +25,7 @@ func stopAgent(r *run) int {
 		return err == nil && n >= 2
 	})
 	n := 0
-	if r.rng.IntN(2) == 0 { // with the database's write lock in its hands
+	if r.rng.IntN(2) == 0 { // while it holds the database's write lock
 		_ = r.tell("plan", "commit-tool-step.before 1 stop")
 		r.ask("ask", "arya", "bash", "long", "read")
 		if wait(patience/4, func() bool { return r.passed("commit-tool-step.before") > 0 }) {
@@ -42,11 +42,11 @@ func stopAgent(r *run) int {
 	return n
 }
 
-// stopOwner halts one owner of an agent at a random step, lets a second take
-// over (the flock is left out, the lease is over), and wakes the first while
-// the second works, or after. The fence alone keeps them apart.
+// stopOwner halts one owner of an agent at a random step, lets a second take over (the
+// flock is left out and the lease has expired), and wakes the first while the second
+// works, or later. Only the fence keeps them apart.
 func stopOwner(r *run) int {
-	// Between transactions: within one it would keep the database for itself.
+	// Between transactions: inside one it would keep the database locked.
 	all := []string{"claim.after", "commit-model-step.after", "begin-tool-step.after", "tool-start.before", "tool-exit", "commit-tool-step.after"}
 	return r.twoOwners(all[r.rng.IntN(len(all))], "", func(first *exec.Cmd) {
 		if r.rng.IntN(2) == 0 {
@@ -62,10 +62,10 @@ func stopOwner(r *run) int {
 	})
 }
 
-// withoutFence is the same without the fence, and with nothing left to chance:
-// the first owner is halted when it has begun a call, the second, which has
-// ended that call as interrupted, when it has stored the next one; then the
-// first goes on, and writes what it should not, until the turn has ended.
+// withoutFence is the same without the fence, and with nothing left to chance: the
+// first owner is halted when it has begun a call; the second, which has ended that
+// call as interrupted, is halted when it has stored the next one; then the first
+// continues and writes what it should not, until the turn has ended.
 func withoutFence(r *run) int {
 	const ended = "commit-tool-step.after"
 	return r.twoOwners("begin-tool-step.after", "fence", func(first *exec.Cmd) {
@@ -81,9 +81,9 @@ func withoutFence(r *run) int {
 	}, ended)
 }
 
-// twoOwners starts an owner that is halted at a point, and when its lease is
-// over a second one, which is halted at another point if one is named. wake
-// decides when the first goes on.
+// twoOwners starts an owner that is halted at a point and, when its lease has expired,
+// a second one, which is halted at another point if one is named. wake decides when
+// the first continues.
 func (r *run) twoOwners(point, without string, wake func(first *exec.Cmd), then ...string) int {
 	r.folderShared = true
 	_ = r.tell("without", "flock "+without)
@@ -114,13 +114,13 @@ func (r *run) twoOwners(point, without string, wake func(first *exec.Cmd), then 
 	r.quiet()
 	end(first)
 	end(second)
-	_ = r.tell("without", without) // one owner again, and a hub that publishes what came of it
+	_ = r.tell("without", without) // one owner again, and a hub that announces the outcome
 	r.start()
 	r.settle()
 	return struck
 }
 
-// end ends an owner, which may be halted, or have been halted since.
+// end ends an owner, which may be halted or may still become halted.
 func end(owner *exec.Cmd) {
 	late := time.AfterFunc(patience/2, func() { _ = owner.Process.Kill() })
 	defer late.Stop()
@@ -129,7 +129,7 @@ func end(owner *exec.Cmd) {
 	_ = owner.Wait()
 }
 
-// start0 notes the chat-free home as begun: its database exists.
+// start0 records the home without chats as started: its database exists.
 func (r *run) start0() {
 	wait(patience/4, func() bool {
 		n, err := r.number(`SELECT count(*) FROM agents WHERE state = 'idle'`)
@@ -137,7 +137,7 @@ func (r *run) start0() {
 	})
 }
 
-// quiet waits until nothing is open, without starting anything.
+// quiet waits, without starting anything, until nothing is open.
 func (r *run) quiet() {
 	if !wait(patience/2, func() bool {
 		n, err := r.number(`SELECT count(*) FROM requests WHERE finished_at = 0`)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// play does the scene with useful work before and after it.
+// play plays the scene with useful work before and after it.
 func (r *run) play(s scene) {
 	if !r.start() {
 		return
@@ -20,7 +20,7 @@ func (r *run) play(s scene) {
 	r.settle()
 }
 
-// rest ends what only the next one to open a context can end: a prompt in the
+// rest ends what only the next opening of a context can end: a prompt in the
 // foreground whose process was killed.
 func (r *run) rest() {
 	db, err := r.query()
@@ -34,8 +34,7 @@ func (r *run) rest() {
 	r.tidy()
 }
 
-// tidy makes half-made files old and lets the next one who writes there remove
-// them, as an hour would.
+// tidy ages half-made files and lets the next writer remove them, as an hour would.
 func (r *run) tidy() {
 	made := map[string]bool{} // contexts
 	long := time.Now().Add(-2 * time.Hour)
@@ -60,7 +59,7 @@ func (r *run) tidy() {
 	}
 }
 
-// all does many things at once, for faults that strike anywhere.
+// all does many things at once, for faults that strike at random.
 func (r *run) all(n int) {
 	var together sync.WaitGroup
 	for i := range n {

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// elsewhere are points that no scene of this program passes, with where they
+// elsewhere maps points that no scene of this program passes to the place where they
 // are tried instead.
 var elsewhere = map[string]string{
 	"read-limits": "an agent whose hour is used up rests for an hour: storetest",
 }
 
-// never says why no scene can pass a point on an engine.
+// never returns why no scene can pass a point on an engine, or "".
 func (o options) never(point string) string {
 	point = strings.TrimSuffix(strings.TrimSuffix(point, ".before"), ".after")
 	switch {
@@ -31,10 +31,10 @@ func (o options) never(point string) string {
 	return elsewhere[point]
 }
 
-// points reads the crash points from the source: the names given to Point and
-// Torn, and one before and one after the commit of each operation of the store.
-// So a new operation is tried from the day it is written, and a scene that
-// passes it is missed at once.
+// points reads the crash points from the source: the names passed to Point and Torn,
+// and one before and one after the commit of each operation of the store. So a new
+// operation is tried from the day it is written, and a missing scene for it is noticed
+// at once.
 func points(root string) ([]string, error) {
 	var all []string
 	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
@@ -53,8 +53,7 @@ func points(root string) ([]string, error) {
 	return all, err
 }
 
-// writers are the functions of the store whose second argument names the
-// operation.
+// writers lists the functions of the store whose second argument names the operation.
 var writers = [...]string{"write", "writeRelaxed", "writeWith", "withinLease", "fenced", "control"}
 
 // pointsIn reads the files of one folder.
@@ -117,7 +116,8 @@ func pointsOf(decls []ast.Decl, store bool) []string {
 
 func dashed(s string) string { return strings.ReplaceAll(s, " ", "-") }
 
-// text is a string literal, or a constant of the function or the file.
+// text returns the value of a string literal, or of a constant of the function or the
+// file.
 func text(e ast.Expr, ops map[string]string) (string, bool) {
 	switch x := e.(type) {
 	case *ast.BasicLit:

@@ -16,7 +16,7 @@ type job struct {
 	id       int
 	kind     string // ask, task, run, chat, wire
 	plan     []hop
-	request  string // its id, as far as somebody was told
+	request  string // its id, if the program told it
 	chat     string
 	accepted bool // the program said so; otherwise it may have happened, once
 	refused  bool // the program said no: it must not have happened
@@ -25,24 +25,24 @@ type job struct {
 	may      []string
 }
 
-// run is one home, what is done in it, and what was found wrong.
+// run is one home, the work done in it, and the violations found.
 type run struct {
 	*home
-	rng   *rand.Rand // may be used from many goroutines
+	rng   *rand.Rand // safe for concurrent use
 	kills int        // how often something may have been asked again, at most
-	// folderShared says that two owners wrote into one context's folder, as its
+	// folderShared means that two owners wrote into one context's folder, because its
 	// lock was left out: each may set aside the other's file.
 	folderShared bool
 
 	mu      sync.Mutex
 	jobs    []*job
 	flows   []*flowJob
-	unbegun []string // requests whose call was cancelled before anybody took it
+	unbegun []string // requests whose call was cancelled before it was claimed
 	wrong   []string
 	down    bool // the hub did not come up, so nothing more will happen; guarded by mu
 }
 
-// dice is a source that many goroutines may ask.
+// dice is a random source that is safe for concurrent use.
 type dice struct {
 	mu  sync.Mutex
 	pcg *rand.PCG
@@ -63,14 +63,14 @@ func (o options) newRun(more string, seed uint64) (*run, error) {
 	return &run{home: h, rng: rand.New(&dice{pcg: rand.NewPCG(seed, 7)})}, nil
 }
 
-// bad notes a violation.
+// bad records a violation.
 func (r *run) bad(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
-// new makes a job; hops are agents with their tools.
+// new makes a job; plan lists agents with their tools.
 func (r *run) new(kind string, plan ...hop) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *run) new(kind string, plan ...hop) *job {
 
 func (j *job) prompt() string { return fmt.Sprintf("job %d hop 0 plan %s", j.id, words(j.plan)) }
 
-// pick is a hop of an agent with n tools at random.
+// pick returns a hop of an agent with n random tools.
 func (r *run) pick(agent string, n int) hop {
 	kinds := []string{"bash", "bash", "read", "list", "pair", "create", "edit", "goals"}
 	h := hop{agent: agent}
@@ -91,7 +91,7 @@ func (r *run) pick(agent string, n int) hop {
 	return h
 }
 
-// ask hands work to an agent and does not wait.
+// ask gives work to an agent and does not wait.
 func (r *run) ask(kind, agent string, tools ...string) *job {
 	j := r.new(kind, hop{agent, tools})
 	res := r.fika(kind, "--no-wait", agent, j.prompt())
@@ -100,7 +100,7 @@ func (r *run) ask(kind, agent string, tools ...string) *job {
 	return j
 }
 
-// judge notes whether the program said that it has the work.
+// judge records whether the program confirmed that it has the work.
 func (r *run) judge(j *job, res result, said bool) {
 	j.accepted = said
 	j.refused = !said && res.code > 0
@@ -112,14 +112,14 @@ func (r *run) judge(j *job, res result, said bool) {
 	}
 }
 
-// follow hands work to an agent and waits for the answer.
+// follow gives work to an agent and waits for the answer.
 func (r *run) follow(kind, agent string, tools ...string) *job {
 	j := r.new(kind, hop{agent, tools})
 	res := r.fika(kind, agent, j.prompt())
 	want := fmt.Sprintf("answer %d hop 0", j.id)
 	r.judge(j, res, res.code == 0)
 	j.waited, j.exit = true, res.code
-	j.refused = false // it may be waiting for somebody who was killed
+	j.refused = false // it may be waiting for a process that was killed
 	if res.code == 0 && res.stdout != want {
 		r.bad("job %d: exit 0 and %q, not %q", j.id, res.stdout, want)
 	}
@@ -133,32 +133,32 @@ func (r *run) once(context string, tools ...string) *job {
 	r.judge(j, res, res.code == 0)
 	j.waited, j.exit = true, res.code
 	j.refused = false
-	j.may = []string{"interrupted"} // what a person sees does not go on unseen
+	j.may = []string{"interrupted"} // what a person watches does not continue unseen
 	if want := fmt.Sprintf("answer %d hop 0", j.id); res.code == 0 && res.stdout != want {
 		r.bad("job %d: exit 0 and %q, not %q", j.id, res.stdout, want)
 	}
 	return j
 }
 
-// chat makes a chat and says the first word in it.
+// chat creates a chat and sends its first message.
 func (r *run) chat(plan ...hop) *job {
 	j := r.new("chat", plan...)
 	j.chat = fmt.Sprintf("table%d", j.id)
 	if res := r.fika("chat", "create", j.chat); res.code != 0 {
-		// Killed after its commit, it has made the chat all the same.
+		// Killed after its commit, the command has created the chat all the same.
 		_ = r.fika("chat", "create", j.chat)
 	}
 	r.say(j)
 	return j
 }
 
-// say sends the first word of a chat.
+// say sends the first message of a chat.
 func (r *run) say(j *job) {
 	res := r.fika("chat", "send", j.chat, "@"+j.plan[0].agent+" "+j.prompt())
 	r.judge(j, res, res.stdout != "")
 }
 
-// chain is a plan of n hops round the table.
+// chain returns a plan of n hops around the agents.
 func (r *run) chain(n, tools int) []hop {
 	var plan []hop
 	first := r.rng.IntN(len(agents))
@@ -168,7 +168,7 @@ func (r *run) chain(n, tools int) []hop {
 	return plan
 }
 
-// start brings the hub up. It tries again when what is planned hits the start.
+// start brings the hub up. It tries again when the planned crash hits the start.
 func (r *run) start() bool {
 	if r.over() {
 		return false
@@ -187,7 +187,7 @@ func (r *run) start() bool {
 	return ok
 }
 
-// over reports whether nothing more will happen in this home.
+// over reports whether this home is given up.
 func (r *run) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +217,7 @@ func (r *run) settle() bool {
 	return ok
 }
 
-// taken reports whether all that the bus has acknowledged has become a row.
+// taken reports whether every request that the bus has acknowledged has become a row.
 func (r *run) taken() bool {
 	for _, j := range r.jobs {
 		if j.kind == "wire" && j.accepted {
@@ -251,7 +251,7 @@ UNION ALL SELECT 'notification ' || id || ' ' || state || ' ' || conversation FR
 	return strings.Join(all, "; ")
 }
 
-// finish brings everything down politely and looks at what is left.
+// finish brings everything down in the ordinary way and checks what is left.
 func (r *run) finish() {
 	var res result
 	if !wait(patience, func() bool { res = r.fika("down"); return res.code == 0 || r.hubPID() == 0 || r.over() }) {
@@ -268,7 +268,7 @@ func (r *run) finish() {
 	r.verdict()
 }
 
-// leftovers are files that no process has any more: half-written ones, and
+// leftovers finds files that belong to no process any more: half-written ones, and
 // locks that look held.
 func (r *run) leftovers() {
 	_ = filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
@@ -279,7 +279,7 @@ func (r *run) leftovers() {
 		if strings.Contains(path, "/set-aside/") { // kept for the person
 			return nil
 		}
-		if r.folderShared && strings.Contains(name, ".edited-") { // by one owner, as written by the other
+		if r.folderShared && strings.Contains(name, ".edited-") { // by one owner, because the other wrote it
 			return nil
 		}
 		if strings.HasPrefix(name, ".") || strings.Contains(name, ".edited-") || strings.Contains(name, ".corrupt") || filepath.Base(filepath.Dir(path)) == "calls" {
@@ -292,8 +292,8 @@ func (r *run) leftovers() {
 	})
 }
 
-// held reports whether a process has the lock. What is written in a free one
-// only informs.
+// held reports whether a process holds the lock. The text in a free lock file is only
+// informative.
 func held(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 //
 //	run 7 step each-c
 //
-// It is answered with a mark of its own and all marks in its prompt, so that the
-// last answer of a run shows what reached it, whoever was killed on the way.
+// The answer is a mark of its own and all marks in the prompt, so that the last answer
+// of a run shows what reached it, whatever was killed on the way.
 var (
 	stepAsked = regexp.MustCompile(`run (\d+) step ([a-z0-9-]+)`)
 	marked    = regexp.MustCompile(`\[(?:any|[a-z0-9]+-[a-z0-9-]+)\]`)
 )
 
-// stepKey is a step of a job, by who is asked.
+// stepKey is a step of a job and the agent that is asked.
 type stepKey struct{ job, step, agent string }
 
 // stepAsk is one request to the model about a step.
@@ -44,8 +44,8 @@ func stepOf(r llmtest.Request) (k stepKey, prompt string, ok bool) {
 	return k, prompt, ok
 }
 
-// step answers a request about a step of a workflow. The first one about a step
-// that is called flaky is refused in a way that no retry of the program mends.
+// step answers a request about a step of a workflow. It refuses the first one about
+// the step flaky in a way that no retry of the program can repair.
 func (m *model) step(r llmtest.Request) (llmtest.Script, bool) {
 	k, prompt, ok := stepOf(r)
 	if !ok {
@@ -61,19 +61,19 @@ func (m *model) step(r llmtest.Request) (llmtest.Script, bool) {
 	return llmtest.Script{llmtest.Delay(m.thinks), llmtest.Text(k.answer(marked.FindAllString(prompt, -1))), llmtest.Usage(50, 5)}, true
 }
 
-// answer is what a step gives whose prompt has these marks.
+// answer returns the answer of a step whose prompt has these marks.
 func (k stepKey) answer(marks []string) string {
 	if k.step == "plan" {
 		return `["a", "b", "c", "d", "e", "f", "g", "h", "i", "flaky"]`
 	}
 	own := fmt.Sprintf("[%s-%s]", k.step, k.agent)
 	if k.step == "any" {
-		own = "[any]" // whoever is first
+		own = "[any]" // whichever is first
 	}
 	return joined(append(marks, own))
 }
 
-// joined are marks in order, each once.
+// joined returns the distinct marks in order.
 func joined(marks []string) string {
 	slices.Sort(marks)
 	return strings.Join(slices.Compact(marks), "")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scene is something that people and programs do with fika. Any command in it
-// may meet a process that dies, and so may the command itself.
+// scene is something that people and programs do with fika. Any of its commands may
+// meet a process that dies, and may be killed itself.
 type scene struct {
 	name string
 	play func(*run)
@@ -72,8 +72,8 @@ func scenes() []scene {
 	}
 }
 
-// people run commands that change something and may have to be given again:
-// whoever was killed has done it or not.
+// people runs a command that changes something and may have to be repeated: a killed
+// one has done it or not.
 func (r *run) people(args ...string) result {
 	res := r.fika(args...)
 	if res.code < 0 {
@@ -88,7 +88,7 @@ func pause(r *run) {
 	r.people("chat", "resume", j.chat)
 }
 
-// brake halts everything, new chats included.
+// brake pauses everything, new chats included.
 func brake(r *run) {
 	r.ask("ask", "arya", "bash", "read")
 	r.people("chat", "pause", "--all")
@@ -100,11 +100,10 @@ func brake(r *run) {
 func sit(r *run) {
 	j := r.chat(r.chain(2, 1)...)
 	r.typed("/who\n/quit\n", "chat", "join", j.chat, "--pause", "--as", "eve")
-	r.passOver() // whoever was killed at the table lets go by being silent
+	r.passOver() // someone killed at the table gives up the chat by silence
 }
 
-// hold is a person whose terminal dies while the chat is held: the hub lets it
-// go on.
+// hold is a person whose terminal dies while the chat is held: the hub releases it.
 func hold(r *run) {
 	j := r.chat(r.chain(2, 1)...)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -137,7 +136,7 @@ func hold(r *run) {
 	r.passOver()
 }
 
-// passOver moves the clock on until no chat is held by somebody who is gone.
+// passOver moves the clock on until no absent person holds a chat.
 func (r *run) passOver() {
 	_ = r.tell("clock", "60000")
 	if !wait(patience/2, func() bool {
@@ -152,7 +151,7 @@ func (r *run) passOver() {
 	_ = r.tell("clock", "0")
 }
 
-// stop ends a chain on purpose; what was dropped may be missing.
+// stop ends a chain deliberately; what was dropped may be missing.
 func stop(r *run) {
 	j := r.chat(r.chain(3, 1)...)
 	j.may = []string{"cancelled"}
@@ -172,7 +171,7 @@ func cancel(r *run) {
 	}
 }
 
-// deadline is a request whose time is over before it is worked.
+// deadline is a request whose time has passed before it is claimed.
 func deadline(r *run) {
 	r.people("chat", "pause", "--all")
 	j := r.ask("task", "arya", "bash")
@@ -190,7 +189,7 @@ func deadline(r *run) {
 	r.ask("ask", "arya") // with its outcome, arya announces the other
 }
 
-// limit is a chain that is stopped by its depth, and continued on purpose.
+// limit is a chain that is stopped by its depth, and continued deliberately.
 func limit(r *run) {
 	path := filepath.Join(r.root, "config.toml")
 	text, err := os.ReadFile(path)
@@ -216,7 +215,7 @@ func restart(r *run) {
 	r.people("agent", "restart", "gendry")
 }
 
-// chats are made, renamed, emptied and removed.
+// chats creates, renames, empties and removes chats.
 func chats(r *run) {
 	j := r.chat(r.chain(2, 0)...)
 	r.settle()
@@ -226,7 +225,7 @@ func chats(r *run) {
 	r.people("chat", "unpin", j.chat, "1")
 	r.people("chat", "limit", "spare", "--turns", "500")
 	r.people("chat", "rename", "spare", "other")
-	if res := r.people("chat", "rename", "other", "spare"); res.code != 0 && res.code != 3 { // 3: it has been done by whoever was killed
+	if res := r.people("chat", "rename", "other", "spare"); res.code != 0 && res.code != 3 { // 3: the killed command has done it
 		r.bad("%v", res)
 	}
 	r.people("chat", "clear", "spare", "--yes")
@@ -237,8 +236,7 @@ func chats(r *run) {
 	_ = r.tell("clock", "0")
 }
 
-// contexts are made, renamed, carried elsewhere and removed, and asks begun
-// anew.
+// contexts creates, renames, exports and removes contexts, and begins asks anew.
 func contexts(r *run) {
 	copied := filepath.Join(r.dir, "copy")
 	r.people("context", "new", "first", "--if-missing", "--prompt", "be kind")
@@ -251,7 +249,7 @@ func contexts(r *run) {
 	r.people("agent", "reset", "arya")
 }
 
-// compact replaces what was said by a summary, and takes that back.
+// compact replaces entries by a summary, and undoes that.
 func compact(r *run) {
 	for range 3 {
 		r.once("notes", "list")
@@ -262,7 +260,7 @@ func compact(r *run) {
 	r.people("context", "compact", "notes", "--undo")
 }
 
-// grow is a context that is summarised by itself in the middle of a turn.
+// grow is a context that is compacted automatically in the middle of a turn.
 func grow(r *run) {
 	config := "auto_compact = true\nauto_compact_threshold = 2\n"
 	r.people("context", "new", "notes")
@@ -307,7 +305,7 @@ func (r *run) begun(j *job) {
 	})
 }
 
-// switchAsk goes back to an older conversation of an agent.
+// switchAsk switches an agent back to an older conversation.
 func switchAsk(r *run) {
 	r.settle()
 	old := ""
@@ -332,7 +330,7 @@ func dead(r *run) {
 	r.people("chat", "retry", j.chat)
 }
 
-// sceneNames are for messages.
+// sceneNames returns the names for messages.
 func sceneNames(list []scene) string {
 	var names []string
 	for _, s := range list {

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// spend is a budget that ends while an agent is in the middle of its work, and
-// is raised again: it has room for the first call of a turn, which sets aside 24000
+// spend is a budget that is used up while an agent is in the middle of its work, and
+// is raised again: it has room for the first call of a turn, which reserves 24000
 // tokens, and not for the second.
 func spend(r *run) {
 	r.settle()
@@ -21,7 +21,7 @@ func spend(r *run) {
 	r.budget(1_000_000)
 }
 
-// budget says how many tokens the home may spend in a day.
+// budget sets how many tokens the home may spend in a day.
 func (r *run) budget(tokens int) {
 	r.people("budget", "set", "home", "--per", "day", "--tokens", fmt.Sprint(tokens))
 }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// withExecutor is the setting of homes whose commands run in another process.
+// withExecutor is the setting for homes whose commands run in another process.
 const withExecutor = "[[executors]]\nname = \"box\"\n[tools]\nexecutor = \"box\"\n"
 
 const executorWords = "executor box --by-hub"
 
-// executor begins anew with commands that run in another process.
+// executor restarts the home with commands that run in another process.
 func (r *run) executor() {
 	path := filepath.Join(r.root, "config.toml")
 	text, err := os.ReadFile(path)
@@ -26,8 +26,8 @@ func (r *run) executor() {
 	r.start()
 }
 
-// handed is work whose commands an executor runs, for several agents and for a
-// prompt in the foreground, until it has said that it lives.
+// handed is work whose commands an executor runs, for several agents and for a prompt
+// in the foreground, until the executor has given a sign of life.
 func handed(r *run) {
 	r.executor()
 	r.ask("ask", "arya", "bash", "read", "bash")
@@ -36,8 +36,8 @@ func handed(r *run) {
 	r.awake(func() bool { return r.passed("renew-executor.after") > 0 })
 }
 
-// recalled is a command that is cancelled while it runs, and one that is before
-// anybody has taken it: that one never begins.
+// recalled cancels a command while it runs, and one before it is claimed, which
+// therefore never begins.
 func recalled(r *run) {
 	r.executor()
 	first := r.ask("ask", "arya", "gate", "read")
@@ -54,10 +54,10 @@ func recalled(r *run) {
 		r.mu.Unlock()
 	}
 	r.signal(executorWords, syscall.SIGCONT)
-	_ = os.WriteFile(r.marker+".gate", nil, 0o600) // for one that was not cancelled
+	_ = os.WriteFile(r.marker+".gate", nil, 0o600) // for a command that was not cancelled
 }
 
-// recall cancels a job, and reports whether it was.
+// recall cancels a job, and reports whether that succeeded.
 func (r *run) recall(j *job) bool {
 	j.may = []string{"cancelled", "done"}
 	if j.request == "" {
@@ -70,8 +70,8 @@ func (r *run) recall(j *job) bool {
 	})
 }
 
-// replaced is an executor that is killed in the middle of a command. The next one
-// ends that, and its agent hears that nobody knows whether it happened.
+// replaced kills an executor in the middle of a command. Its successor ends the
+// command, and the agent hears that nobody knows whether it happened.
 func replaced(r *run) {
 	r.executor()
 	r.ask("ask", "arya", "long", "bash")
@@ -80,7 +80,7 @@ func replaced(r *run) {
 	r.ask("task", "gendry", "bash")
 }
 
-// awake is wait for what needs a hub, which may have been killed.
+// awake is wait for something that needs a hub, which may have been killed.
 func (r *run) awake(ready func() bool) bool {
 	return wait(patience/4, func() bool {
 		if r.hubPID() == 0 {
@@ -105,8 +105,8 @@ func killInExecutor(r *run) int {
 	return struck
 }
 
-// checkEnds looks at what unsafe tools left: what counts as done has come to its
-// end, and what was cancelled before anybody took it has never begun.
+// checkEnds checks what unsafe tools left behind: a call that counts as done has come
+// to its end, and one cancelled before it was claimed has never begun.
 func (r *run) checkEnds(db querier) {
 	data, _ := os.ReadFile(r.marker)
 	for _, id := range r.unbegun {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// workflows are files of every home. thirty has all that a workflow can have: a
-// list, a step that is tried again, a discussion, several of which the first
-// counts, a person who is asked, and rounds of another workflow; in all about
-// thirty steps.
+// workflows are files of every home. thirty has everything that a workflow can have: a
+// list, a step that is retried, a discussion, several steps of which the first one
+// counts, a person who is asked, and rounds of another workflow; about thirty steps in
+// all.
 var workflows = map[string]string{
 	"thirty": input + `
 result = "end"
@@ -76,8 +76,8 @@ needs = ["make"]
 agent = "gendry"
 prompt = "run {{.inputs.job}} step check-{{.inputs.n}} {{.steps.make.output}}"
 `,
-	// all of many is under way at once, by several agents: what comes next is
-	// only counted, so that nothing but the count says what has ended.
+	// all of many is under way at once, by several agents: what comes next depends on a
+	// count alone, so that nothing but the count says what has ended.
 	"many": input + `[[steps]]
 id = "each"
 for_each = '["arya", "gendry", "hotpie", "arya", "gendry", "hotpie", "arya", "gendry", "hotpie"]'
@@ -125,12 +125,12 @@ prompt = "run {{.inputs.job}} step after {{.steps.flaky.output}}"
 
 const input = "[inputs]\njob = { type = \"text\" }\n"
 
-// racer is a step of which only the first of several counts.
+// racer returns a step that competes with others: only the first one counts.
 func racer(id, agent string) string {
 	return fmt.Sprintf("[[steps]]\nid = %q\nneeds = [\"plan\"]\nagent = %q\nprompt = \"run {{.inputs.job}} step any\"\n", id, agent)
 }
 
-// results are what undisturbed runs give.
+// results are the results of undisturbed runs.
 var results = map[string]string{
 	"thirty": joined([]string{
 		"[each-a-gendry]", "[each-b-gendry]", "[each-c-gendry]", "[each-d-gendry]", "[each-e-gendry]", "[each-f-gendry]", "[each-g-gendry]", "[each-h-gendry]",
@@ -147,10 +147,10 @@ var results = map[string]string{
 type flowJob struct {
 	id       int
 	name     string
-	run      string // its id, as far as somebody was told
+	run      string // its id, if the program told it
 	accepted bool
 	refused  bool
-	may      []string // ends other than done
+	may      []string // permitted ends other than done
 }
 
 // newFlow makes a job.
@@ -162,7 +162,7 @@ func (r *run) newFlow(name string) *flowJob {
 	return j
 }
 
-// flow lets a workflow run to its end and answers what it asks.
+// flow runs a workflow to its end and answers its questions.
 func (r *run) flow(name string, may ...string) *flowJob {
 	j := r.beginFlow(name, may...)
 	r.endFlows()
@@ -177,7 +177,7 @@ func (r *run) beginFlow(name string, may ...string) *flowJob {
 	return j
 }
 
-// beganFlow notes whether the program said that it has a run.
+// beganFlow records whether the program confirmed that it has a run.
 func (r *run) beganFlow(j *flowJob, res result) {
 	j.run, j.accepted, j.refused = res.stdout, res.stdout != "", res.code > 0 && res.stdout == ""
 	if res.code == 0 && res.stdout == "" || res.code > 0 && lastLine(res.stderr) == "" {
@@ -185,7 +185,7 @@ func (r *run) beganFlow(j *flowJob, res result) {
 	}
 }
 
-// endFlows answers what runs ask until all are over, and told of.
+// endFlows answers the questions of runs until all are over and announced.
 func (r *run) endFlows() {
 	if wait(patience, func() bool {
 		if r.hubPID() == 0 {
@@ -207,7 +207,7 @@ func (r *run) endFlows() {
 	r.bad("a run does not come to its end: %s", r.openSteps())
 }
 
-// openSteps are the steps of runs that are not over.
+// openSteps lists the steps of runs that are not over.
 func (r *run) openSteps() string {
 	db, err := r.query()
 	if err != nil {
@@ -227,7 +227,7 @@ func team(r *run) {
 	r.endFlows()
 }
 
-// heldRun is paused, goes on, is cancelled, and is taken up again.
+// heldRun pauses a run, resumes it, cancels it, and takes it up again.
 func heldRun(r *run) {
 	j := r.beginFlow("thirty", "cancelled")
 	if j.run == "" {
@@ -243,7 +243,7 @@ func heldRun(r *run) {
 	r.endFlows()
 }
 
-// stepsDone waits until so many steps have ended well.
+// stepsDone waits until at least that many steps have ended well.
 func (r *run) stepsDone(least int) {
 	wait(patience/4, func() bool {
 		n, err := r.number(`SELECT count(*) FROM flow_steps WHERE state = 'done'`)
@@ -260,10 +260,10 @@ func failedRun(r *run) {
 	}
 }
 
-// limitedRun comes to a limit of its own.
+// limitedRun reaches a limit of its own.
 func limitedRun(r *run) { r.flow("limited", "failed") }
 
-// runKilled kills an agent, the hub or all, again and again, while a run is
+// runKilled kills an agent, the hub or everything, again and again, while a run is
 // under way.
 func runKilled(r *run) int {
 	if !r.start() {
@@ -285,14 +285,14 @@ func runKilled(r *run) int {
 	return struck
 }
 
-// runHalted halts whoever has worked out what comes next in a run, just before
-// it is stored, until others have brought the run further.
+// runHalted halts the process that has worked out what comes next in a run, just
+// before it stores that, until others have advanced the run.
 func runHalted(r *run) int {
 	const point = "plan-run"
 	if !r.start() {
 		return 0
 	}
-	r.model.thinks = 500 * time.Millisecond // nobody works anything out before it is said who is halted
+	r.model.thinks = 500 * time.Millisecond // nobody works anything out before the plan says which process to halt
 	j := r.beginFlow("many")
 	_ = r.tell("plan", fmt.Sprintf("%s %d stop", point, r.passed(point)+1+r.rng.IntN(3)))
 	halted := 0
@@ -314,7 +314,7 @@ func (r *run) runOver(j *flowJob) bool {
 	return err == nil && n > 0
 }
 
-// halted is a process of the home that a plan has halted.
+// halted returns a process of the home that a plan has halted.
 func (h *home) halted() int {
 	for pid := range h.processes("") {
 		if stopped(pid) {
@@ -331,8 +331,8 @@ func stopped(pid int) bool {
 	return err == nil && strings.HasPrefix(rest, "T")
 }
 
-// runUnseen kills an agent between the commit of an outcome and the next step of
-// its run: nobody has been told, and nobody else has anything to do in it.
+// runUnseen kills an agent between the commit of an outcome and the next step of its
+// run: nothing has been announced, and no other agent has anything to do in the run.
 func runUnseen(r *run) int {
 	const point = "finish-request.after"
 	if !r.start() {
@@ -352,7 +352,7 @@ func runUnseen(r *run) int {
 
 var jobNumber = regexp.MustCompile(`(?:job=|run )(\d+)`)
 
-// jobOf finds the job of a run by what lists show of it.
+// jobOf returns the job of a run, found in the title that lists show.
 func jobOf(title string) int {
 	if m := jobNumber.FindStringSubmatch(title); m != nil {
 		n, _ := strconv.Atoi(m[1])

@@ -11,8 +11,8 @@ import (
 // askRule asks a person about commands of the tool "asked".
 const askRule = "[[rules]]\ntool = \"bash\"\nmatch = \"date *\"\ndo = \"ask\"\n"
 
-// approve is work that asks a person before a call: one says yes, one says no.
-// The agents may be killed while they wait, and whoever answers while answering.
+// approve is work that asks a person before a call: one is approved, one denied. The
+// agents may be killed while they wait, and the person's command while it answers.
 func approve(r *run) {
 	yes := r.ask("task", "arya", "asked", "bash")
 	no := r.ask("task", "gendry", "asked")
@@ -20,7 +20,7 @@ func approve(r *run) {
 	r.answer(no, "approve", "--deny", "not today")
 }
 
-// answer answers the questions of a job, as they come, until it is over.
+// answer answers the questions of a job, as they arrive, until it is over.
 func (r *run) answer(j *job, args ...string) {
 	id := r.requestOf(j)
 	if id == "" {
@@ -44,8 +44,8 @@ func (r *run) answer(j *job, args ...string) {
 	}
 }
 
-// requestOf is the id of a job: also of one that was stored although whoever handed
-// it in was killed before that could be said; empty when there is none.
+// requestOf returns the id of a job's request, even one that was stored although the
+// command was killed before it could print the id; "" when there is none.
 func (r *run) requestOf(j *job) string {
 	if j.request != "" {
 		return j.request
@@ -61,7 +61,7 @@ func (r *run) requestOf(j *job) string {
 }
 
 // unanswered is a question whose day passes: the call is denied, and the work
-// goes on without it.
+// continues without it.
 func unanswered(r *run) {
 	j := r.ask("task", "arya", "asked", "read")
 	r.asked(j)
@@ -77,11 +77,11 @@ func withdrawn(r *run) {
 	r.asked(j)
 	if j.request != "" {
 		r.people("request", "cancel", j.request)
-		r.answer(j, "approve") // if it was not cancelled
+		r.answer(j, "approve") // in case it was not cancelled
 	}
 }
 
-// asked waits until a job asks.
+// asked waits until a job asks a question.
 func (r *run) asked(j *job) {
 	wait(patience/4, func() bool {
 		if r.hubPID() == 0 {
@@ -92,14 +92,14 @@ func (r *run) asked(j *job) {
 	})
 }
 
-// trespass is a confined call that plants a file which others obey. It is taken
-// away after the call, by whoever comes after an agent that was killed, too:
-// leftovers finds it otherwise.
+// trespass is a confined call that plants a file which other programs obey. It is
+// removed after the call, or by the successor of a killed agent: otherwise leftovers
+// finds it.
 func trespass(r *run) {
 	r.ask("ask", "arya", "plant", "bash")
 }
 
-// checkApprovals looks for calls that ran although nobody allowed them.
+// checkApprovals finds calls that ran although nobody allowed them.
 func (r *run) checkApprovals(db querier) {
 	data, _ := os.ReadFile(r.marker)
 	for _, step := range column(r, db, `SELECT DISTINCT p.request || '/' || p.step FROM approvals p
@@ -110,8 +110,8 @@ WHERE NOT EXISTS (SELECT 1 FROM approvals q WHERE q.request = p.request AND q.st
 	}
 }
 
-// mounts reports what is mounted below the home's folder: a confined call has
-// its mounts to itself, and they go with it.
+// mounts lists what is mounted below the home's folder: a confined call has a mount
+// namespace of its own, so nothing may remain.
 func (h *home) mounts() []string {
 	data, _ := os.ReadFile("/proc/self/mountinfo")
 	var found []string

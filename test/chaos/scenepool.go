@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// configure adds to the settings. Who runs follows them.
+// configure adds to the settings, which running processes follow.
 func (r *run) configure(more string) {
 	path := filepath.Join(r.root, "config.toml")
 	text, err := os.ReadFile(path)
@@ -20,8 +20,8 @@ func (r *run) configure(more string) {
 	}
 }
 
-// backedUp is work for an agent that cannot be started: its backup does it, and what
-// is asked under its name is answered once.
+// backedUp is work for an agent that cannot be started: its backup does it, and
+// requests in its name are answered once.
 func backedUp(r *run) {
 	r.configure(`
 [[agents]]
@@ -38,9 +38,9 @@ rules = "none.toml"
 	r.follow("task", "sansa")
 }
 
-// pooled is work for a pool, of which a member is killed and which becomes smaller: its
-// tasks are anybody's, a person's asks one member's until a reset, its mentions
-// somebody's.
+// pooled is work for a pool, which loses a member and becomes smaller: any member
+// takes its tasks, one member keeps a person's asks until a reset, and its mentions go
+// to some member.
 func pooled(r *run) {
 	pool := "[[agents]]\nid = \"hound\"\nmodel = \"own\"\ntool_permissions = [\"bash\", \"read\", \"list\", \"edit\", \"create\"]\nmax_idle_seconds = 3\ninstances = 3\n"
 	r.configure(pool)
@@ -55,13 +55,13 @@ func pooled(r *run) {
 	r.people("agent", "reset", "hound")
 	r.follow("ask", "hound")
 	r.chat(hop{"hound", []string{"bash"}}, hop{"arya", nil})
-	r.settle() // what a member has begun waits for it
+	r.settle() // the work that a member has begun waits for it
 	r.replaceSettings("instances = 3", "instances = 2")
 	r.ask("task", "hound")
 }
 
-// severalModels is work for an agent with two models: whoever is killed, once two
-// rounds in a row have failed what follows is asked of the second, and after one of
+// severalModels is work for an agent with two models: whatever is killed, once two
+// rounds in a row have failed the next is asked of the second model, and after one of
 // the first.
 func severalModels(r *run) {
 	r.configure(fmt.Sprintf(`
@@ -92,7 +92,7 @@ AND u.model <> CASE WHEN r.kind <> 'task' OR (SELECT count(*) FROM usage o WHERE
 	}
 }
 
-// replaceSettings changes a part of the settings.
+// replaceSettings replaces a part of the settings.
 func (r *run) replaceSettings(from, to string) {
 	path := filepath.Join(r.root, "config.toml")
 	text, err := os.ReadFile(path)

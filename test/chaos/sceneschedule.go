@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// timed is work that begins by itself: its time comes once, whoever dies while it
-// is begun. Before that the schedule is made, paused and let go on.
+// timed is work that begins by schedule: it begins once, whatever dies while it
+// begins. Before that the schedule is made, paused and resumed.
 func timed(r *run) {
 	j := r.new("task", hop{"arya", []string{"bash"}})
 	at := time.Now().UTC().Add(30 * time.Minute)
@@ -17,7 +17,7 @@ func timed(r *run) {
 	}
 	r.people("schedule", "pause", "timed")
 	r.people("schedule", "resume", "timed")
-	r.fika("schedule", "resume", "timed") // also where both were killed
+	r.fika("schedule", "resume", "timed") // even if both were killed
 	_ = r.tell("clock", "3600000")
 	begun := func() bool {
 		if r.hubPID() == 0 {

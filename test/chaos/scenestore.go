@@ -17,7 +17,7 @@ func search(r *run) {
 	}
 }
 
-// idle is an agent that leaves because it has nothing to do.
+// idle is an agent whose process ends because it has nothing to do.
 func idle(r *run) {
 	r.ask("ask", "hotpie", "list")
 	r.settle()
@@ -33,8 +33,8 @@ func idle(r *run) {
 	_ = r.tell("clock", "0")
 }
 
-// move takes the database elsewhere: from a server into a file and back, or
-// from one file to another. What is killed is given again.
+// move moves the database: from a server into a file and back, or from one file to
+// another. A killed command is repeated.
 func move(r *run) {
 	r.settle()
 	r.people("down")
@@ -66,8 +66,8 @@ func move(r *run) {
 	r.start()
 }
 
-// must runs a command until it is not killed and nobody else is at work any
-// more; then it has to go well.
+// must repeats a command until it is not killed and nobody else is at work; then it
+// has to succeed.
 func (r *run) must(args ...string) {
 	var res result
 	wait(patience/2, func() bool { res = r.people(args...); return res.code != 4 })
@@ -76,8 +76,7 @@ func (r *run) must(args ...string) {
 	}
 }
 
-// useDatabase writes into the settings which database the home has; empty: its
-// file.
+// useDatabase sets the home's database in the settings; empty means its file.
 func (r *run) useDatabase(url string) {
 	path := filepath.Join(r.root, "config.toml")
 	text, err := os.ReadFile(path)
@@ -101,8 +100,8 @@ func (r *run) useDatabase(url string) {
 	r.url, r.owner = url, strings.Replace(url, "fika@", "postgres@", 1)
 }
 
-// restore brings a backup back, made when all was done. One that was killed is
-// not given again if the hub comes up all the same: then nothing may be missing.
+// restore restores a backup made when everything was done. A killed restore is not
+// repeated if the hub comes up all the same: then nothing may be missing.
 func restore(r *run) {
 	r.settle()
 	r.people("down")

@@ -12,12 +12,11 @@ import (
 	"fika/internal/store/pgtest"
 )
 
-// serverArgs leave what was not asked to be on the disk in memory for long, so
-// that a crash of the server shows who did not ask.
+// serverArgs make the server keep in memory for long what was not asked to be on disk,
+// so that a crash of the server shows what was not synced.
 var serverArgs = [...]string{"-c", "max_connections=200", "-c", "wal_writer_delay=10000ms", "-c", "wal_writer_flush_after=512MB", "-c", "autovacuum=off"}
 
-// startServer starts a server of its own for the homes to come, if they are to
-// use one.
+// startServer starts a server for the homes to come, if they are to use one.
 func (o *options) startServer() (stop func(), err error) {
 	switch o.engine {
 	case "", "sqlite":
@@ -53,8 +52,7 @@ func (o *options) serverIn(base string) (stop func(), err error) {
 	return stop, nil
 }
 
-// restartServer crashes the server of a home, if it has one, and starts it
-// again.
+// restartServer crashes the server of a home, if it has one, and starts it again.
 func (h *home) restartServer() {
 	if h.server == nil {
 		return
@@ -63,8 +61,7 @@ func (h *home) restartServer() {
 	h.serverUp()
 }
 
-// serverUp starts the server of a home again. What the harness knew of it is
-// over.
+// serverUp starts the server of a home again. The harness's open connections are lost.
 func (h *home) serverUp() {
 	h.forget()
 	if err := h.server.Up(serverArgs[:]...); err != nil {
@@ -72,8 +69,8 @@ func (h *home) serverUp() {
 	}
 }
 
-// serverRestarted is a server that crashes under load, is gone for a while, and
-// comes back.
+// serverRestarted is a server that crashes under load, is gone for a while, and comes
+// back.
 func serverRestarted(r *run) int {
 	return r.meanwhile(8, func() (n int) {
 		for range 3 {
@@ -87,7 +84,7 @@ func serverRestarted(r *run) int {
 	})
 }
 
-// cutAll ends every session of fika's.
+// cutAll ends every session of fika.
 const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'fika'`
 
 // change runs a statement as the server's owner.
@@ -109,7 +106,7 @@ func serverCut(r *run) int {
 	})
 }
 
-// serverRefuses is a server that lets nobody in for a while.
+// serverRefuses is a server that refuses all connections for a while.
 func serverRefuses(r *run) int {
 	return r.meanwhile(8, func() (n int) {
 		for range 2 {
@@ -124,7 +121,7 @@ func serverRefuses(r *run) int {
 	})
 }
 
-// serverSilent is a server that answers nothing for a while, and then all.
+// serverSilent is a server that answers nothing for a while, and then everything.
 func serverSilent(r *run) int {
 	return r.meanwhile(8, func() (n int) {
 		for range 2 {
@@ -137,9 +134,8 @@ func serverSilent(r *run) int {
 	})
 }
 
-// serverReadOnly is a server that may not be written for a while, as one that
-// stands by for another: work is refused with a reason, and none of it is half
-// there.
+// serverReadOnly is a server that cannot be written to for a while, like a standby:
+// work is refused with a reason, and none of it is half done.
 func serverReadOnly(r *run) int {
 	if !r.start() {
 		return 0
@@ -166,9 +162,9 @@ func serverReadOnly(r *run) int {
 	return 1
 }
 
-// writable is an error when the database refuses to be written.
+// writable returns an error when the database refuses writes.
 func (r *run) writable() error {
-	r.forget() // a new session, as another process has it
+	r.forget() // a new session, such as another process has
 	db, err := r.query()
 	if err == nil {
 		_, err = db.Exec(`CREATE TEMPORARY TABLE probe (x INT)`)
@@ -177,7 +173,7 @@ func (r *run) writable() error {
 	return err
 }
 
-// serverOnSmallDisk starts a server whose data is on a disk that can be filled.
+// serverOnSmallDisk starts a server whose data are on a disk that can be filled.
 func (o *options) serverOnSmallDisk() (stop func(), err error) {
 	disk, unmount, err := smallDisk()
 	if err != nil {
@@ -191,8 +187,8 @@ func (o *options) serverOnSmallDisk() (stop func(), err error) {
 	return func() { end(); unmount() }, nil
 }
 
-// serverFull is a server whose disk has no space left, for its tables and for
-// its log, and gets some again. It may have given up by then.
+// serverFull is a server whose disk has no space left, for its tables and for its log,
+// and gets some again. The server may have given up by then.
 func serverFull(r *run) int {
 	return r.meanwhile(6, func() int {
 		r.pause(300 * time.Millisecond)

@@ -17,9 +17,9 @@ const (
 	soakChats  = 10
 )
 
-// soak is a long evening: 20 agents at 10 tables, with pauses and kills at
-// random. In the end every answer is there once, no process has grown, and what fika
-// says that was spent is what the ledger has.
+// soakFor is a long evening: 20 agents at 10 tables, with pauses and kills at random.
+// In the end every answer is there once, no process has grown, and the spending that
+// fika reports agrees with the ledger.
 func (o options) soakFor(ctx context.Context, t *table) error {
 	var names []string
 	var more strings.Builder
@@ -45,7 +45,7 @@ func (o options) soakFor(ctx context.Context, t *table) error {
 		return err
 	}
 	r.kills = 1 << 20
-	_ = r.tell("pace", "1") // as people have it
+	_ = r.tell("pace", "1") // the ordinary pace
 	if !r.start() {
 		return fmt.Errorf("soak: %s", r.wrong[0])
 	}
@@ -108,7 +108,7 @@ func (r *run) trouble(ctx context.Context, names []string) (kills int) {
 	return kills
 }
 
-// pauses halts a chat, or all, and lets it go on.
+// pauses pauses one chat, or all, and resumes.
 func (r *run) pauses(ctx context.Context) (n int) {
 	for ctx.Err() == nil {
 		r.pause(6 * time.Second)
@@ -125,8 +125,8 @@ func (r *run) pauses(ctx context.Context) (n int) {
 	return n
 }
 
-// sizes are what a process of the home keeps for itself, in KiB, on average,
-// once a second.
+// sizes samples, once a second, the average private memory of the home's processes in
+// KiB.
 func (r *run) sizes(ctx context.Context) (all []float64) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
@@ -150,7 +150,7 @@ func (r *run) sizes(ctx context.Context) (all []float64) {
 	}
 }
 
-// private is RssAnon of a process in KiB.
+// private returns RssAnon of a process in KiB.
 func private(pid int) (kib int) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(data)) {
@@ -161,7 +161,7 @@ func private(pid int) (kib int) {
 	return kib
 }
 
-// quarter is the median of the n-th quarter of a series.
+// quarter returns the median of the n-th quarter of a series.
 func quarter(all []float64, n int) float64 {
 	part := slices.Clone(all[n*len(all)/4 : (n+1)*len(all)/4])
 	if len(part) == 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// spent is a line of what fika says, or the database, about who spent what.
+// spent is a line, of fika's reports or the database, about who spent what.
 type spent struct {
 	Agent string          `json:"agent"`
 	Model json.RawMessage `json:"model"` // of profile and top: how many calls, and what they took
@@ -31,8 +31,8 @@ func (s spent) calls() int {
 	return took.N
 }
 
-// figures holds what fika says that was spent against the rows of the ledger, by
-// agent for profile and top, in sum for each way to add up usage. It says in a few
+// figures compares the spending that fika reports with the rows of the ledger, by
+// agent for profile and top, in total for each grouping of usage. It returns in a few
 // words what was compared.
 func (r *run) figures() string {
 	ledger, calls, err := r.ledger()
@@ -75,7 +75,8 @@ func (r *run) figures() string {
 	return fmt.Sprintf("figures of %d agents, %d model calls, %d tokens compared", len(ledger), calls, input)
 }
 
-// ledger is who has spent what, sorted, and how many answers of models were committed.
+// ledger returns who has spent what, sorted, and how many model answers were
+// committed.
 func (r *run) ledger() (lines []string, calls int, err error) {
 	db, err := r.query()
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *run) ledger() (lines []string, calls int, err error) {
 	return lines, calls, err
 }
 
-// spentBy reads what a command says in JSON Lines.
+// spentBy parses what a command prints in JSON Lines.
 func (r *run) spentBy(words ...string) (list []spent) {
 	res := r.fika(append(words, "--json")...)
 	if res.code != 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// storeLocked is another program that keeps the database for itself.
+// storeLocked is another program that keeps the database locked.
 func storeLocked(r *run) int {
 	return r.meanwhile(8, func() (n int) {
 		for range 2 {
@@ -57,8 +57,8 @@ func (r *run) lock() (release func()) {
 	}
 }
 
-// storeReadOnly is a database that may not be written for a while: work is
-// refused with a reason, and none of it is half there.
+// storeReadOnly is a database that cannot be written to for a while: work is refused
+// with a reason, and none of it is half done.
 func storeReadOnly(r *run) int {
 	if !r.start() {
 		return 0
@@ -81,7 +81,7 @@ func storeReadOnly(r *run) int {
 	return 1
 }
 
-// storeFull is a disk without space under the database of everybody who runs.
+// storeFull is a full disk under the database of all running processes.
 func storeFull(r *run) int {
 	return r.meanwhile(6, func() (n int) {
 		r.pause(300 * time.Millisecond)
@@ -99,8 +99,8 @@ func storeFull(r *run) int {
 	})
 }
 
-// storeLimit is a database that has reached its largest size, and may grow
-// again after a restart.
+// storeLimit is a database that has reached its maximum size, and may grow again after
+// a restart.
 func storeLimit(r *run) int {
 	if !r.start() {
 		return 0

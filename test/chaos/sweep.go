@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// passes says how often each point is passed in each scene.
+// passes records how often each point is passed in each scene.
 type passes map[string]map[string]int // point → scene → times
 
-// rehearse plays every scene without a crash, and learns which points it
-// passes. A scene that goes wrong by itself is red at once.
+// rehearse plays every scene without a crash and records which points it passes. A
+// scene that fails by itself is red at once.
 func (o options) rehearse(ctx context.Context, t *table, names []string) (passes, error) {
 	known := passes{}
 	var mu sync.Mutex
@@ -70,7 +70,7 @@ func (o options) perform(ctx context.Context, s scene, seed uint64, plan string)
 	return r, nil
 }
 
-// clear removes a green home, and keeps a red one and says where.
+// clear removes a green home; it keeps a red one and says where.
 func (o options) clear(r *run) string {
 	r.close()
 	defer r.dropDatabase()
@@ -88,7 +88,7 @@ func (o options) clear(r *run) string {
 	return fmt.Sprintf("%s: %s", r.dir, r.wrong[0])
 }
 
-// sweep lets the group end a process at every point, for every seed.
+// sweep has the group kill a process at every point, for every seed.
 func (o options) sweep(ctx context.Context, g *errgroup.Group, t *table) error {
 	names, err := points(o.source)
 	if err != nil {
@@ -118,8 +118,8 @@ func orElse(a, b string) string {
 	return b
 }
 
-// try lets the group end a process at one point, once per seed. The row is there
-// when the last of these runs is over: nobody waits for it.
+// try has the group kill a process at one point, once per seed. The row is complete
+// when the last of these runs is over; nothing waits for it.
 func (o options) try(ctx context.Context, g *errgroup.Group, t *table, point string, where map[string]int) {
 	var among []scene
 	for _, s := range scenes() {
@@ -131,8 +131,8 @@ func (o options) try(ctx context.Context, g *errgroup.Group, t *table, point str
 	out := row{kind: "point", name: point}
 	for i := range o.seeds {
 		g.Go(func() error {
-			// Which scene, and which pass in it, follows from the seed: those who
-			// share the seeds of a long run among them try different ones.
+			// The seed determines the scene and the pass in it, so that several runs
+			// which share the seeds of a long one try different ones.
 			seed := o.seed + uint64(i)
 			turn := int(seed-1) % (1 << 30)
 			s := among[turn%len(among)]
@@ -160,7 +160,8 @@ func (o options) try(ctx context.Context, g *errgroup.Group, t *table, point str
 	}
 }
 
-// judged says of a row whose runs are over whether it shows anything.
+// judged returns a row of finished runs with its verdict; a row that shows nothing is
+// bad, too.
 func (r row) judged() row {
 	if r.fired == 0 {
 		r.note += " never struck"

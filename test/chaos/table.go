@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// row is one line of the table: a point or a fault with what its runs came to.
+// row is one line of the table: a point or a fault with the result of its runs.
 type row struct {
 	kind, name string
 	counts
@@ -15,7 +15,7 @@ type row struct {
 	bad  bool
 }
 
-// table is what everything came to. Safe for concurrent use.
+// table holds all results. It is safe for concurrent use.
 type table struct {
 	mu   sync.Mutex
 	rows []row
@@ -68,7 +68,7 @@ func (r *row) count(rows []row) (n int) {
 	return n
 }
 
-// verdict is an error when a row is red, or when nothing was tried.
+// verdict returns an error when a row is red, or when nothing was tried.
 func (t *table) verdict() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tails cuts the ends of the mirror's and the stream's files off, as a file
-// system may after a power failure.
+// tails cuts off the ends of the files of the mirror and the stream, as a file system
+// may after a power failure.
 func tails(r *run) int {
 	if !r.start() {
 		return 0
@@ -33,7 +33,7 @@ func tails(r *run) int {
 	})
 	r.start()
 	r.once("notes", "bash")
-	r.ask("ask", "hotpie") // whoever opens a context mends it
+	r.ask("ask", "hotpie") // opening a context repairs it
 	wire(r)
 	r.settle()
 	r.people("down")
@@ -41,7 +41,7 @@ func tails(r *run) int {
 	return cut
 }
 
-// mirrors holds every context's plain-text copy against the database.
+// mirrors compares every context's plain-text copy with the database.
 func (r *run) mirrors() {
 	for _, name := range append([]string{"notes"}, agents...) {
 		want, err := r.number(`SELECT count(*) FROM entries e JOIN conversations c ON c.id = e.conversation JOIN agents a ON a.id = c.agent WHERE a.name = ? AND c.kind = 'ask'`, name)

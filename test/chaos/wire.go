@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// wire is a program that is not fika. It publishes until it is told that its
-// request is kept, and once more although it was.
+// wire is a program other than fika. It publishes until it is told that its request is
+// stored, and then once more.
 func wire(r *run) {
 	for i, name := range agents[:2] {
 		j := r.new("wire", hop{name, []string{"bash"}})
@@ -26,14 +26,14 @@ func wireBody(kind, agent string, j *job) []byte {
 	return body
 }
 
-// garbage is what no program should send.
+// garbage sends what no program should send.
 func garbage(r *run) {
 	r.ask("ask", "arya")
 	r.publish("arya", []byte("not JSON at all"))
 	r.publish("nobody", []byte(`{"type":"ask_request","agentName":"nobody","prompt":"x"}`))
 }
 
-// publish sends a request and says whether the stream has acknowledged it.
+// publish sends a request and reports whether the stream has acknowledged it.
 func (r *run) publish(agent string, body []byte) bool {
 	return wait(patience/2, func() bool {
 		if r.hubPID() == 0 && !r.start() {
