@@ -84,7 +84,7 @@ func (s *survey) print(out io.Writer, binary string) error {
 	return nil
 }
 
-// largest names the n largest of a count.
+// largest names the n entries with the highest counts.
 func largest(counts map[string]int, n int) string {
 	names := make([]string, 0, len(counts))
 	for name := range counts {

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// survey is what has been counted. Names of types are PACKAGE.Type.
+// survey is the result of counting. Names of types are PACKAGE.Type.
 type survey struct {
 	files, lines  int
 	packages      map[string]bool
@@ -25,10 +25,10 @@ type survey struct {
 	cliStoreCalls int
 }
 
-// share is how many of all.
+// share is a part of a whole.
 type share struct{ some, all int }
 
-// String writes a share in per cent.
+// String returns the share in per cent.
 func (s share) String() string {
 	if s.all == 0 {
 		return "none"
@@ -124,7 +124,7 @@ func (s *survey) interfaces() map[string]int {
 	return out
 }
 
-// addCLI counts what the command line reaches for.
+// addCLI counts the imports of the command line.
 func (s *survey) addCLI(dir string, f *ast.File) {
 	imports := s.cliImports[dir]
 	if imports == nil {
