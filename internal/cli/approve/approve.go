@@ -46,7 +46,7 @@ func toApprovalJSON(a client.OpenApproval) approvalJSON {
 	}
 }
 
-// New makes fika approve.
+// New returns the command fika approve.
 func New(e *command.Env) *cobra.Command {
 	var always, yes, asJSON bool
 	var deny string
@@ -111,11 +111,11 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 	return e.CheckWritten("")
 }
 
-// answer is what a person says of a tool call.
+// answer is a person's answer about a tool call.
 type answer struct {
 	allow  bool
-	always bool // and of calls like it
-	sure   bool // they need not see the rule first
+	always bool // applies to calls like it, too
+	sure   bool // the rule is written without a question
 	why    string
 }
 
@@ -162,8 +162,8 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 	return nil
 }
 
-// showRule shows a rule with what it covers and what it just misses, before it is
-// written. At a terminal the person says whether it is.
+// showRule shows a rule that is about to be written, with a call that it covers and
+// one that it just misses. At a terminal it asks for consent, unless sure is set.
 func showRule(e *command.Env, r guard.Rule, sure bool) error {
 	e.Say("the rule is\n%s", question.IndentLines(term.Visible(r.TOML())))
 	if match, miss := r.Examples(); match != "" {
@@ -177,7 +177,9 @@ func showRule(e *command.Env, r guard.Rule, sure bool) error {
 	return e.Confirm("write this rule, and approve the call")
 }
 
-// alwaysRule is the rule that spares the question from now on.
+// alwaysRule returns the rule that allows calls like that of a from now on. It fails
+// with Conflict if the rules no longer ask about the call, and with Invalid if a step
+// of a run asks or if no rule would win over the one that asks.
 func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
 	if a.FlowStep != "" {
 		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", a.N)
@@ -199,13 +201,14 @@ func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
 	return r, nil
 }
 
-// readingTime is how long a question is there before it can be answered: what
-// is typed until then was meant for something else.
+// readingTime is how long a question is shown before it can be answered: what is typed
+// until then was meant for something else.
 const readingTime = 700 * time.Millisecond
 
-// AskAtTerminal asks the person about a tool call. Keys that were being typed
-// when the question came do not answer it, and neither does anything but yes or
-// no.
+// AskAtTerminal asks the person about a tool call, and returns nil for yes. Keys that
+// were being typed when the question came do not answer it, and neither does anything
+// but yes and no. It fails with Denied for no, at the end of input and if listen
+// returns no reader, and with Interrupted when ctx ends.
 func AskAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen func() (io.Reader, error)) error {
 	v := q.Verdict
 	changed := ""
@@ -230,7 +233,7 @@ func AskAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen 
 	}
 	for lines := bufio.NewReader(typed); ; {
 		fmt.Fprint(e.Err, "allow this call once? type yes or no: ")
-		line, err := lines.ReadString('\n') // it ends with ctx, too
+		line, err := lines.ReadString('\n') // returns when ctx ends, too
 		switch word := strings.ToLower(strings.TrimSpace(line)); {
 		case ctx.Err() != nil:
 			return fika.Wrap(fika.Interrupted, "", context.Cause(ctx))

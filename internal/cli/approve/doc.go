@@ -1,5 +1,5 @@
-// Package approve is fika approve: the tool calls that wait for a person's word, and
-// the answer. [AskAtTerminal] asks whoever runs a prompt here.
+// Package approve is fika approve: it lists the tool calls that wait for a person's
+// approval, and answers them. [AskAtTerminal] asks the person who runs a prompt here.
 //
 // Read first: [New], [AskAtTerminal].
 package approve
