@@ -11,33 +11,33 @@ import (
 	"fika/internal/limit"
 )
 
-// New makes fika budget.
+// New returns the command fika budget.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("budget", "show and set what may be spent",
 		"A budget ([[budgets]] in config.toml) limits the money or tokens that a home,\neach user, an agent, a chat or each chain may use in an hour, a day, a month or\nin total. What a call may cost is set aside before the call is made.",
 		"  fika budget set home --per day --money 5\n  fika budget list", newList(e), newShow(e), newSet(e), newRemove(e))
 }
 
-// JSON is a budget as it stands.
+// JSON is a budget and its balance, as --json prints it.
 type JSON struct {
 	Scope    string           `json:"scope"`
 	Per      string           `json:"per"`
-	Holder   command.Nullable `json:"holder"` // the user or chain whose part this is
+	Holder   command.Nullable `json:"holder"` // the user or chain whose share this is
 	Limit    amount           `json:"limit"`
 	Spent    amount           `json:"spent"`
 	Reserved amount           `json:"reserved"`
 	Left     amount           `json:"left"`
-	Begins   *time.Time       `json:"begins"` // null: it has no end
+	Begins   *time.Time       `json:"begins"` // null, like Until: the period is total
 	Until    *time.Time       `json:"until"`
 }
 
-// amount is null in what a budget does not limit.
+// amount is null in the unit that a budget does not limit.
 type amount struct {
 	USD    *float64 `json:"usd"`
 	Tokens *int64   `json:"tokens"`
 }
 
-// ToJSON is a budget as it is printed.
+// ToJSON returns a budget as --json prints it.
 func ToJSON(b client.BudgetBalance) JSON {
 	of := func(a limit.Amount) (out amount) {
 		if b.Money > 0 {
@@ -56,7 +56,7 @@ func ToJSON(b client.BudgetBalance) JSON {
 	}
 }
 
-// completeScopes offers what budgets may be of.
+// completeScopes completes the scopes of budgets.
 func completeScopes(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		out := []cobra.Completion{

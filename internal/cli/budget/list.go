@@ -40,7 +40,7 @@ func newList(e *command.Env) *cobra.Command {
 	return c
 }
 
-// budgets reads those that are wanted.
+// budgets returns the budgets for which wanted returns true.
 func budgets(e *command.Env, cmd *cobra.Command, wanted func(client.BudgetBalance) bool) ([]client.BudgetBalance, error) {
 	c, err := e.Client(cmd.Context())
 	if err != nil {
