@@ -12,17 +12,17 @@ import (
 	"fika/internal/client"
 )
 
-// New makes fika bus.
+// New returns the command fika bus.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("bus", "show and set which programs may ask agents over the bus",
 		"A bus member is a program that may ask agents with a credential of its own and\nwith fewer rights than you have: [[bus_members]] in config.toml names it.\nPrograms that you trust like yourself need no entry (fika status --show-bus).",
 		"  fika bus add build-server --tools read,list,bash --agents coder\n  fika bus show build-server\n  fika bus list", newList(e), newShow(e), newAdd(e), newRemove(e))
 }
 
-// memberJSON is a member as it is printed.
+// memberJSON is a member as --json prints it.
 type memberJSON struct {
 	Name    string   `json:"name"`
-	Tools   []string `json:"tools"` // "*": all that the agent may
+	Tools   []string `json:"tools"` // "*": all that the agent may use use use
 	Network bool     `json:"network"`
 	Agents  []string `json:"agents"` // null: all
 }
@@ -31,7 +31,7 @@ func toMemberJSON(m client.BusMember) memberJSON {
 	return memberJSON{Name: m.Name, Tools: command.EmptyIfNil(m.Tools), Network: m.Network == "on", Agents: m.Agents}
 }
 
-// row is a member in a table.
+// row returns the table row of a member.
 func row(m client.BusMember) []string {
 	agents := "all"
 	if m.Agents != nil {
@@ -58,7 +58,7 @@ func names(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// completeAgents completes a list of agents with commas between.
+// completeAgents completes a comma-separated list of agents.
 func completeAgents(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]
@@ -70,7 +70,7 @@ func completeAgents(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// agentNames reads names of agents, with or without @.
+// agentNames parses names of agents, with or without @.
 func agentNames(given []string) ([]string, error) {
 	var out []string
 	for _, g := range given {

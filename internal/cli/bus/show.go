@@ -17,7 +17,7 @@ type shownJSON struct {
 	URL      string `json:"url"`
 	User     string `json:"user"`
 	Password string `json:"password"`
-	Subject  string `json:"subject"` // AGENT stands for the agent
+	Subject  string `json:"subject"` // contains AGENT in place of the agent's name
 	Inbox    string `json:"inbox_prefix"`
 }
 
