@@ -15,10 +15,10 @@ import (
 	"fika/internal/term"
 )
 
-// NoFiles keeps the shell from offering files beside what is offered, or instead.
+// NoFiles keeps the shell from offering files besides the completions or instead.
 const NoFiles = cobra.ShellCompDirectiveNoFileComp
 
-// ApprovalNumbers completes the numbers of tool calls that are asked about.
+// ApprovalNumbers completes the numbers of the tool calls that wait for approval.
 func ApprovalNumbers(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := openOffline(e, cmd)
@@ -36,13 +36,13 @@ func ApprovalNumbers(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// FileNames leaves it to the shell to complete the names of files.
+// FileNames leaves it to the shell to complete file names.
 func FileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// InOrder completes each argument in a way of its own; nil, and what follows
-// the last one, is nothing to complete.
+// InOrder completes each argument with the function at its position. Arguments whose
+// function is nil, and those after the last function, are not completed.
 func InOrder(list ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= len(list) || list[len(args)] == nil {
@@ -52,10 +52,10 @@ func InOrder(list ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// FirstOnly completes the first argument only: what follows it is a prompt.
+// FirstOnly completes only the first argument: what follows it is often a prompt.
 func FirstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc { return InOrder(complete) }
 
-// AnyNumber completes any number of arguments, each once.
+// AnyNumber completes any number of arguments, and offers each name once.
 func AnyNumber(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		all, how := complete(cmd, args, word)
@@ -66,7 +66,7 @@ func AnyNumber(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// WithAbout is a completion with a few words about it.
+// WithAbout returns a completion with a short description: one line, cut to 60 columns.
 func WithAbout(name, about string) cobra.Completion {
 	if about = term.Truncate(term.CleanLine(about), 60); about == "" {
 		return name
@@ -74,28 +74,28 @@ func WithAbout(name, about string) cobra.Completion {
 	return cobra.CompletionWithDesc(name, about)
 }
 
-// openOffline opens the store for what completes.
+// openOffline opens the store for a completion, without the bus.
 func openOffline(e *command.Env, cmd *cobra.Command) (*client.Client, error) {
 	return client.OpenOffline(cmd.Context(), e.App())
 }
 
-// AgentNames completes the agents of the store and of the config, pools and their
-// members too.
+// AgentNames completes the agents in the store and in the config, including pools and
+// their members.
 func AgentNames(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return agentsThat(e, cmd, func(fika.Agent) bool { return true })
 	}
 }
 
-// LoneAgents completes the agents that have a context and a process: no pools.
+// LoneAgents completes the agents that can have a context and a process: all but pools.
 func LoneAgents(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return agentsThat(e, cmd, func(a fika.Agent) bool { return !a.IsPool() })
 	}
 }
 
-// DefinedAgents completes the agents that have a definition of their own: no members
-// of pools.
+// DefinedAgents completes all agents but the members of pools, which have no definition
+// of their own.
 func DefinedAgents(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		conf, err := e.App().Config()
@@ -109,7 +109,7 @@ func DefinedAgents(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// agentsThat completes the agents that are offered.
+// agentsThat completes the agents for which offer returns true.
 func agentsThat(e *command.Env, cmd *cobra.Command, offer func(fika.Agent) bool) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	c, err := openOffline(e, cmd)
 	if err != nil {
@@ -127,7 +127,7 @@ func agentsThat(e *command.Env, cmd *cobra.Command, offer func(fika.Agent) bool)
 	return out, NoFiles
 }
 
-// AgentsOfChat completes the agents that take part in the chat before it.
+// AgentsOfChat completes the agents in the chat that the first argument names.
 func AgentsOfChat(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := openOffline(e, cmd)
@@ -185,8 +185,8 @@ func ChatNames(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// ConversationNames completes the newest of all kinds, and the names of
-// agents, which stand for their ongoing ones.
+// ConversationNames completes the 100 newest conversations of all kinds, and the names
+// of agents, which stand for their ongoing conversations.
 func ConversationNames(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		out, _ := AgentNames(e)(cmd, args, word)
@@ -205,8 +205,8 @@ func ConversationNames(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// RequestIDs completes the ids of the newest requests that are in one of
-// the states, or in any when none is given.
+// RequestIDs completes the ids of the 50 newest requests in one of the given states, or
+// in any state if none is given.
 func RequestIDs(e *command.Env, states ...fika.RequestState) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := openOffline(e, cmd)
@@ -259,7 +259,7 @@ func KeyNames(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// WorkflowsOrFiles completes the names of workflows, or of files.
+// WorkflowsOrFiles completes the names of workflows and of files.
 func WorkflowsOrFiles(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		all, err := e.Workflows()
@@ -277,14 +277,14 @@ func WorkflowsOrFiles(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// TemplateNames offers the templates of agents.
+// TemplateNames completes the templates of agents.
 func TemplateNames(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		set, err := setup.AgentTemplates(e.App())
 		if err != nil {
 			return nil, NoFiles
 		}
-		list, _ := set.List() // what cannot be read is not offered
+		list, _ := set.List() // templates that cannot be read are not offered
 		for _, t := range list {
 			out = append(out, cobra.CompletionWithDesc(t.Name, t.Description()))
 		}

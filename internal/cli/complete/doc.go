@@ -1,10 +1,10 @@
-// Package complete offers the shell what an argument or a flag could be: names of
-// agents, chats, contexts, models, ids of requests.
+// Package complete offers the shell completions for arguments and flags: names of
+// agents, chats, contexts and models, ids of requests.
 //
-// It is no command, and finds nothing that the commands do not: it asks the store
-// and the folders of the home, never the bus. A key that is pressed in passing
-// starts nothing and waits for nobody; where something fails, nothing is offered.
+// It is not a command, and knows no more than the commands do: it reads the store and
+// the files of the home, and never uses the bus. Pressing Tab therefore starts nothing
+// and waits for no process. What cannot be read is not offered.
 //
-// Read first: [AgentNames] (one sort of names), [FirstOnly] and [AnyNumber] (which
-// arguments it is offered for).
+// Read first: [AgentNames] (one kind of name), [FirstOnly] and [AnyNumber] (for which
+// arguments it is offered).
 package complete
