@@ -6,7 +6,7 @@ import (
 	"fika/internal/cli/command"
 )
 
-// New makes fika config.
+// New returns the command fika config.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("config", "check, show and migrate the configuration", "", "  fika config check", newPath(e), newCheck(e), newShow(e), newMigrate(e))
 }

@@ -50,8 +50,8 @@ config.toml that somebody has written in. It names what cannot be carried over.`
 	return c
 }
 
-// PointAtForeign says that a config.json in the home, as other programs have
-// it, is not read.
+// PointAtForeign warns that fika does not read a config.json in the home, which other
+// programs use.
 func PointAtForeign(e *command.Env, cmd *cobra.Command) {
 	switch cmd.Name() {
 	case "version", "completion", "help", "migrate", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
@@ -66,8 +66,8 @@ func PointAtForeign(e *command.Env, cmd *cobra.Command) {
 	}
 }
 
-// migrationSource is the file to convert: the one given, or the only one there
-// is in the usual places.
+// migrationSource returns the file to convert: the one given, or the only one in the
+// usual places. It fails with NotFound if there is none.
 func migrationSource(args []string, home string) (string, error) {
 	if len(args) == 1 {
 		return args[0], nil

@@ -60,11 +60,11 @@ as TOML, with the source of each: flag, environment, file and line, or default.
 	return c
 }
 
-// maxValue is how many characters of a value a table shows.
+// maxValue is the number of characters of a value that a table shows.
 const maxValue = 60
 
-// brief shortens a value that would push the rest of its row out of sight, such
-// as the text of a prompt; --json has all of it.
+// brief shortens a value that would push the rest of its row out of sight, such as the
+// text of a prompt; --json prints it in full.
 func brief(value string) string {
 	r := []rune(value)
 	if len(r) <= maxValue {
