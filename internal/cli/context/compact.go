@@ -90,14 +90,14 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	return nil
 }
 
-// heldByAgent reports whether a context is in use by its agent's process, which
-// then does what is asked itself.
+// heldByAgent reports whether err says that a context is in use by its agent's process,
+// which must then do the work itself.
 func heldByAgent(err error) bool {
 	var held *folder.HeldError
 	return errors.As(err, &held) && !held.Stale && held.Info.Kind == folder.LockAgent
 }
 
-// compactElsewhere lets the agent's process compact.
+// compactElsewhere has the agent's process compact the context.
 func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentName) (worker.Compacted, error) {
 	c, err := o.Client(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/folder"
 )
 
-// New makes fika context.
+// New returns the command fika context.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("context", "manage contexts: list, new, switch, show, log, prompt, …",
 		"A context is an agent's folder with its ongoing conversation. One context is\ncurrent: prompts go there unless -c names another.\n\n"+command.ExitHelp,
@@ -20,9 +20,9 @@ func New(e *command.Env) *cobra.Command {
 		newRename(e), newDelete(e), newClear(e), newCompact(e), newImport(e), newExport(e), newUnlock(e))
 }
 
-// Find opens the context that a person named, or the current one. The
-// current one is found even before it was made; any other that is missing is
-// NotFound, with the nearest spelling.
+// Find opens the context that a person named, or the current one. The current context
+// is found even if it does not exist yet; for any other missing context, Find fails
+// with NotFound and suggests the nearest spelling.
 func Find(e *command.Env, args []string) (folder.Folder, error) {
 	h, err := e.App().Home()
 	if err != nil {
@@ -58,7 +58,7 @@ func noContext(e *command.Env, h folder.Home, name fika.AgentName, hint string) 
 	return fika.Errorf(fika.NotFound, "", "%s%s", msg, hint)
 }
 
-// oneContext completes and checks the optional NAME of a command.
+// oneContext makes c complete and check its optional argument NAME.
 func oneContext(e *command.Env, c *cobra.Command) *cobra.Command {
 	c.ValidArgsFunction = complete.FirstOnly(complete.ContextNames(e))
 	c.Args = command.AtMostOne("the name of a context")

@@ -61,7 +61,7 @@ func mayDelete(e *command.Env, name fika.AgentName, yes bool) error {
 	_, err = folder.OpenFolder(h, name)
 	switch {
 	case fika.IsKind(err, fika.NotFound):
-		return nil // the deletion says so, or removes what is left of its agent
+		return nil // the deletion reports that, or removes what is left of the agent
 	case err != nil:
 		return err
 	case name == current && !yes:

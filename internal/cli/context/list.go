@@ -19,7 +19,7 @@ type contextJSON struct {
 	Previous  bool           `json:"previous"`
 	Exists    bool           `json:"exists"`
 	Lock      lockJSON       `json:"lock"`
-	Agent     bool           `json:"agent"` // runs as a process
+	Agent     bool           `json:"agent"` // its agent runs as a process
 	UpdatedAt *time.Time     `json:"updated_at"`
 }
 

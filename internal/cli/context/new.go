@@ -71,7 +71,8 @@ func makeContext(e *command.Env, cmd *cobra.Command, args []string, o contexts.C
 	return switchTo(e, cmd, name)
 }
 
-// textFrom gives a text or what a file holds; - is stdin.
+// textFrom returns text, or the content of file if one is named; - is stdin. The file
+// must be neither empty nor larger than 4 MiB.
 func textFrom(e *command.Env, text, file string) (string, error) {
 	switch {
 	case file == "":

@@ -67,8 +67,8 @@ func send(ctx context.Context, e *command.Env, name fika.AgentName, text, as str
 	return e.Println(posted.Entry.Seq)
 }
 
-// senderTo is a client for a message to a context: with a hub, if there is
-// somebody to wake.
+// senderTo returns a client for a message to a context, with a hub if there is an agent
+// to wake.
 func senderTo(ctx context.Context, e *command.Env, name fika.AgentName) (*client.Client, error) {
 	c, err := e.App().Config()
 	if err != nil {
