@@ -12,7 +12,7 @@ import (
 	"fika/internal/client"
 )
 
-// New makes fika conversation.
+// New returns the command fika conversation.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("conversation", "list, show and search all conversations",
 		"fika keeps every conversation: asks (an agent's ongoing ones), tasks (one\nrequest each) and chats (shared; fika chat has more commands for them).",
@@ -23,9 +23,9 @@ func New(e *command.Env) *cobra.Command {
 type listed struct {
 	Name         fika.ConversationName `json:"name"`
 	Kind         fika.ConversationKind `json:"kind"`
-	Agent        *fika.AgentName       `json:"agent"`  // null: of a chat
+	Agent        *fika.AgentName       `json:"agent"`  // null for a chat
 	Status       string                `json:"status"` // active, completed, or how a task failed
-	Active       bool                  `json:"active"` // of an ask: the one the next ask goes on with
+	Active       bool                  `json:"active"` // an ask that the agent's next ask continues
 	Paused       bool                  `json:"paused"`
 	Messages     int                   `json:"messages"`
 	Participants []string              `json:"participants"` // of a chat
