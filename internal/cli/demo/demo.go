@@ -27,7 +27,7 @@ const (
 	demoTimeout = 2 * time.Minute
 )
 
-// New makes fika demo.
+// New returns the command fika demo.
 func New(e *command.Env) *cobra.Command {
 	var keep bool
 	c := &cobra.Command{
@@ -44,7 +44,7 @@ rules file. Everything else is real: processes, bus, database, tools.`,
 	return c
 }
 
-// runDemo runs the main job in a home of its own.
+// runDemo runs the demo in a home of its own.
 func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 	home, err := demoHome()
 	if err != nil {
@@ -96,7 +96,8 @@ func demoHome() (string, error) {
 	return home, nil
 }
 
-// quietEnv keeps settings of the person's own home out of the demo.
+// quietEnv hides the variables FIKA_*, which keeps the person's own settings out of the
+// demo.
 func quietEnv(getenv func(string) string) func(string) string {
 	return func(name string) string {
 		if len(name) > 5 && name[:5] == "FIKA_" {
@@ -106,7 +107,8 @@ func quietEnv(getenv func(string) string) func(string) string {
 	}
 }
 
-// demoTalk says the sentence and shows what comes of it until all is quiet.
+// demoTalk sends the sentence to the chat and shows what follows until nothing waits or
+// runs in it.
 func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation) error {
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
@@ -150,8 +152,8 @@ func isQuiet(ctx context.Context, c *client.Client, conv fika.Conversation) (boo
 	return false, err
 }
 
-// demoSum counts what happened, and fails when it was not what a demo should
-// show.
+// demoSum counts answers and tool calls, and fails if there are fewer than the demo
+// should show.
 func demoSum(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, took time.Duration) error {
 	entries, err := c.Conversations.Entries(ctx, client.EntryQuery{Conversation: conv.ID})
 	if err != nil {
@@ -173,7 +175,7 @@ func demoSum(ctx context.Context, e *command.Env, c *client.Client, conv fika.Co
 	return nil
 }
 
-// endDemo stops the hub and removes the folder.
+// endDemo stops the hub and, unless keep is set, removes the folder.
 func endDemo(e *command.Env, home string, keep bool) error {
 	err := hub.TakeDown(context.Background(), e, fika.DesiredStopped, time.Minute)
 	if e.Opened != nil {

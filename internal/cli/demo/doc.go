@@ -1,5 +1,5 @@
-// Package demo is fika demo: three scripted agents in a home of their own, which goes
-// when they have talked.
+// Package demo is fika demo: three scripted agents talk in a home of their own, which
+// is removed afterwards.
 //
-// Read first: [New], config.toml and rules.toml, which the demo brings along.
+// Read first: [New]; config.toml and rules.toml, the files of that home.
 package demo
