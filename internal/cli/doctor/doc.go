@@ -1,4 +1,5 @@
-// Package doctor is fika doctor: what is wrong with a home, and what can be repaired.
+// Package doctor is fika doctor: it reports what is wrong with a home, and repairs what
+// can be repaired.
 //
 // Read first: [New].
 package doctor

@@ -11,7 +11,7 @@ import (
 	"fika/internal/term"
 )
 
-// New makes fika doctor.
+// New returns the command fika doctor.
 func New(e *command.Env) *cobra.Command {
 	var asJSON, fix bool
 	c := &cobra.Command{
@@ -49,7 +49,7 @@ something is wrong.`,
 	return c
 }
 
-// findingJSON is a finding as --json shows it.
+// findingJSON is a finding as --json prints it.
 type findingJSON struct {
 	Check string           `json:"check"`
 	Level doctor.Level     `json:"level"`
@@ -62,7 +62,7 @@ func showFindings(e *command.Env, found []doctor.Finding) error {
 	marks := map[doctor.Level]string{
 		doctor.Fine: s.Green("ok     "), doctor.Note: s.Yellow("note   "), doctor.Problem: s.Red("problem"), doctor.Fixed: s.Green("fixed  "),
 	}
-	below := strings.NewReplacer("\n", "\n         ") // under what begins beside the mark
+	below := strings.NewReplacer("\n", "\n         ") // aligns further lines with the text beside the mark
 	for _, f := range found {
 		if err := e.Printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), below.Replace(term.Clean(f.Text))); err != nil {
 			return err
