@@ -11,7 +11,7 @@ import (
 	"fika/internal/daemon"
 )
 
-// New makes the command.
+// New returns the command fika executor.
 func New(e *command.Env) *cobra.Command {
 	var byHub bool
 	c := &cobra.Command{
@@ -35,7 +35,7 @@ again.`,
 				return fika.Errorf(fika.Invalid, "", "%s", strings.Replace(err.Error(), "agent name", "name of an executor", 1))
 			}
 			e.LastGood = byHub
-			ctx, release := command.EndOnSignals(cmd.Context(), func(func(func(fika.Desired))) {}) // there is one way to end
+			ctx, release := command.EndOnSignals(cmd.Context(), func(func(func(fika.Desired))) {}) // an executor ends in one way only
 			defer release()
 			return daemon.RunExecutor(ctx, e.App(), daemon.ExecutorOptions{Name: string(name), ByHub: byHub, Tell: func(line string) { e.Say("%s", line) }})
 		},
