@@ -1,4 +1,4 @@
-// Package hub is fika up and fika down: the hub of a home begins and ends.
+// Package hub is fika up and fika down, which start and stop the hub of a home.
 //
 // Read first: [NewUp], [NewDown].
 package hub

@@ -12,7 +12,7 @@ import (
 	"fika/internal/client"
 )
 
-// NewDown makes fika down.
+// NewDown returns the command fika down.
 func NewDown(e *command.Env) *cobra.Command {
 	var finish, now bool
 	var timeout time.Duration
@@ -46,7 +46,7 @@ down waits for requests to finish, another one can be stricter.`,
 	return c
 }
 
-// downLeft ends the agents of a hub that was killed.
+// downLeft ends the agents that a killed hub left running.
 func downLeft(ctx context.Context, e *command.Env, how fika.Desired, timeout time.Duration) error {
 	e.Say("no hub is running")
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -62,8 +62,8 @@ func sayLeaving(e *command.Env, names []fika.AgentName) {
 	}
 }
 
-// TakeDown ends the hub and all agents in the way that how says, and waits so long
-// for them.
+// TakeDown ends the hub and all agents in the given way, and waits for them for at most
+// timeout. If no hub runs, it ends the agents that a killed hub left running.
 func TakeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout time.Duration) error {
 	h := client.HubOf(e.App())
 	p, up, err := h.Process()
@@ -88,8 +88,8 @@ func TakeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout tim
 	return nil
 }
 
-// sayLeft tells how much is not finished. It is only told: that it cannot be
-// found out is no failure of what went before.
+// sayLeft says how many requests are not finished. This is only information: if it
+// cannot be found out, fika down has not failed.
 func sayLeft(e *command.Env) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

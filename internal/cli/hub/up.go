@@ -17,7 +17,7 @@ import (
 	"fika/internal/hub"
 )
 
-// NewUp makes fika up.
+// NewUp returns the command fika up.
 func NewUp(e *command.Env) *cobra.Command {
 	var foreground bool
 	var readyFD int
@@ -59,9 +59,9 @@ for a service manager, and logs to stderr.
 	return c
 }
 
-// hubForeground is the hub process itself.
+// hubForeground runs the hub in this process.
 func hubForeground(ctx context.Context, e *command.Env, readyFD int, o daemon.HubOptions) error {
-	clean := e.App().Secrets().Writer(e.Err) // it is a log
+	clean := e.App().Secrets().Writer(e.Err) // stderr is a log here
 	defer clean.Close()
 	e.Err = clean
 	e.Opened = app.New(app.Options{Root: e.Home, Getenv: e.Getenv, Now: e.Clock, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
@@ -71,8 +71,8 @@ func hubForeground(ctx context.Context, e *command.Env, readyFD int, o daemon.Hu
 	ctx, release := command.EndOnSignals(ctx, func(take func(func(fika.Desired))) { o.Shutdown = take })
 	defer release()
 	if readyFD > 0 {
-		// The agents must not inherit it: whoever waits at the other end would
-		// wait for them, should this process die before it is ready.
+		// The agents must not inherit the pipe: if this process died before it was
+		// ready, the process at the other end would wait for them.
 		syscall.CloseOnExec(readyFD)
 		pipe := os.NewFile(uintptr(readyFD), "ready")
 		o.Ready = func(r hub.Ready) {
@@ -83,7 +83,8 @@ func hubForeground(ctx context.Context, e *command.Env, readyFD int, o daemon.Hu
 	return daemon.RunHub(ctx, e.Opened, o)
 }
 
-// ShowReady tells where a hub can be reached.
+// ShowReady prints where a hub can be reached and which agents have come up. Without
+// asJSON, it fails if one of them has not.
 func ShowReady(e *command.Env, r hub.Ready, asJSON bool) error {
 	if asJSON {
 		return e.PrintJSON(r)
