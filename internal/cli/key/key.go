@@ -6,7 +6,7 @@ import (
 	"fika/internal/cli/command"
 )
 
-// New makes fika key.
+// New returns the command fika key.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("key", "store API keys for models", `Stores API keys in the home, in a file that only you can read. An agent gets a
 key if its model names it (api_key_env); the key is sent only to the hosts it is

@@ -14,7 +14,7 @@ type keyJSON struct {
 	Name        string    `json:"name"`
 	Hosts       []string  `json:"hosts"`
 	SetAt       time.Time `json:"set_at"`
-	Environment bool      `json:"environment"` // a variable of that name wins here
+	Environment bool      `json:"environment"` // a variable of that name is set, and wins
 }
 
 func toJSON(e *command.Env, k keyfile.Key) keyJSON {

@@ -49,7 +49,8 @@ for the hosts of the models that name it, or else for that of its first use;
 	return c
 }
 
-// readKey reads a key: without echo from a terminal, else all of stdin.
+// readKey reads a key: a line from a terminal, without echo, or else the first 64 KiB
+// of stdin.
 func readKey(e *command.Env, name string) (string, error) {
 	if e.InTTY {
 		e.Say("the key for %s (what you type is not shown):", name)
