@@ -10,7 +10,8 @@ import (
 	"fika/internal/master"
 )
 
-// completeMaster offers agents after @, verbs after the colon, and commands.
+// completeMaster returns a function that completes agents after @, verbs after the
+// colon, and slash commands.
 func completeMaster(ctx context.Context, agents *client.Agents) func(string, int) []console.Completion {
 	takesAgent := []string{"/agents st", "/agents restart", "/switch", "/summari", "/tasks", "/conversations"}
 	return func(line string, pos int) []console.Completion {
@@ -39,7 +40,7 @@ func completeMaster(ctx context.Context, agents *client.Agents) func(string, int
 	}
 }
 
-// agentWords are the names of the agents with what stands before and after them.
+// agentWords returns the names of the agents, each between before and after.
 func agentWords(ctx context.Context, agents *client.Agents, before, after string) []string {
 	list, err := agents.List(ctx, false)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"fika/internal/worker"
 )
 
-// masterHost is what the master console asks of the process that it runs in.
+// masterHost does what the master console needs the process for in which it runs.
 type masterHost struct{ *command.Env }
 
-// workHere works a prompt in the current context, as fika run does.
+// workHere works on a prompt in the current context, as fika run does.
 func (e masterHost) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
 	here := e.App().CloneUnopened() // an App is for one goroutine
 	defer here.Close()
@@ -39,7 +39,7 @@ func (e masterHost) workHere(ctx context.Context, prompt string) (client.Request
 	}}, nil
 }
 
-// summarise sums up what an agent has before it now.
+// summarise returns a summary of an agent's window.
 func (e masterHost) summarise(ctx context.Context, agent fika.AgentName) (string, error) {
 	here := e.App().CloneUnopened() // an App is for one goroutine
 	defer here.Close()
@@ -54,8 +54,9 @@ func (e masterHost) revivesHub() bool {
 	return err == nil && upErr == nil && conf.Hub.Autostart && !up
 }
 
-// reviveHub starts a hub if none runs: killed asks for that only when the last
-// one was killed. It runs beside the console, hence with an app of its own.
+// reviveHub starts a hub if none runs and the settings allow it; with killed, only if
+// the last hub was killed. It returns a line about the start, "" if it started none. It
+// runs concurrently with the console, and therefore uses an App of its own.
 func (e masterHost) reviveHub(ctx context.Context, killed bool) (string, error) {
 	own := &command.Env{Streams: e.Streams, Getenv: e.Getenv, Clock: e.Clock, Home: e.Home}
 	h, err := own.App().Home()
@@ -81,8 +82,8 @@ func (e masterHost) reviveHub(ctx context.Context, killed bool) (string, error) 
 	return fmt.Sprintf("started the hub (pid %d)", ready.PID), nil
 }
 
-// masterHub starts the hub, if agents are configured and none runs, and tells
-// how the start of each agent went.
+// masterHub starts the hub if none runs, agents are configured and the settings allow
+// it, and returns how the start of each agent went.
 func masterHub(ctx context.Context, e *command.Env) ([]master.Agent, error) {
 	conf, err := e.App().Config()
 	if err != nil {

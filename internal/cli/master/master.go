@@ -20,7 +20,7 @@ import (
 	"fika/internal/master"
 )
 
-// New makes fika master.
+// New returns the command fika master.
 func New(e *command.Env) *cobra.Command {
 	var o Flags
 	c := &cobra.Command{
@@ -55,9 +55,9 @@ if --timeout expired before that (the work goes on).
 	return c
 }
 
-// MeansConsole reports whether fika alone opens the master console: somebody is at
-// a terminal, says nothing else, and [master] enabled says so. Inside a tool,
-// where no person asks, it never does.
+// MeansConsole reports whether fika without a command opens the master console: stdin
+// and stdout are a terminal, there are no arguments and no flags but --home, and
+// [master] enabled is set. Inside a tool, where no person asks, it returns false.
 func MeansConsole(e *command.Env, cmd *cobra.Command, args []string) bool {
 	said := len(args)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -76,13 +76,14 @@ func MeansConsole(e *command.Env, cmd *cobra.Command, args []string) bool {
 	return err == nil && !who.InsideTool()
 }
 
-// Flags are the flags of the master.
+// Flags are the flags of fika master.
 type Flags struct {
 	quiet, wait bool
 	timeout     time.Duration
 }
 
-// OpenConsole runs the console until the person leaves, or piped input has its answers.
+// OpenConsole runs the console until the person leaves, or until piped input has its
+// answers.
 func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
 	if flags.timeout < 0 {
 		return command.UsageError("--timeout is a span of time such as 10m, not %s", flags.timeout)
@@ -120,7 +121,7 @@ func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
 	if e.OutTTY {
 		o.Width = e.Width
 	}
-	var running *master.Master // when the first key comes
+	var running *master.Master // set before the first key comes
 	screen, err := console.New(console.Options{
 		Streams: e.Streams, Prompt: "> ", HistoryFile: filepath.Join(h.RunDir(), "master.history"),
 		Complete:    completeMaster(ctx, c.Agents),
@@ -148,8 +149,8 @@ func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
 	return err
 }
 
-// masterOptionsOf are the options of the console, but for the screen and what it waits
-// for.
+// masterOptionsOf returns the options of the console, except for the screen and what
+// the console waits for.
 func masterOptionsOf(e *command.Env, c *client.Client, flags Flags) master.Options {
 	conf, err := e.App().Config()
 	if err != nil { // it was read when c was opened
@@ -170,5 +171,5 @@ func masterOptionsOf(e *command.Env, c *client.Client, flags Flags) master.Optio
 	return o
 }
 
-// mostHealth is how long a console may leave agents unlooked at.
+// mostHealth is the longest time between two looks of a console at the agents.
 const mostHealth = 5 * time.Second

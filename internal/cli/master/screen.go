@@ -11,9 +11,9 @@ import (
 	"fika/internal/view"
 )
 
-// masterScreen is a console that shows what agents do for the requests of a
-// master, above the line being typed, as all views of agents at work do. What
-// they say comes with the outcome.
+// masterScreen is a console that shows, above the line being typed, what agents do for
+// the requests of the master, as all views of agents at work do. Their answers are not
+// shown here: they come with the outcome.
 type masterScreen struct {
 	*console.Console
 	feed  *view.Feed
@@ -34,7 +34,7 @@ func newMasterScreen(e *command.Env, c *console.Console) *masterScreen {
 	return s
 }
 
-// Print shows text above what changes.
+// Print shows text above the lines that change.
 func (s *masterScreen) Print(text string) {
 	if !s.Interactive() {
 		s.Console.Print(text)
@@ -43,8 +43,8 @@ func (s *masterScreen) Print(text string) {
 	s.feed.Print(text)
 }
 
-// Status says what the console waits for; what agents do is said in its place
-// while something is known of that.
+// Status sets the line that says what the console waits for. While agents are known to
+// be at work, their work is shown in its place.
 func (s *masterScreen) Status(text string) {
 	s.mu.Lock()
 	s.status = text
@@ -63,7 +63,7 @@ func (s *masterScreen) standing(busy []view.Worker) view.Standing {
 	return view.Standing{Note: s.status}
 }
 
-// sent remembers a request that is sent from here.
+// sent remembers a request that is sent from here, and returns id.
 func (s *masterScreen) sent(id fika.RequestID) fika.RequestID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,8 @@ func (s *masterScreen) sent(id fika.RequestID) fika.RequestID {
 	return id
 }
 
-// show takes what some agent tells of a turn.
+// show shows a status that an agent published, if it is about a request that was sent
+// from here.
 func (s *masterScreen) show(st message.Status) {
 	s.mu.Lock()
 	mine := s.mine[st.RequestID]
@@ -88,7 +89,7 @@ func (s *masterScreen) show(st message.Status) {
 	}
 }
 
-// Close shows what is left, and gives the terminal back.
+// Close shows what is left to show, and restores the terminal.
 func (s *masterScreen) Close() error {
 	if s.Interactive() {
 		s.feed.Close()
