@@ -78,7 +78,8 @@ func checkOne(ctx context.Context, e *command.Env, s *mcpadmin.Servers, name str
 	return errors.Join(agreed, err)
 }
 
-// agree asks a person about changes. Without a terminal nobody has agreed.
+// agree asks the person to agree to changes, unless yes is set. Without a terminal it
+// fails with Denied.
 func agree(e *command.Env, name string, yes bool) error {
 	switch {
 	case yes:

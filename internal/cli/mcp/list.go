@@ -22,11 +22,11 @@ type serverJSON struct {
 	Tools    []string     `json:"tools"` // as agents call them
 	LeftOut  []leftJSON   `json:"left_out"`
 	Changes  []mcp.Change `json:"changes"`
-	Agents   []string     `json:"agents"` // whose tool_permissions name it
+	Agents   []string     `json:"agents"` // agents whose tool_permissions name it
 	Trust    bool         `json:"trust"`
 	Taint    bool         `json:"taint"`
 	Network  bool         `json:"network"`
-	Says     *string      `json:"says"` // what it calls itself
+	Says     *string      `json:"says"` // what the server calls itself
 	AgreedAt *time.Time   `json:"agreed_at"`
 	Trouble  *string      `json:"trouble"`
 	Log      *string      `json:"log"`
@@ -56,7 +56,8 @@ func toServerJSON(s mcpadmin.State) serverJSON {
 	return j
 }
 
-// stateOf is one word for a server, of what is known without asking it.
+// stateOf returns the state of a server in one word, as far as it is known without
+// asking the server.
 func stateOf(s mcpadmin.State) string {
 	switch {
 	case s.Entry.Disabled:

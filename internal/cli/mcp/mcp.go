@@ -11,7 +11,7 @@ import (
 	"fika/internal/mcpadmin"
 )
 
-// New makes fika mcp.
+// New returns the command fika mcp.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("mcp", "list, check, call, install and import MCP servers",
 		"An MCP server is a program or an address that provides tools for agents; [[mcp]]\nin config.toml names it. A program runs in the sandbox of the agent's commands.\nAgents call its tools SERVER__TOOL, if tool_permissions contains mcp:SERVER.",
@@ -19,7 +19,7 @@ func New(e *command.Env) *cobra.Command {
 		newList(e), newShow(e), newCheck(e), newCall(e), newInstall(e), newImport(e), newRemove(e))
 }
 
-// with opens the servers for one command, and ends what it started.
+// with opens the servers for one command, calls do, and ends what do started.
 func with(e *command.Env, do func(*mcpadmin.Servers) error) error {
 	s, err := mcpadmin.Open(e.App())
 	if err != nil {

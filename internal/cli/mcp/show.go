@@ -52,7 +52,7 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-// describe is what a person reads of a server.
+// describe returns the text about a server that a person reads.
 func describe(s mcpadmin.State) string {
 	var b strings.Builder
 	row := func(name, text string) {
@@ -82,7 +82,7 @@ func describe(s mcpadmin.State) string {
 	return b.String()
 }
 
-// changeLine is one difference, for people.
+// changeLine returns one change as people read it.
 func changeLine(c mcp.Change) string {
 	line := "changed: " + term.CleanLine(c.Tool) + ": " + c.What
 	if c.Was != "" {
