@@ -27,12 +27,12 @@ type modelJSON struct {
 	Trouble       *string  `json:"trouble"`
 }
 
-// pricing is dollars per million tokens.
+// pricing is a price in US dollars per million tokens.
 type pricing struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
 	Cached float64 `json:"cached"`
-	Source string  `json:"source"` // "config", or the page they are from and the day it was read
+	Source string  `json:"source"` // "config", or the page the prices are from and the day it was read
 }
 
 func toModelJSON(m app.ModelInfo) modelJSON {
@@ -98,7 +98,8 @@ func modelRow(m app.ModelInfo) []string {
 	return []string{mark, m.ID, m.Nickname, m.Provider, window, key, price(m.Model), address}
 }
 
-// price is what a model costs, and how that is known.
+// price returns what a model costs, and the day or source of that price; "?" if it is
+// not known.
 func price(m config.Model) string {
 	if !m.PriceKnown() {
 		return "?"

@@ -6,7 +6,7 @@ import (
 	"fika/internal/cli/command"
 )
 
-// New makes fika model.
+// New returns the command fika model.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("model", "list and show the models", "", "  fika model list\n  fika model show sonnet", newList(e), newShow(e))
 }
