@@ -1,5 +1,5 @@
-// Package monitor is fika monitor: what passes on the bus, as it comes, on the terminal
-// and in a file that is begun anew when it is full.
+// Package monitor is fika monitor: it shows the messages on the bus as they come, or
+// writes them to a file that is rotated when it is full.
 //
 // Read first: [New], log.go.
 package monitor

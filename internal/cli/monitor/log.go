@@ -11,22 +11,23 @@ import (
 	"fika/internal/process"
 )
 
-// rotatedLog is a file to which lines are appended. Before it becomes larger than
-// most bytes it is renamed to FILE.1, that to FILE.2, and so on; the oldest goes.
-// A line is never split, and a file that was there is gone on with. When somebody else
-// has moved or removed the file (logrotate, say), a new one is begun. It is for one
-// goroutine of one process: another process is refused it.
+// rotatedLog is a file to which lines are appended. Before it becomes larger than most
+// bytes it is renamed to FILE.1, FILE.1 to FILE.2, and so on; the oldest file is
+// overwritten. A line is never split, even one longer than most. An existing file is
+// appended to. If somebody else moves or removes the file (logrotate, say), a new one
+// is begun. It is not safe for concurrent use, and no two processes can open one file.
 type rotatedLog struct {
 	path string
 	most int64
-	keep int // how many older ones are kept
+	keep int // number of older files that are kept
 	file *os.File
 	info os.FileInfo // of file, as it was opened
 	size int64
 }
 
-// openRotatedLog opens the file, made if it is missing. Error kinds: Invalid for a
-// path that is no regular file, Locked, Storage.
+// openRotatedLog opens the file, and creates it if it is missing. Error kinds: Invalid
+// if path is not a regular file or its folder does not exist, Locked if another process
+// has it open, Storage.
 func openRotatedLog(path string, most int64, keep int) (*rotatedLog, error) {
 	const op = "open log"
 	l := &rotatedLog{path: path, most: most, keep: keep}
@@ -45,7 +46,7 @@ func openRotatedLog(path string, most int64, keep int) (*rotatedLog, error) {
 }
 
 func (l *rotatedLog) open() error {
-	// Traffic holds what agents and people say: it is for its owner alone.
+	// The messages hold what agents and people say: only the owner may read the file.
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (l *rotatedLog) open() error {
 	return l.endLine()
 }
 
-// endLine ends a line that a process wrote in part before it was killed.
+// endLine ends a line that a process had written only in part when it was killed.
 func (l *rotatedLog) endLine() error {
 	if l.size == 0 {
 		return nil
@@ -81,7 +82,8 @@ func (l *rotatedLog) endLine() error {
 	return l.write([]byte("\n"))
 }
 
-// Line appends a line, which has no line break of its own. Error kind: Storage.
+// Line appends data, which must not contain a line break, as one line. Error kind:
+// Storage.
 func (l *rotatedLog) Line(data []byte) error {
 	const op = "write log"
 	data = append(data, '\n')
@@ -98,7 +100,8 @@ func (l *rotatedLog) Line(data []byte) error {
 	return fika.Wrap(fika.Storage, op, l.write(data))
 }
 
-// isInPlace reports whether the path is that of the open file.
+// isInPlace reports whether the path still leads to the open file, as far as can be
+// told.
 func (l *rotatedLog) isInPlace() bool {
 	st, err := os.Stat(l.path)
 	return err == nil && os.SameFile(st, l.info) || err != nil && !errors.Is(err, fs.ErrNotExist)
@@ -106,14 +109,14 @@ func (l *rotatedLog) isInPlace() bool {
 
 func (l *rotatedLog) write(data []byte) error {
 	n, err := l.file.Write(data)
-	if err != nil && n > 0 { // the disk is full: half a line is of no use
+	if err != nil && n > 0 { // the disk may be full: half a line is of no use
 		return errors.Join(err, l.file.Truncate(l.size))
 	}
 	l.size += int64(n)
 	return err
 }
 
-// reopen ends the file that is open and opens the one of the path.
+// reopen closes the open file and opens the one at the path.
 func (l *rotatedLog) reopen() error {
 	err := l.file.Close()
 	l.file = nil
@@ -135,7 +138,7 @@ func (l *rotatedLog) rotate() error {
 
 // Close closes the file.
 func (l *rotatedLog) Close() error {
-	if l.file == nil { // it could not be opened again
+	if l.file == nil { // it could not be reopened
 		return nil
 	}
 	return fika.Wrap(fika.Storage, "close log", l.file.Close())

@@ -29,17 +29,16 @@ type monitorOptions struct {
 	log               string
 	logSize           int64 // MiB
 	logKeep           int
-	subject           string // that it listens to
+	subject           string // the subject it listens to
 }
 
-// How large a log may become, in MiB, and how many older ones are kept, unless
-// something else is said.
+// The defaults: how large a log may become, in MiB, and how many older files are kept.
 const (
 	defaultLogSize = 64
 	defaultLogKeep = 4
 )
 
-// New makes fika monitor.
+// New returns the command fika monitor.
 func New(e *command.Env) *cobra.Command {
 	o := &monitorOptions{Env: e}
 	c := &cobra.Command{
@@ -134,8 +133,8 @@ func dropped(n int) string {
 	return fmt.Sprintf("messages that came faster than they were written and are lost: %d", n)
 }
 
-// noted writes into a log what is heard, and what a person is told of the bus: who
-// reads the log later should know what it cannot hold.
+// noted returns a MonitorShow that writes the messages to log, and also what say tells
+// the person about the bus: a reader of the log should know what is missing from it.
 func (o *monitorOptions) noted(log *rotatedLog, say client.MonitorShow) client.MonitorShow {
 	return client.MonitorShow{
 		Message: func(m client.BusMessage) error { return logLine(log, monitorToJSON(m)) },
@@ -152,7 +151,7 @@ func (o *monitorOptions) noted(log *rotatedLog, say client.MonitorShow) client.M
 	}
 }
 
-// noteJSON stands in a log where something other than a message is to be told.
+// noteJSON is a line of a log that is not a message.
 type noteJSON struct {
 	At   time.Time `json:"at"`
 	Note string    `json:"note"`
@@ -162,7 +161,7 @@ type monitorJSON struct {
 	At      time.Time        `json:"at"`
 	Subject string           `json:"subject"`
 	Body    json.RawMessage  `json:"body"`
-	Text    command.Nullable `json:"text"` // a body that is no JSON
+	Text    command.Nullable `json:"text"` // a body that is not JSON in UTF-8
 }
 
 func (o *monitorOptions) jsonLine(m client.BusMessage) error { return o.PrintLine(monitorToJSON(m)) }
@@ -198,7 +197,7 @@ func monitorToJSON(m client.BusMessage) monitorJSON {
 	return line
 }
 
-// line shows a message on one line: when, where, and what matters of it.
+// line shows a message on one line: the time, the place and the gist.
 func (o *monitorOptions) line(m client.BusMessage) error {
 	style := o.OutStyle()
 	where := m.Place
@@ -219,8 +218,8 @@ func (o *monitorOptions) line(m client.BusMessage) error {
 	return o.Printf("%s %s %s\n", style.Dim(time.Now().Format("15:04:05.000")), where, text)
 }
 
-// gist says the most of a body in a few words; what it does not know it shows
-// as it is.
+// gist returns the gist of a body in a few words. It returns a body of an unknown form
+// in full.
 func gist(kind string, data []byte) string {
 	switch kind {
 	case "bell":
