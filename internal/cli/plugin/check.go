@@ -88,7 +88,7 @@ func showCheck(e *command.Env, r plugin.Report) error {
 	return showResult(e, r.Result.Text, r.Result.IsError)
 }
 
-// showResult prints what a tool gave; an error of it is a failure.
+// showResult prints the result of a tool. It fails with Failed if isError is set.
 func showResult(e *command.Env, text string, isError bool) error {
 	if isError {
 		return fika.Errorf(fika.Failed, "", "the call failed: %s", text)

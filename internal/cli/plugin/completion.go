@@ -11,10 +11,10 @@ import (
 	"fika/internal/pluginadmin"
 )
 
-// names completes the names of plugins.
+// names completes the names of plugins and of their tools.
 type names struct{ *command.Env }
 
-// list gives the plugins, none when they cannot be read.
+// list returns the plugins, or none if they cannot be read.
 func (e names) list(cmd *cobra.Command) []pluginadmin.State {
 	list, err := pluginadmin.List(cmd.Context(), e.App())
 	if err != nil {

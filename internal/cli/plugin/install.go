@@ -39,7 +39,7 @@ come:
 			if err := sayWhoGets(e, r.Tools); err != nil {
 				return err
 			}
-			shipped := slices.Contains(plugin.ShippedNames(), args[0]) // what it asks for was looked at here
+			shipped := slices.Contains(plugin.ShippedNames(), args[0]) // a plugin of fika gets what it asks for
 			return grantTools(e, r, yes || shipped)
 		},
 	}
@@ -47,7 +47,7 @@ come:
 	return c
 }
 
-// sayWhoGets tells which contexts may use the tools of a new plugin.
+// sayWhoGets says which agents and contexts may use the tools of a new plugin.
 func sayWhoGets(e *command.Env, tools []string) error {
 	for _, name := range tools {
 		lacking, err := pluginadmin.WithoutTool(e.App(), name)
@@ -63,8 +63,8 @@ func sayWhoGets(e *command.Env, tools []string) error {
 	return nil
 }
 
-// grantTools asks whether a plugin may have what it wants: variables, and the use of
-// fika itself. Nobody there, or no clear yes, means no.
+// grantTools grants a plugin what it asks for, variables and the use of fika itself, if
+// yes is set or the person agrees. Without a terminal or a clear yes, it grants nothing.
 func grantTools(e *command.Env, r plugin.Report, yes bool) error {
 	if len(r.Env) == 0 && !r.Home {
 		return nil

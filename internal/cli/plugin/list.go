@@ -18,7 +18,7 @@ type pluginJSON struct {
 	Shipped bool     `json:"shipped"`
 	Tools   []string `json:"tools"`
 	Hooks   []string `json:"hooks"`
-	Block   bool     `json:"block"` // refuses when its hooks fail
+	Block   bool     `json:"block"` // a call is refused when its hooks fail
 	Env     []string `json:"env"`
 	Missing []string `json:"missing_env"`
 	Trouble *string  `json:"trouble"`

@@ -6,7 +6,7 @@ import (
 	"fika/internal/cli/command"
 )
 
-// New makes fika plugin.
+// New returns the command fika plugin.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("plugin", "list, check, call and install plugins",
 		"A plugin is an executable in the plugins folder that gives agents tools, or\nlistens to hooks. It runs in a sandbox, or with all your rights if you allow\nthat (access = \"home\", sandbox = \"off\"): install only what you trust.",
