@@ -1,5 +1,5 @@
-// Package project holds the commands of fika project: which projects a person
-// has used, and where their data are.
+// Package project is fika project: it lists the projects that a person has used, shows
+// where their data are, and moves or removes these data.
 //
-// Read first: [New], which has all of them.
+// Read first: [New], which names all the commands.
 package project

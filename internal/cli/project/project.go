@@ -13,7 +13,7 @@ import (
 	"fika/internal/term"
 )
 
-// New makes fika project.
+// New returns the command fika project.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("project", "list your projects and manage their data", `A project is a folder with a .fika in it: fika init makes one. Its conversations
 and the contexts of its agents are kept outside the folder, in a home of its own
@@ -181,7 +181,8 @@ func completeProjects(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
-// shortened names a folder as people do who are at home in another.
+// shortened returns path with ~ for the person's home folder, if path is below that and
+// not in a hidden folder of it.
 func shortened(e *command.Env, path string) string {
 	if rel, err := filepath.Rel(e.Getenv("HOME"), path); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".") {
 		return filepath.Join("~", rel)
