@@ -13,7 +13,7 @@ import (
 	"fika/internal/term"
 )
 
-// FollowView shows the statuses of a request that another process works on.
+// FollowView shows a request that another process works on: its statuses and outcome.
 type FollowView struct {
 	*command.Env
 	json   bool
@@ -26,11 +26,11 @@ type FollowView struct {
 	wrote  bool
 	open   bool
 	noted  string          // the last line about the work
-	Shown  *watch.Rendered // on a terminal; nil: text is written as it is
+	Shown  *watch.Rendered // on a terminal; nil: text is written as it comes
 }
 
-// NewFollowView returns a view that writes the answer to stdout and what happens
-// besides to stderr. raw leaves terminal escapes in the answer.
+// NewFollowView returns a view that writes the answer to stdout and everything else to
+// stderr. raw leaves terminal escapes in the answer.
 func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
 	v := &FollowView{Env: e, json: asJSON, stream: !asJSON && e.OutTTY, raw: raw, text: e.CleanOut(raw)}
 	if v.stream {
@@ -39,8 +39,9 @@ func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
 	return v
 }
 
-// Begin says that a request has been given to an agent, which has not begun yet.
-// What it waits for then is said where the work is seen, or on stderr.
+// Begin connects the view to follow, so that it shows what the request waits for and
+// which agent takes it over: where the work is shown, or else on stderr. On a terminal,
+// it also shows that the agent has been given the request.
 func (v *FollowView) Begin(follow *client.Follow, id fika.RequestID, name fika.AgentName) {
 	follow.Waits = func(why string) {
 		if v.Shown != nil {
@@ -85,7 +86,7 @@ func (v *FollowView) chunk(d message.StatusData) {
 		return
 	case d.Restart:
 		v.seen = 0
-		v.retake.Restart() // why comes in a message of its own
+		v.retake.Restart() // the reason comes in a message of its own
 		return
 	}
 	if d.Step != v.step {
@@ -101,8 +102,8 @@ func (v *FollowView) chunk(d message.StatusData) {
 	v.seen = d.Offset + len(d.Chunk)
 }
 
-// note writes a line about the work, unless it says what the one before said: the
-// agent tells of what it waits for, and so does who follows the request.
+// note writes a line about the work, unless it repeats the last one: both the agent and
+// the process that follows the request report what it waits for.
 func (v *FollowView) note(text string) {
 	if text != v.noted {
 		v.noted = text
@@ -122,15 +123,16 @@ func (v *FollowView) line(format string, args ...any) {
 	fmt.Fprintln(v.Err, v.ErrStyle().Dim(term.CleanLine(fmt.Sprintf(format, args...))))
 }
 
-// EndLine ends a line that has been begun.
+// EndLine ends the line of the answer that has been begun, if any.
 func (v *FollowView) EndLine() {
 	if v.open {
-		_ = v.Print("\n") // end looks whether all was written
+		_ = v.Print("\n") // End checks whether all was written
 		v.open = false
 	}
 }
 
-// End prints the outcome: the committed answer where it was not streamed.
+// End prints the outcome, with the committed answer if that was not streamed. It
+// returns an error of the outcome's kind, or that of a write if the request is done.
 func (v *FollowView) End(info client.RequestInfo) error {
 	if v.Shown != nil {
 		v.Shown.End(info)
@@ -156,7 +158,7 @@ func KeptAnswer(id fika.RequestID) string {
 	return fmt.Sprintf("it is kept: fika request wait %s", id)
 }
 
-// outcomeError turns a bad outcome into an error of its kind.
+// outcomeError returns an error of the outcome's kind, or nil if the request is done.
 func outcomeError(info client.RequestInfo) error {
 	why := info.Outcome.Error
 	if why == "" {
@@ -175,7 +177,7 @@ func outcomeError(info client.RequestInfo) error {
 	return fika.Errorf(OrKind(info.Outcome.ErrorKind, fika.Failed), "", "@%s failed: %s", info.AgentName, why)
 }
 
-// OrKind returns k, or the other kind if k is none.
+// OrKind returns k, or other if k is empty.
 func OrKind(k, other fika.Kind) fika.Kind {
 	if k == "" {
 		return other

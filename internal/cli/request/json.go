@@ -8,12 +8,12 @@ import (
 	"fika/internal/client"
 )
 
-// JSON is a request as --json shows it.
+// JSON is a request as --json prints it.
 type JSON struct {
 	ID           fika.RequestID        `json:"id"`
 	Kind         fika.RequestKind      `json:"kind"`
-	Agent        fika.AgentName        `json:"agent"`       // that works it
-	Addressed    *fika.AgentName       `json:"addressed"`   // that was asked, where another works it
+	Agent        fika.AgentName        `json:"agent"`       // that works on it
+	Addressed    *fika.AgentName       `json:"addressed"`   // that was asked, if another works on it
 	HandedOver   *string               `json:"handed_over"` // why it was handed over
 	Conversation fika.ConversationName `json:"conversation"`
 	State        fika.RequestState     `json:"state"`
@@ -27,7 +27,7 @@ type JSON struct {
 	Usage        fika.Usage            `json:"usage"`
 	CostUSD      *float64              `json:"cost_usd"` // null: no price is known
 	Model        *string               `json:"model"`
-	Models       []fika.ModelUsed      `json:"models"` // of an agent that has several; null: it has one
+	Models       []fika.ModelUsed      `json:"models"` // that were called, if the agent has several; null: it has one
 	Chain        *fika.RequestID       `json:"chain"`
 	Depth        int                   `json:"depth"`
 	Parent       *fika.RequestID       `json:"parent"`
@@ -39,7 +39,7 @@ type JSON struct {
 	FinishedAt   *time.Time            `json:"finished_at"`
 }
 
-// ToJSON returns a request as --json shows it.
+// ToJSON returns a request as --json prints it.
 func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 	j := JSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), HandedOver: command.Optional(r.Handed), Conversation: r.ConversationName, State: r.State,
@@ -57,7 +57,7 @@ func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 	return j
 }
 
-// toJSON is [ToJSON] for lists.
+// toJSON returns [ToJSON] as a function for [command.PrintLines].
 func toJSON(e *command.Env) func(client.RequestInfo) JSON {
 	return func(r client.RequestInfo) JSON { return ToJSON(e, r) }
 }

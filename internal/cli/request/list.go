@@ -60,7 +60,8 @@ func newList(e *command.Env) *cobra.Command {
 	return c
 }
 
-// agentOf is who works a request and, where that is another, who was asked.
+// agentOf names the agent that works on a request and, if another one was asked, that
+// one too.
 func agentOf(r client.RequestInfo) string {
 	if r.AddressedName == "" {
 		return string(r.AgentName)

@@ -11,7 +11,8 @@ import (
 	"fika/internal/client"
 )
 
-// requestsFor is a client for requests that exist.
+// requestsFor returns a client with a hub for requests. If one of them does not exist,
+// it fails before it starts a hub.
 func requestsFor(ctx context.Context, e *command.Env, ids []string) (*client.Client, error) {
 	return e.ClientFor(ctx, func(c *client.Client) error {
 		for _, id := range ids {

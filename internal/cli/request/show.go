@@ -80,8 +80,8 @@ func showRequest(e *command.Env, f client.Family, c *client.Client) {
 	p("error", r.Outcome.Error)
 }
 
-// costOf is what a request has cost, with all that it delegated; empty where no
-// model was asked.
+// costOf returns what a request has cost, alone and with all that it delegated; "" if
+// no model was called.
 func costOf(f client.Family, c *client.Client) string {
 	if u := f.Usage(); u.Input+u.Output == 0 {
 		return ""
@@ -113,7 +113,7 @@ func stateOf(r client.RequestInfo) string {
 	return string(r.State) + " (" + r.Reason + ")"
 }
 
-// kinOf is one line about a parent or child.
+// kinOf returns a line about a parent or a child.
 func kinOf(r client.RequestInfo) string {
 	if r.AgentName == "" {
 		return string(r.ID) + " (deleted)"
