@@ -9,12 +9,12 @@ import (
 	"fika/internal/client"
 )
 
-// control makes a command about one schedule.
+// control completes c to a command about one schedule.
 func control(e *command.Env, c *cobra.Command, do func(context.Context, *client.Schedules, string) error) *cobra.Command {
 	return controlWith(e, e.Client, c, do)
 }
 
-// controlWith is control with a client of some sort.
+// controlWith is control with another way to open the client.
 func controlWith(e *command.Env, open func(context.Context) (*client.Client, error), c *cobra.Command, do func(context.Context, *client.Schedules, string) error) *cobra.Command {
 	c.Args, c.ValidArgsFunction = command.Exactly(1, "the name of a schedule"), offerNames(e)
 	c.RunE = func(cmd *cobra.Command, args []string) error {

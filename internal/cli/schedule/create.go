@@ -74,7 +74,7 @@ week, with numbers or names, * , - and /, or @hourly, @daily, @weekly, @monthly,
 	return c
 }
 
-// check looks at what the flags say together.
+// check checks the flags against each other, and reads the inputs.
 func (o *createOptions) check() error {
 	s := &o.schedule
 	switch {

@@ -12,7 +12,7 @@ import (
 	"fika/internal/client"
 )
 
-// New makes fika schedule.
+// New returns the command fika schedule.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("schedule", "start work automatically, by the clock",
 		`A schedule ([[schedules]] in config.toml) gives a prompt to an agent, sends it
@@ -23,35 +23,35 @@ while no hub ran.`,
 		newList(e), newShow(e), newCreate(e), newDelete(e), newRun(e), newPause(e), newResume(e))
 }
 
-// JSON is a schedule as it stands.
+// JSON is a schedule and its state, as --json prints it.
 type JSON struct {
 	Name      string            `json:"name"`
 	Cron      string            `json:"cron"`
-	Zone      command.Nullable  `json:"zone"` // null: that of the machine
+	Zone      command.Nullable  `json:"zone"` // null: the machine's
 	Agent     command.Nullable  `json:"agent"`
 	Workflow  command.Nullable  `json:"workflow"`
 	Chat      command.Nullable  `json:"chat"`
 	Prompt    string            `json:"prompt"`
 	Inputs    map[string]string `json:"inputs"`
 	Summarise bool              `json:"summarise"`
-	Next      *time.Time        `json:"next"` // null: it is paused, or hindered by another home
+	Next      *time.Time        `json:"next"` // null: it is paused, or another home's schedule is in its way
 	PausedAt  *time.Time        `json:"paused_at"`
 	Last      *lastJSON         `json:"last"`    // null: nothing has begun yet
-	Trouble   command.Nullable  `json:"trouble"` // why nothing began, if that was later
+	Trouble   command.Nullable  `json:"trouble"` // why nothing began the last time
 	TroubleAt *time.Time        `json:"trouble_at"`
 }
 
 type lastJSON struct {
 	Planned *time.Time       `json:"planned"`
 	Begun   *time.Time       `json:"begun"`
-	Missed  int              `json:"missed"` // times before it that nothing was done about
+	Missed  int              `json:"missed"` // number of earlier times for which nothing began
 	Request command.Nullable `json:"request"`
-	State   command.Nullable `json:"state"` // of the request; null: something was said in a chat
+	State   command.Nullable `json:"state"` // of the request; null: a message was sent to a chat
 	Reason  command.Nullable `json:"reason"`
 	Going   bool             `json:"going"`
 }
 
-// ToJSON is a schedule as it is printed.
+// ToJSON returns a schedule as --json prints it.
 func ToJSON(s client.Schedule) JSON {
 	d := s.Schedule
 	j := JSON{
@@ -74,7 +74,7 @@ func ToJSON(s client.Schedule) JSON {
 	return j
 }
 
-// NextLine says when a schedule comes next, in its own zone.
+// NextLine returns when a schedule is next due, in its own zone, or why it is not.
 func NextLine(s client.Schedule) string {
 	switch {
 	case s.Elsewhere != "":
@@ -88,7 +88,8 @@ func NextLine(s client.Schedule) string {
 	return s.Next.In(zone).Format("Mon 2006-01-02 15:04 MST")
 }
 
-// LastLine says what became of the last time; empty: nothing has begun.
+// LastLine returns what became of the last time, or why nothing began; "" if the
+// schedule has never been due.
 func LastLine(s client.Schedule) string {
 	if s.Hindrance() != "" {
 		return "nothing began: " + s.Hindrance()
@@ -127,7 +128,7 @@ func offerNames(e *command.Env) cobra.CompletionFunc {
 	})
 }
 
-// hubHint says that nothing begins without a hub.
+// hubHint says that nothing begins by itself, if no hub runs.
 func hubHint(e *command.Env) {
 	if _, up, err := client.HubOf(e.App()).Process(); err == nil && !up {
 		e.Say("no hub is running, so nothing begins by itself: fika up")
