@@ -20,14 +20,14 @@ import (
 	"fika/internal/term"
 )
 
-// initOptions are what a person says beside fika init.
+// initOptions are the flags of fika init.
 type initOptions struct {
 	team, model string
 	noAgentsMD  bool
 	yes         bool
 }
 
-// NewInit makes fika init.
+// NewInit returns the command fika init.
 func NewInit(e *command.Env) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
@@ -115,7 +115,7 @@ func runInit(e *command.Env, o initOptions) error {
 	return nil
 }
 
-// putInForce trusts what has just been made.
+// putInForce trusts the files that have just been made.
 func putInForce(e *command.Env) (*setup.Pending, error) {
 	e.Reopen()
 	p, err := setup.ReviewProject(e.App())
@@ -126,7 +126,7 @@ func putInForce(e *command.Env) (*setup.Pending, error) {
 	return p, err
 }
 
-// sayNext says what there is now to be done.
+// sayNext says what the person can do next.
 func sayNext(e *command.Env, p *setup.Pending, instructions bool) {
 	if instructions {
 		e.Say("AGENTS.md is read; when it or .fika changes, fika trust shows how and asks")
@@ -138,7 +138,7 @@ func sayNext(e *command.Env, p *setup.Pending, instructions bool) {
 	e.Say("next: fika, to talk to them, or fika \"a question\"; commit .fika to share it")
 }
 
-// modelLine says which model is used, and why.
+// modelLine returns which model is used, and why.
 func modelLine(e *command.Env) string {
 	s, err := e.App().PlainModel()
 	if none, ok := errors.AsType[*fika.Error](err); ok && none.Msg != "" {
@@ -176,7 +176,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// shortened names a folder as people do who are at home in another.
+// shortened returns path with ~ in place of home, if path is in home.
 func shortened(path, home string) string {
 	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
 		return filepath.Join("~", rel)
@@ -184,7 +184,7 @@ func shortened(path, home string) string {
 	return path
 }
 
-// questions are asked on a terminal, one line each.
+// questions asks questions on a terminal; each answer is one line.
 type questions struct {
 	e  *command.Env
 	in *bufio.Reader
@@ -216,7 +216,7 @@ func (q questions) team() (string, error) {
 	}
 }
 
-// model asks for the project's model; enter leaves it to each person.
+// model asks for the project's model; an empty line leaves the choice to each person.
 func (q questions) model() (string, error) {
 	usual := "each person's own"
 	if m, err := q.e.App().PlainModel(); err == nil {
@@ -235,7 +235,7 @@ func (q questions) model() (string, error) {
 	}
 }
 
-// yes asks; enter is yes, and whoever says nothing at all has not agreed.
+// yes asks a question. An empty line means yes, but the end of input means no.
 func (q questions) yes(what string) bool {
 	for {
 		word, err := q.ask(what, "Y/n")

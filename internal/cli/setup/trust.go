@@ -14,7 +14,7 @@ import (
 	"fika/internal/term"
 )
 
-// NewTrust makes fika trust.
+// NewTrust returns the command fika trust.
 func NewTrust(e *command.Env) *cobra.Command {
 	var yes, diff, revoke bool
 	c := &cobra.Command{
@@ -76,7 +76,7 @@ func revokeTrust(e *command.Env) error {
 	return nil
 }
 
-// trustFolder lets the AGENTS.md of a folder that is no project into prompts.
+// trustFolder allows the AGENTS.md of a folder that is not a project into prompts.
 func trustFolder(e *command.Env, yes, look bool) error {
 	dir, text, err := setup.FindInstructions(e.App())
 	if err != nil {
@@ -98,7 +98,9 @@ func trustFolder(e *command.Env, yes, look bool) error {
 	return nil
 }
 
-// OfferTrust is TellTrust for somebody at a terminal, who can say yes at once.
+// OfferTrust is [TellTrust] for a person at a terminal: it shows the changes of a
+// project that is not in force, and puts them in force if the person agrees. Outside a
+// project, it does nothing.
 func OfferTrust(e *command.Env) {
 	a := e.App()
 	p := a.Project()
@@ -113,7 +115,7 @@ func OfferTrust(e *command.Env) {
 	e.Say("%s", strings.TrimRight(shownChanges(pending.Changes, 40), "\n"))
 	e.Say("%s", shownSummary(pending))
 	if err := e.Confirm("you have not trusted this; put it in force"); err != nil {
-		return // it goes on with what was trusted before
+		return // what was trusted before stays in force
 	}
 	if err := pending.Accept(); err != nil {
 		e.Warn(err.Error())
@@ -122,8 +124,8 @@ func OfferTrust(e *command.Env) {
 	e.Reopen()
 }
 
-// shownChanges is a difference as people read it; escapes and marks that change
-// the direction of text are visible. most bounds its lines; 0 does not.
+// shownChanges returns changes as people read them; escapes and marks that change the
+// direction of text are visible. It shows at most most changed lines; 0 means all.
 func shownChanges(changes []project.Change, most int) string {
 	var b strings.Builder
 	n := 0
@@ -144,7 +146,7 @@ func shownChanges(changes []project.Change, most int) string {
 	return b.String()
 }
 
-// shownSummary says what would be in force.
+// shownSummary returns what would be in force.
 func shownSummary(p *setup.Pending) string {
 	var agents, programs []string
 	for _, a := range p.Config.Entries() {
@@ -178,8 +180,8 @@ func shownSummary(p *setup.Pending) string {
 	return term.Clean(b.String())
 }
 
-// unusedFiles are those of a project's .fika that have no meaning there: a folder
-// may be misspelt.
+// unusedFiles returns the files of a project's .fika that fika does not use, except for
+// README and hidden files: the name of a folder may be misspelt.
 func unusedFiles(t project.Tree) []string {
 	known := []string{"config.toml", "agents", "prompts", "workflows", "commands", "plugins"}
 	var out []string
@@ -194,8 +196,9 @@ func unusedFiles(t project.Tree) []string {
 	return out
 }
 
-// TellTrust says what of the project is not in force, before something is asked
-// or run in it.
+// TellTrust says what of the project is not in force; it is called before something is
+// asked or run there. Outside a project, it names an AGENTS.md that is not read, if
+// stderr is a terminal.
 func TellTrust(e *command.Env) {
 	a := e.App()
 	p := a.Project()
