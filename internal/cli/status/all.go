@@ -15,7 +15,7 @@ import (
 	"fika/internal/term"
 )
 
-// standingOf is one home of the person: their own, or a project's.
+// standingOf is the state of one of the person's homes: their own, or a project's.
 type standingOf struct {
 	home, folder string
 	current      bool
@@ -26,14 +26,14 @@ type standingOf struct {
 // homeJSON is a line of fika status --all --json.
 type homeJSON struct {
 	Home    string   `json:"home"`
-	Folder  *string  `json:"folder"` // of the project; null: it is no project's
+	Folder  *string  `json:"folder"` // of the project; null: the home is not a project's
 	Current bool     `json:"current"`
 	Hub     *hubJSON `json:"hub"`     // null: not running
-	Running *int     `json:"running"` // requests that are worked on; null: no hub, or it could not be found out
-	Waiting *int     `json:"waiting"` // requests and chats that could be taken now
+	Running *int     `json:"running"` // requests under way; null: no hub, or not known
+	Waiting *int     `json:"waiting"` // requests and chats that could be taken now; null like Running
 }
 
-// showAllHomes shows the hubs of all homes of the person, without asking any.
+// showAllHomes shows the hubs of all homes of the person, without contacting any hub.
 func showAllHomes(ctx context.Context, e *command.Env, asJSON bool) error {
 	list, err := allHomes(ctx, e)
 	if err != nil {
@@ -96,8 +96,8 @@ func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
 	return list, nil
 }
 
-// statusOf reads how another home stands from its database alone: a hub that
-// hangs there keeps nobody waiting here.
+// statusOf reads the state of another home from its database alone, so that a hub that
+// hangs there does not block this command.
 func statusOf(ctx context.Context, e *command.Env, home string) (client.Status, error) {
 	a := app.New(app.Options{Root: home, Getenv: e.Getenv, Now: e.Clock})
 	defer a.Close()
@@ -117,8 +117,8 @@ func (s standingOf) running() (n int) {
 	return n
 }
 
-// place is the folder of a project, or the home, shorter where it is below that
-// of the person.
+// place returns the folder of a project, or else the home, with ~ for the person's home
+// folder if it is in there.
 func (s standingOf) place(e *command.Env) string {
 	path := s.folder
 	if path == "" {

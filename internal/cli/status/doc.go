@@ -1,4 +1,4 @@
-// Package status is fika status: how this home is, or all homes of a person.
+// Package status is fika status: the state of this home, or of all homes of a person.
 //
 // Read first: [New], all.go.
 package status

@@ -19,7 +19,7 @@ import (
 	"fika/internal/term"
 )
 
-// statusJSON is fika status --json.
+// statusJSON is what fika status --json prints.
 type statusJSON struct {
 	Home  string       `json:"home"`
 	Hub   *hubJSON     `json:"hub"` // null: not running
@@ -39,14 +39,14 @@ type statusJSON struct {
 
 type executorJSON struct {
 	Name    string  `json:"name"`
-	User    *string `json:"user"` // whom tools run as; null: who runs it
+	User    *string `json:"user"` // user that tools run as; null: the one who runs it
 	Running bool    `json:"running"`
 }
 
 type sandboxJSON struct {
 	Tier  string   `json:"tier"`
 	Lacks []string `json:"lacks"`
-	Why   *string  `json:"why"` // no stronger tier works; null: there is none
+	Why   *string  `json:"why"` // why no stronger tier works; null: there is none
 }
 
 type hubJSON struct {
@@ -60,8 +60,8 @@ type busJSON struct {
 	Embedded bool        `json:"embedded"`
 	Up       bool        `json:"up"`
 	Trip     *float64    `json:"round_trip_ms"`
-	Stream   *streamJSON `json:"stream"`   // of foreign requests; null: there is none, or it does not tell
-	Warnings []string    `json:"warnings"` // what programs that are not fika cannot rely on, or have lost
+	Stream   *streamJSON `json:"stream"`   // of foreign requests; null: there is none, or its state is not known
+	Warnings []string    `json:"warnings"` // what programs other than fika cannot rely on, or have lost
 }
 
 type streamJSON struct {
@@ -72,7 +72,7 @@ type streamJSON struct {
 	ReadAt   *time.Time `json:"last_read_at"`
 }
 
-// New makes fika status.
+// New returns the command fika status.
 func New(e *command.Env) *cobra.Command {
 	var asJSON, busOnly, all bool
 	c := &cobra.Command{
@@ -208,7 +208,8 @@ func showStatus(e *command.Env, st client.Status) error {
 	return agent.ShowTable(e, st.Agents)
 }
 
-// scheduleLines say which schedule comes next, and which began nothing the last time.
+// scheduleLines returns which schedule comes next, and which began nothing or failed
+// the last time.
 func scheduleLines(list []client.Schedule) (lines []string) {
 	next := -1
 	for i, s := range list {
@@ -235,7 +236,7 @@ func hubLine(st client.Status) string {
 	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, command.UptimeSeconds(st.HubFrom))
 }
 
-// busLines say how the bus is, and what waits there.
+// busLines returns the state of the bus, and what waits there.
 func busLines(st client.Status) []string {
 	kind, answers := "somebody else's server", "does not answer"
 	if st.BusOwn {
@@ -254,8 +255,8 @@ func busLines(st client.Status) []string {
 	return lines
 }
 
-// showBus prints one URL that a NATS client can use as it is, and says what it
-// needs besides: files cannot stand in a URL.
+// showBus prints a URL, or several with commas between, that a NATS client can use as
+// it is. It also names the files that the client needs, which a URL cannot contain.
 func showBus(e *command.Env, asJSON bool) error {
 	access, err := client.ReadBusAccess(e.App())
 	if err != nil {
@@ -279,7 +280,8 @@ func showBus(e *command.Env, asJSON bool) error {
 	return e.Println(strings.Join(list, ","))
 }
 
-// withLogin puts user and password, or token, into the URL of a server.
+// withLogin puts user and password, or token, into the URL of a server, unless the URL
+// has a login already.
 func withLogin(server string, access client.BusAccess) string {
 	if access.User == "" && access.Token == "" {
 		return server
@@ -297,7 +299,7 @@ func withLogin(server string, access client.BusAccess) string {
 	return u.String()
 }
 
-// executorLine says how an executor is.
+// executorLine returns the state of an executor.
 func executorLine(x client.ExecutorStatus) string {
 	line := x.Name + ", which nobody runs: fika executor " + x.Name + " starts it"
 	if x.Running {
