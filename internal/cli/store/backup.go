@@ -8,7 +8,7 @@ import (
 	"fika/internal/cli/complete"
 )
 
-// NewBackup makes fika backup.
+// NewBackup returns the command fika backup.
 func NewBackup(e *command.Env) *cobra.Command {
 	var list bool
 	c := &cobra.Command{

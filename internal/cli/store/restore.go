@@ -8,7 +8,7 @@ import (
 	"fika/internal/cli/complete"
 )
 
-// NewRestore makes fika restore.
+// NewRestore returns the command fika restore.
 func NewRestore(e *command.Env) *cobra.Command {
 	var empty bool
 	c := &cobra.Command{

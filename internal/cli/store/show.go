@@ -12,7 +12,7 @@ import (
 	"fika/internal/config"
 )
 
-// JSON is a database as --json shows it.
+// JSON is a database as --json prints it.
 type JSON struct {
 	Path   string `json:"path"`
 	Engine string `json:"engine"`
@@ -20,18 +20,18 @@ type JSON struct {
 	Bytes  int64  `json:"bytes"`
 	ID     string `json:"id"`
 	Sync   string `json:"sync"`
-	// Of a server.
-	Latency        *float64 `json:"latency_ms"` // null: of a database in a file
+	// Of a server; null for a database in a file.
+	Latency        *float64 `json:"latency_ms"`
 	Connections    *int     `json:"connections"`
 	MaxConnections *int     `json:"max_connections"`
 }
 
-// ServerLine tells how a database server is.
+// ServerLine returns the state of a database server.
 func ServerLine(m client.StoreMeta) string {
 	return fmt.Sprintf("%s, %d of %d connections, %s", m.Sync, m.Connections, m.MaxConnections, m.Latency.Round(10*time.Microsecond))
 }
 
-// ToJSON returns a database as --json shows it; bytes is its size.
+// ToJSON returns a database as --json prints it; bytes is its size.
 func ToJSON(m client.StoreMeta, bytes int64) JSON {
 	return JSON{
 		Path: config.WithoutSecrets(m.Path), Engine: m.Engine, Schema: m.Schema, Bytes: bytes, ID: m.StoreID, Sync: m.Sync,

@@ -6,7 +6,7 @@ import (
 	"fika/internal/cli/command"
 )
 
-// New makes fika store.
+// New returns the command fika store.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("store", "show, check or move the database", `All conversations, requests and outcomes are in one database: the file fika.db in
 the home, or a schema on a PostgreSQL server ([store] url).`,
