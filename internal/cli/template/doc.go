@@ -1,4 +1,4 @@
-// Package template is fika template: the agents to start from.
+// Package template is fika template: it lists and shows the templates of agents.
 //
 // Read first: [New].
 package template

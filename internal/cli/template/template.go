@@ -10,7 +10,7 @@ import (
 	"fika/internal/term"
 )
 
-// New makes fika template.
+// New returns the command fika template.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("template", "list and show the agents to start from", `Templates are agents from which fika agent create makes your own. Some come with
 fika; a file NAME.md in templates/ of ~/.fika is a template of yours, and
@@ -20,11 +20,11 @@ them.`,
 		newList(e), newShow(e))
 }
 
-// templateJSON is a template in --json; its text stands in show only.
+// templateJSON is a template as --json prints it; only show adds the text.
 type templateJSON struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description"`
-	File        *string `json:"file"` // null: fika brings it along
+	File        *string `json:"file"` // null: it comes with fika
 }
 
 type shownJSON struct {
