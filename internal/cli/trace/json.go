@@ -9,7 +9,7 @@ import (
 	"fika/internal/trace"
 )
 
-// traceJSON is a trace as --json shows it. Spans of time are in milliseconds.
+// traceJSON is a trace as --json prints it. Durations are in milliseconds.
 type traceJSON struct {
 	ID        fika.RequestID       `json:"id"`
 	What      string               `json:"what"`
@@ -18,8 +18,8 @@ type traceJSON struct {
 	Took      int64                `json:"took_ms"`
 	Spent     map[trace.Kind]int64 `json:"spent_ms"`
 	Usage     fika.Usage           `json:"usage"`
-	CostUSD   *float64             `json:"cost_usd"` // null: no price is known of what was used
-	Unpriced  bool                 `json:"unpriced"` // some of it has no price that is known
+	CostUSD   *float64             `json:"cost_usd"` // null: no price of what was used is known
+	Unpriced  bool                 `json:"unpriced"` // the price of some of it is not known
 	Requests  []tracedRequestJSON  `json:"requests"`
 }
 
@@ -27,8 +27,8 @@ type tracedRequestJSON struct {
 	ID           fika.RequestID        `json:"id"`
 	Parent       *fika.RequestID       `json:"parent"`
 	Chain        fika.RequestID        `json:"chain"`
-	Agent        fika.AgentName        `json:"agent"`     // that works it
-	Addressed    *fika.AgentName       `json:"addressed"` // that was asked, where another works it
+	Agent        fika.AgentName        `json:"agent"`     // that works on it
+	Addressed    *fika.AgentName       `json:"addressed"` // that was asked, if another works on it
 	Conversation fika.ConversationName `json:"conversation"`
 	Kind         fika.RequestKind      `json:"kind"`
 	State        fika.RequestState     `json:"state"`
@@ -41,7 +41,7 @@ type tracedRequestJSON struct {
 type spanJSON struct {
 	Kind      trace.Kind  `json:"kind"`
 	Name      *string     `json:"name"`
-	Choice    *string     `json:"choice"` // why it was that one of several models; null: it is the first
+	Choice    *string     `json:"choice"` // why this one of several models was called; null: it is the first
 	Round     *int        `json:"round"`
 	StartedAt *time.Time  `json:"started_at"`
 	Took      int64       `json:"took_ms"`

@@ -14,7 +14,7 @@ import (
 	"fika/internal/trace"
 )
 
-// durationsJSON are spans of one kind in milliseconds.
+// durationsJSON describes the durations of the spans of one kind, in milliseconds.
 type durationsJSON struct {
 	N   int     `json:"n"`
 	P50 float64 `json:"p50_ms"`
@@ -32,10 +32,10 @@ type profileJSON struct {
 	Commit     durationsJSON  `json:"commit"`
 	Usage      fika.Usage     `json:"usage"`
 	CostUSD    *float64       `json:"cost_usd"` // null: no price is known
-	Unpriced   bool           `json:"unpriced"` // some of it has no price that is known
+	Unpriced   bool           `json:"unpriced"` // the price of some of it is not known
 }
 
-// NewProfile makes fika profile.
+// NewProfile returns the command fika profile.
 func NewProfile(e *command.Env) *cobra.Command {
 	var since, agent string
 	var asJSON bool

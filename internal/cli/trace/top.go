@@ -15,10 +15,10 @@ import (
 	"fika/internal/trace"
 )
 
-// topRow is an agent as it is, and what its requests took and spent.
+// topRow is the state of an agent, and what its requests took and spent.
 type topRow struct {
 	view    client.AgentView
-	profile client.AgentProfile // of no requests where it has not worked
+	profile client.AgentProfile // of no requests if it has not worked
 }
 
 type topJSON struct {
@@ -29,10 +29,10 @@ type topJSON struct {
 	Running int              `json:"running"`
 }
 
-// topEvery is the least between two looks.
+// topEvery is the shortest time between two updates.
 const topEvery = 2 * time.Second
 
-// NewTop makes fika top.
+// NewTop returns the command fika top.
 func NewTop(e *command.Env) *cobra.Command {
 	var since string
 	var asJSON bool
@@ -74,7 +74,8 @@ in that time. Piped, or with --json, it prints once.`,
 	return c
 }
 
-// topRows reads all agents, those that have spent something since then included.
+// topRows returns all agents, and also the contexts without an [[agents]] entry that
+// have worked in the time that since names.
 func topRows(ctx context.Context, e *command.Env, c *client.Client, since string) ([]topRow, error) {
 	from, err := sinceFlag(e, since)
 	if err != nil {
@@ -110,7 +111,7 @@ func topHead() []string {
 	return []string{"AGENT", "STATUS", "RUN", "Q", "WAIT", "MODEL", "TOOL", "COMMIT", "TOKENS", "COST"}
 }
 
-// topTable are the cells of the table; the last row is the sum.
+// topTable returns the rows of the table; the last one is the sum.
 func topTable(list []topRow) [][]string {
 	rows := command.TableRows(list, topCells)
 	var sum topRow
@@ -145,7 +146,7 @@ func topCells(r topRow) []string {
 	}
 }
 
-// tiny is a duration in at most four characters.
+// tiny returns a duration in at most four characters.
 func tiny(d time.Duration) string {
 	switch {
 	case d < 100*time.Millisecond:
@@ -168,7 +169,8 @@ func topToJSON(r topRow) topJSON {
 	return topJSON{profileJSON: profileToJSON(r.profile), Status: r.view.Status, Doing: command.Nullable(r.view.Why), Waiting: r.view.Waiting, Running: len(r.view.Running)}
 }
 
-// What a terminal is told: another screen and back, and to the first line.
+// Escape sequences: to the alternate screen without a cursor, back from it, to the
+// first line, and to clear the rest of the line or of the screen.
 const (
 	otherScreen = "\x1b[?1049h\x1b[?25l"
 	backAgain   = "\x1b[?25h\x1b[?1049l"
@@ -177,8 +179,8 @@ const (
 	restOfAll   = "\x1b[J"
 )
 
-// watchTop keeps the table up to date until ctx ends. A look that takes long is
-// followed by a longer rest.
+// watchTop keeps the table up to date until ctx ends. An update that takes long is
+// followed by a pause ten times as long.
 func watchTop(ctx context.Context, e *command.Env, c *client.Client, since string) (err error) {
 	if err := e.Print(otherScreen); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"fika/internal/trace"
 )
 
-// NewTrace makes fika trace.
+// NewTrace returns the command fika trace.
 func NewTrace(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -50,7 +50,7 @@ The sums are those of fika usage.`,
 	return c
 }
 
-// Widths of the columns of a waterfall; what is left of the line is the picture.
+// Widths of the columns of a waterfall; the picture has the rest of the 80 columns.
 const (
 	traceLabel  = 34
 	traceTook   = 7
@@ -59,7 +59,7 @@ const (
 	traceBar    = 80 - traceLabel - traceTook - traceTokens - traceMoney - 5
 )
 
-// showTrace prints a waterfall that 80 columns hold.
+// showTrace prints a waterfall that fits into 80 columns.
 func showTrace(e *command.Env, t client.Traced) error {
 	p := waterfall{style: e.OutStyle(), trace: t.Trace}
 	head := fmt.Sprintf("%s %s\n%s in %s: %s", t.What, t.ID, command.Plural(len(t.Requests), "request"), short(t.End.Sub(t.Start)), spentOf(t.Usage, t.Unpriced))
@@ -91,8 +91,8 @@ type waterfall struct {
 	trace trace.Trace
 }
 
-// request gives the line of a request, and one for each thing that it did;
-// commits are only in the picture of the first.
+// request returns the line of a request, and one for each of its spans. Commits, and
+// waits of less than a millisecond, are only in the picture of the first line.
 func (p waterfall) request(r trace.Request) []string {
 	in := strings.Repeat("  ", min(r.Level, 6))
 	label := in + command.WorkedBy(r.RequestInfo) + " " + string(r.Kind) + " " + short8(r.ID)
@@ -137,7 +137,7 @@ func spanLabel(s trace.Span) string {
 	return text
 }
 
-// columns sets everything in front of the picture.
+// columns returns everything in front of the picture.
 func (p waterfall) columns(label string, took time.Duration, u fika.Usage, unpriced bool) string {
 	label = term.Truncate(term.CleanLine(label), traceLabel)
 	tokens, money := "", ""
@@ -149,7 +149,7 @@ func (p waterfall) columns(label string, took time.Duration, u fika.Usage, unpri
 		fmt.Sprintf(" %*s %*s %*s", traceTook, short(took), traceTokens, tokens, traceMoney, money)
 }
 
-// short is a span of time in few characters.
+// short returns a duration in few characters.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -160,8 +160,8 @@ func short(d time.Duration) string {
 	return term.Duration(d)
 }
 
-// picture draws spans over the time of the whole; of what falls into one column
-// the longest is seen.
+// picture draws spans over the time of the whole trace; if several fall into one
+// column, the longest one shows.
 func (p waterfall) picture(spans []trace.Span) string {
 	whole := p.trace.End.Sub(p.trace.Start)
 	marks := map[trace.Kind]rune{trace.Wait: 'w', trace.Model: 'm', trace.Tool: 't', trace.Compaction: 'c', trace.Commit: '·'}

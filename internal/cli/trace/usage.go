@@ -15,8 +15,8 @@ import (
 	"fika/internal/term"
 )
 
-// usageJSON is what was spent under one name, as a program reads it. What it is
-// not added up by is null; so are the chat and the workflow of what is in none.
+// usageJSON is one sum of what was spent, as --json prints it. The fields by which it
+// is not added up are null; so are chat and workflow for what belongs to none.
 type usageJSON struct {
 	Agent    command.Nullable `json:"agent"`
 	Model    command.Nullable `json:"model"`
@@ -26,10 +26,10 @@ type usageJSON struct {
 	Requests int              `json:"requests"`
 	Usage    fika.Usage       `json:"usage"`
 	CostUSD  *float64         `json:"cost_usd"` // null: no price is known
-	Unpriced bool             `json:"unpriced"` // some of it has no price that is known
+	Unpriced bool             `json:"unpriced"` // the price of some of it is not known
 }
 
-// NewUsage makes fika usage.
+// NewUsage returns the command fika usage.
 func NewUsage(e *command.Env) *cobra.Command {
 	var since, by string
 	var asJSON bool
@@ -80,7 +80,8 @@ the chat; (none) is everything that belongs to no chat, or to no workflow;
 	return c
 }
 
-// sinceFlag is when a span of time that was given began; empty: the beginning.
+// sinceFlag returns the time that lies the duration since before now; the zero time if
+// since is "".
 func sinceFlag(e *command.Env, since string) (time.Time, error) {
 	if since == "" {
 		return time.Time{}, nil
@@ -112,7 +113,7 @@ func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by stri
 	headers, last := []string{"AGENT", "MODEL"}, []string{"total", ""}
 	if by != "" {
 		names = func(s client.Spent) []string {
-			name := string(s.Agent) + s.Model + string(s.Chat) + s.Workflow + s.Day // all but one are empty
+			name := string(s.Agent) + s.Model + string(s.Chat) + s.Workflow + s.Day // at most one is not empty
 			if name == "" {
 				name = "(none)"
 			}
