@@ -1,4 +1,4 @@
-// Package undo is fika undo: what a request changed in files is taken back, or made
+// Package undo is fika undo: it undoes the changes of a request to files, or makes them
 // again.
 //
 // Read first: [New].

@@ -22,7 +22,7 @@ type undoOptions struct {
 	limit                      int
 }
 
-// New makes fika undo.
+// New returns the command fika undo.
 func New(e *command.Env) *cobra.Command {
 	o := undoOptions{Env: e}
 	c := &cobra.Command{
@@ -83,7 +83,8 @@ func (o undoOptions) run(ctx context.Context, args []string) error {
 	return o.apply(ctx, c, x)
 }
 
-// apply asks, does it, and tells what came of it.
+// apply asks the person, undoes the changes or makes them again, and prints the result.
+// It fails if it left files as they are.
 func (o undoOptions) apply(ctx context.Context, c *client.Client, x client.Undoing) error {
 	if !o.yes {
 		o.say(changes.PlanLines(x, o.look()))
@@ -125,7 +126,7 @@ func (o undoOptions) print(lines []string) error {
 	return o.CheckWritten("")
 }
 
-// say shows what a person is asked about.
+// say writes lines to stderr.
 func (o undoOptions) say(lines []string) { o.Say("%s", strings.Join(lines, "\n")) }
 
 func (o undoOptions) printList(ctx context.Context, c *client.Client) error {
@@ -141,8 +142,7 @@ func (o undoOptions) printList(ctx context.Context, c *client.Client) error {
 	}))
 }
 
-// undoJSON is what becomes, or has become, of a request's changes, as --json
-// shows it.
+// undoJSON is what becomes, or has become, of a request's changes, as --json prints it.
 type undoJSON struct {
 	Request   fika.RequestID  `json:"request"`
 	Agent     fika.AgentName  `json:"agent"`
