@@ -13,7 +13,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// problemJSON is a mistake in a file as --json shows it.
+// problemJSON is a mistake in a file as --json prints it.
 type problemJSON struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`

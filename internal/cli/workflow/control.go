@@ -16,7 +16,7 @@ func newPause(e *command.Env) *cobra.Command {
 		Example:           "  fika workflow pause 01a1fd6e",
 		ValidArgsFunction: complete.AnyNumber(completeRuns(e, func(r client.Run) bool { return !r.Over() && r.Paused.IsZero() })),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context()) // what stops work starts nothing
+			c, err := e.Client(cmd.Context()) // a command that stops work starts no hub
 			if err != nil {
 				return err
 			}
@@ -40,12 +40,12 @@ func newPause(e *command.Env) *cobra.Command {
 	return c
 }
 
-// controlFlags are those of commands that change how runs go on.
+// controlFlags adds the flags of the commands that change how runs go on.
 func controlFlags(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print each run as it is now, one JSON object per line")
 }
 
-// printAsJSON prints a run, if that is wanted.
+// printAsJSON prints a run as JSON, if wanted is set.
 func printAsJSON(e *command.Env, wanted bool, r client.Run) error {
 	if !wanted {
 		return nil
@@ -61,7 +61,7 @@ func newCancel(e *command.Env) *cobra.Command {
 		Example:           "  fika workflow cancel 01a1fd6e",
 		ValidArgsFunction: complete.AnyNumber(completeRuns(e, isGoing)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context()) // what stops work starts nothing
+			c, err := e.Client(cmd.Context()) // a command that stops work starts no hub
 			if err != nil {
 				return err
 			}

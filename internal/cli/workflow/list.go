@@ -9,11 +9,11 @@ import (
 	"fika/internal/client"
 )
 
-// listed is a workflow as --json shows it.
+// listed is a workflow as --json prints it.
 type listed struct {
 	Name        string              `json:"name"`
 	Description *string             `json:"description"`
-	File        *string             `json:"file"` // null: it is brought along
+	File        *string             `json:"file"` // null: it comes with fika
 	Shipped     bool                `json:"shipped"`
 	Inputs      []workflowInputJSON `json:"inputs"`
 	Steps       []workflowStepJSON  `json:"steps"`
@@ -24,7 +24,7 @@ type workflowInputJSON struct {
 	Name        string  `json:"name"`
 	Type        string  `json:"type"`
 	Description *string `json:"description"`
-	Default     any     `json:"default"` // null: it has to be given
+	Default     any     `json:"default"` // null: a value must be given
 }
 
 type workflowStepJSON struct {

@@ -10,24 +10,24 @@ import (
 	"fika/internal/workflow"
 )
 
-// progress says on stderr what happens in a run: a line when a step begins and
-// one when it ends, and of long lists how far they are.
+// progress reports on stderr what happens in a run: a line when a step begins and one
+// when it ends, and for long lists how far they are.
 type progress struct {
 	*command.Env
 	total int // steps of the run
 	told  map[string]string
 	asked map[int64]bool
-	items map[string]int // tenths told of, by the row of a list
+	items map[string]int // tenths reported, by the row of the list
 }
 
 func newProgress(e *command.Env, total int) *progress {
 	return &progress{Env: e, total: total, told: map[string]string{}, asked: map[int64]bool{}, items: map[string]int{}}
 }
 
-// manyItems is how long a list is whose items are not told of one by one.
+// manyItems is the length of a list beyond which its items are not reported one by one.
 const manyItems = 20
 
-// Show tells what has changed since it was called last.
+// Show reports what has changed since it was last called.
 func (p *progress) Show(r client.Run, steps []client.RunStep) {
 	ended := endedSteps(steps)
 	rows := map[string]client.RunStep{}
@@ -76,7 +76,7 @@ func inLongList(s client.RunStep, rows map[string]client.RunStep) bool {
 	return false
 }
 
-// step tells of one step, when its state is another than was told last.
+// step reports a step whose state or worker has changed since the last report.
 func (p *progress) step(s client.RunStep, ended int) {
 	now := string(s.State) + " " + string(s.Worker)
 	if s.Kind == workflow.KindRepeat && !s.State.Ended() || s.Approval > 0 || p.told[s.ID] == now {
@@ -86,8 +86,8 @@ func (p *progress) step(s client.RunStep, ended int) {
 	p.line(ended, s.Path, describeStep(s))
 }
 
-// list tells how far a list is: at its beginning, at its end, and at each tenth
-// of a long one.
+// list reports how far a list is: at its beginning, at its end, and at each tenth of a
+// long one.
 func (p *progress) list(s client.RunStep, ended int) {
 	tenth := 10
 	if !s.State.Ended() && s.Count > 0 {
@@ -112,7 +112,7 @@ func (p *progress) line(ended int, path, text string) {
 	fmt.Fprintln(p.Err, p.ErrStyle().Dim(term.CleanLine(of+path+": "+text)))
 }
 
-// describeStep says in a few words how a step stands.
+// describeStep returns the state of a step in a few words.
 func describeStep(s client.RunStep) string {
 	var parts []string
 	switch {

@@ -59,7 +59,7 @@ An input is NAME=VALUE, or NAME=@FILE for the contents of a file.
 	return c
 }
 
-// inputsOf completes the inputs of the workflow that is named.
+// inputsOf completes the inputs of the workflow that args names.
 func inputsOf(e *command.Env, args []string) (out []cobra.Completion) {
 	if len(args) != 1 {
 		return nil
@@ -90,7 +90,7 @@ func (o *runOptions) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.Bind(given, all.Agents()); err != nil { // said before a hub is started for it
+	if _, err := d.Bind(given, all.Agents()); err != nil { // before a hub is started for nothing
 		return err
 	}
 	c, err := o.ClientWithHub(ctx)
@@ -108,7 +108,7 @@ func (o *runOptions) run(ctx context.Context, word string) error {
 	return o.await(ctx, c, r.ID, d)
 }
 
-// begun prints a run that nobody waits for.
+// begun prints a run that this command does not wait for.
 func (o *runOptions) begun(r client.Run) error {
 	if o.json {
 		return printAsJSON(o.Env, true, r)
@@ -116,7 +116,7 @@ func (o *runOptions) begun(r client.Run) error {
 	return o.Println(r.ID)
 }
 
-// readInputs takes NAME=VALUE apart.
+// readInputs parses NAME=VALUE, and reads the file of NAME=@FILE.
 func readInputs(list []string) (map[string]string, error) {
 	given := map[string]string{}
 	for _, text := range list {
@@ -139,8 +139,8 @@ func readInputs(list []string) (map[string]string, error) {
 	return given, nil
 }
 
-// looksLikeFile tells a file from an agent: @coder is one, unless a file is
-// named so on purpose, as in @./coder.
+// looksLikeFile reports whether the word after @ names a file rather than an agent:
+// @coder is an agent, @./coder is a file.
 func looksLikeFile(word string) bool {
 	if strings.ContainsAny(word, `/.`) {
 		return true
@@ -149,7 +149,8 @@ func looksLikeFile(word string) bool {
 	return err != nil && word != ""
 }
 
-// await shows a run until it is over. The end of ctx only ends the waiting.
+// await shows a run until it is over, and prints its result. If ctx ends or the timeout
+// passes first, it fails with Detached, and the run goes on.
 func (o *runOptions) await(ctx context.Context, c *client.Client, id fika.RequestID, d *workflow.Definition) error {
 	waiting, cancel := context.WithCancel(ctx)
 	if o.timeout > 0 {
@@ -167,7 +168,7 @@ func (o *runOptions) await(ctx context.Context, c *client.Client, id fika.Reques
 	return o.end(r)
 }
 
-// end prints what a run gave.
+// end prints the result of a run, and returns an error if the run is not done.
 func (o *runOptions) end(r client.Run) error {
 	switch {
 	case o.json:
@@ -181,7 +182,7 @@ func (o *runOptions) end(r client.Run) error {
 	return outcomeOf(r)
 }
 
-// foundRun is a run that a person names, with what it was begun with.
+// foundRun returns the run that a person names, and its definition.
 func foundRun(ctx context.Context, c *client.Client, word string) (client.Run, *workflow.Definition, error) {
 	r, err := c.Runs().Find(ctx, word)
 	if err != nil {
@@ -303,8 +304,8 @@ func (o *runOptions) resume(ctx context.Context, word, from string, changed, unc
 	return o.follow(ctx, c, r, d)
 }
 
-// newDefinition is what a run goes on with instead of what it had; nil: nothing
-// has changed.
+// newDefinition returns the definition with which a run goes on instead of its own, nil
+// if the file has not changed. If it has, and wanted is false, it fails with Conflict.
 func (o *runOptions) newDefinition(ctx context.Context, c *client.Client, r client.Run, wanted bool) (*workflow.Definition, error) {
 	now, diff, err := c.Runs().FileChanges(ctx, r)
 	if err != nil || len(diff) == 0 {
@@ -323,7 +324,7 @@ func countChanges(diff []string) int {
 	return len(slices.DeleteFunc(slices.Clone(diff), func(l string) bool { return strings.HasPrefix(l, "# ") }))
 }
 
-// follow waits for a run that goes on, unless nobody wants to.
+// follow waits for a run that goes on, unless --no-wait is set.
 func (o *runOptions) follow(ctx context.Context, c *client.Client, r client.Run, d *workflow.Definition) error {
 	if o.noWait {
 		return o.begun(r)

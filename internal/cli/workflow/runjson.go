@@ -11,12 +11,12 @@ import (
 	"fika/internal/workflow"
 )
 
-// runJSON is a run as --json shows it.
+// runJSON is a run as --json prints it.
 type runJSON struct {
 	ID           fika.RequestID        `json:"id"`
 	Workflow     *string               `json:"workflow"`
 	Title        string                `json:"title"`
-	State        string                `json:"state"` // running, paused, done, failed, cancelled
+	State        string                `json:"state"` // running, ending, paused, done, failed, cancelled
 	Error        *string               `json:"error"`
 	Answer       *string               `json:"answer"`
 	Results      []resultJSON          `json:"results"`
@@ -31,15 +31,15 @@ type runJSON struct {
 	FinishedAt   *time.Time            `json:"finished_at"`
 }
 
-// resultJSON is what became of a step whose output is the run's.
+// resultJSON is what became of a step whose output is part of the run's result.
 type resultJSON struct {
 	Step  string  `json:"step"`
 	Agent *string `json:"agent"`
-	State string  `json:"state"` // not_begun, or that of a step
+	State string  `json:"state"` // not_begun, or the state of a step
 	Error *string `json:"error"`
 }
 
-// stateOf is a run's state for people and programs.
+// stateOf returns the state of a run, for people and programs.
 func stateOf(r client.Run) string {
 	switch {
 	case r.Over():
@@ -70,7 +70,7 @@ func toRunJSON(r client.Run) runJSON {
 	return j
 }
 
-// stepJSON is a piece of a run as --json shows it.
+// stepJSON is an attempt at a step of a run, as --json prints it.
 type stepJSON struct {
 	Path         string     `json:"path"`
 	Attempt      int        `json:"attempt"`
@@ -79,7 +79,7 @@ type stepJSON struct {
 	Reason       *string    `json:"reason"`
 	Error        *string    `json:"error"`
 	Agent        *string    `json:"agent"`     // that was asked
-	WorkedBy     *string    `json:"worked_by"` // where that is another: a member of a pool, or a backup
+	WorkedBy     *string    `json:"worked_by"` // if another works on it: a member of a pool, or a backup
 	Request      *string    `json:"request"`
 	Conversation *string    `json:"conversation"`
 	Approval     *int64     `json:"approval"`
@@ -109,7 +109,7 @@ func toStepJSON(s client.RunStep) stepJSON {
 	return j
 }
 
-// money is a sum as people read it; nothing is empty.
+// money returns an amount in US dollars as people read it; "" for none.
 func money(usd float64) string {
 	if usd == 0 {
 		return ""
@@ -117,7 +117,7 @@ func money(usd float64) string {
 	return term.Dollars(int64(math.Round(usd * 1e6)))
 }
 
-// outcomeOf turns the end of a run into an error of its kind.
+// outcomeOf returns an error of the kind of a run's outcome, or nil if the run is done.
 func outcomeOf(r client.Run) error {
 	switch r.State {
 	case fika.Done:

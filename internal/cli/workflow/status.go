@@ -17,7 +17,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// completeRuns completes the ids of runs.
+// completeRuns completes the ids of the runs for which of returns true.
 func completeRuns(e *command.Env, of func(client.Run) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := client.OpenOffline(cmd.Context(), e.App())
@@ -122,8 +122,8 @@ func showRun(ctx context.Context, e *command.Env, c *client.Client, word string,
 	return e.Table([]string{"STEP", "STATE", "WHO", "TIME", "TOKENS", "COST", "WHAT"}, rows)
 }
 
-// shown reports whether a step is worth a line: its own steps, what is under
-// way, and what failed for good.
+// shown reports whether a step is worth a line: the live rows of the run's own steps,
+// and of the steps inside them those that are under way or have failed.
 func shown(s client.RunStep) bool {
 	if s.Parent == "" {
 		return s.Live
@@ -195,7 +195,7 @@ func stepRow(s client.RunStep, now time.Time) []string {
 	return []string{path, string(s.State), command.OrDash(who), took, command.OrDash(tokens), command.OrDash(money(s.Usage.Cost)), term.Truncate(term.CleanLine(whatOf(s)), 60)}
 }
 
-// whatOf is what is to be known of a step besides.
+// whatOf returns what else there is to know about a step.
 func whatOf(s client.RunStep) string {
 	switch {
 	case s.Approval > 0:
@@ -256,7 +256,7 @@ func runAndStep(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// stepOutput finds the last attempt at a step, and what it gave.
+// stepOutput returns the output of the last attempt at a step.
 func stepOutput(ctx context.Context, c *client.Client, r client.Run, path string) ([]string, error) {
 	steps, err := c.Runs().Steps(ctx, r.ID)
 	if err != nil {

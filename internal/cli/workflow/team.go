@@ -8,15 +8,15 @@ import (
 	"fika/internal/workflow"
 )
 
-// TeamOptions say how the work of a team is waited for.
+// TeamOptions says how to wait for the work of a team, and how to print its result.
 type TeamOptions struct {
 	NoWait    bool
 	Timeout   time.Duration
 	JSON, Raw bool
 }
 
-// RunTeam gives a prompt to a team, shows what happens as fika workflow run does,
-// and prints what it gave: what some have answered also when others failed.
+// RunTeam gives a prompt to a team, shows what happens as fika workflow run does, and
+// prints the result: the answers of some agents even if others failed.
 func RunTeam(ctx context.Context, e *command.Env, l workflow.Line, t TeamOptions) error {
 	c, err := e.ClientWithHub(ctx)
 	if err != nil {

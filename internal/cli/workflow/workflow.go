@@ -7,7 +7,7 @@ import (
 	"fika/internal/workflow"
 )
 
-// New makes fika workflow.
+// New returns the command fika workflow.
 func New(e *command.Env) *cobra.Command {
 	return command.Group("workflow", "define, run and follow work in several steps",
 		`A workflow is a file that says which agents do what, in which order, and what
