@@ -14,17 +14,17 @@ import (
 	"fika/internal/term"
 )
 
-// This file is the only one that writes to stdout: every command hands its
-// answer to one of these functions. What could not be written is told when the
-// command ends, whether or not the command has looked at the error.
+// This file is the only one that writes to stdout: every command passes its answer
+// to one of these functions. A failed write is reported when the command ends,
+// whether or not the command has checked the error.
 
-// Print writes text as it is. Text that others wrote is cleaned before.
+// Print writes text unchanged. The caller must have cleaned text that others wrote.
 func (e *Env) Print(text string) error {
 	_, err := io.WriteString(e.Out, text)
 	return err
 }
 
-// Printf writes a formatted text.
+// Printf writes formatted text.
 func (e *Env) Printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(e.Out, format, args...)
 	return err
@@ -44,7 +44,7 @@ func (e *Env) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// PrintLine writes one value as a line of JSON.
+// PrintLine writes one value as one line of JSON.
 func (e *Env) PrintLine(v any) error {
 	line, err := PlainJSON(v)
 	if err != nil {
@@ -64,8 +64,8 @@ func PrintLines[T, J any](e *Env, list []T, to func(T) J) error {
 	return nil
 }
 
-// AnswerText writes the text of an answer with a newline at its end. It is
-// cleaned of terminal escapes unless raw says that the person wants them.
+// AnswerText writes the text of an answer and a newline, cleaned of terminal
+// escapes unless raw says that the person wants them.
 func (e *Env) AnswerText(text string, raw bool) error {
 	if !raw {
 		text = term.Clean(text)
@@ -73,9 +73,9 @@ func (e *Env) AnswerText(text string, raw bool) error {
 	return e.Println(text)
 }
 
-// CleanOut is where a stream of text that others wrote goes. Unless raw, it is
-// cleaned of terminal escapes, on a terminal and elsewhere alike: what is piped
-// often ends on a terminal.
+// CleanOut returns the writer for a stream of text that others wrote. Unless raw,
+// the text is cleaned of terminal escapes, not only on a terminal: what is piped
+// often ends up on one.
 func (e *Env) CleanOut(raw bool) io.Writer {
 	if raw {
 		return e.Out
@@ -83,8 +83,8 @@ func (e *Env) CleanOut(raw bool) io.Writer {
 	return term.NewCleaner(e.Out)
 }
 
-// Display is where the process of an agent shows its work. Nobody waits for
-// it, so a display that fails fails nothing.
+// Display returns the writer on which an agent's process shows its work. Nobody
+// waits for that, so a failed write to it does not make the command fail.
 func (e *Env) Display() *term.Cleaner {
 	if a, ok := e.Out.(*term.Answer); ok {
 		return term.NewCleaner(a.Unwrap())
@@ -92,14 +92,14 @@ func (e *Env) Display() *term.Cleaner {
 	return term.NewCleaner(e.Out)
 }
 
-// lostAnswer is the error of an answer that could not be written. It is of kind
+// lostAnswer is the error for an answer that could not be written. Its kind is
 // Failed.
 type lostAnswer struct {
 	cause error
 	kept  string // where the answer still is, and how to get it; may be empty
 }
 
-// Error says why the answer is lost, and what to do.
+// Error returns why the answer is lost, and what to do.
 func (l *lostAnswer) Error() string {
 	cause := l.cause
 	var path *fs.PathError
@@ -113,11 +113,11 @@ func (l *lostAnswer) Error() string {
 	return msg
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (l *lostAnswer) Unwrap() error { return l.cause }
 
-// CheckWritten returns a lostAnswer when some write to stdout has failed. kept
-// says where the answer still is.
+// CheckWritten returns a lostAnswer if a write to stdout has failed. kept says
+// where the answer still is.
 func (e *Env) CheckWritten(kept string) error {
 	if a, ok := e.Out.(*term.Answer); ok && a.Err() != nil {
 		return &lostAnswer{a.Err(), kept}
@@ -125,9 +125,9 @@ func (e *Env) CheckWritten(kept string) error {
 	return nil
 }
 
-// CheckAnswered adds to the outcome of a command that its answer was not written. A
-// command that did everything else has failed then; one that failed anyway
-// keeps its own status.
+// CheckAnswered adds a failure to write the answer to the outcome of a command. A
+// command that did everything else has failed then; one that failed anyway keeps
+// its own status.
 func (e *Env) CheckAnswered(err error) error {
 	lost := e.CheckWritten("")
 	var told *lostAnswer
@@ -142,12 +142,12 @@ func (e *Env) CheckAnswered(err error) error {
 	return err
 }
 
-// RawFlag adds the flag for those who want text as the model wrote it.
+// RawFlag adds --raw, for text as the model wrote it.
 func RawFlag(c *cobra.Command, raw *bool) {
 	c.Flags().BoolVar(raw, "raw", false, "print the text as written: not rendered on a terminal, and with its terminal escapes")
 }
 
-// TableRows makes table rows.
+// TableRows makes the rows of a table.
 func TableRows[T any](list []T, row func(T) []string) [][]string {
 	out := make([][]string, 0, len(list))
 	for _, x := range list {
@@ -156,7 +156,7 @@ func TableRows[T any](list []T, row func(T) []string) [][]string {
 	return out
 }
 
-// Nullable is a text that is null in JSON when it is empty.
+// Nullable is a string that is null in JSON when it is empty.
 type Nullable string
 
 // MarshalJSON implements json.Marshaler.
@@ -167,7 +167,7 @@ func (n Nullable) MarshalJSON() ([]byte, error) {
 	return PlainJSON(string(n))
 }
 
-// EmptyIfNil returns a list that is [] in JSON, never null.
+// EmptyIfNil returns list, or an empty one if it is nil: JSON then has [], not null.
 func EmptyIfNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -175,8 +175,8 @@ func EmptyIfNil[T any](list []T) []T {
 	return list
 }
 
-// Optional returns a pointer to v, or nil for its zero value: keys of JSON that
-// have nothing to say are null, never absent.
+// Optional returns a pointer to v, or nil if v is its zero value: JSON keys without
+// a value are null, never absent.
 func Optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -185,7 +185,7 @@ func Optional[T comparable](v T) *T {
 	return &v
 }
 
-// PlainJSON encodes without escaping what only HTML would need escaped.
+// PlainJSON encodes a value without the escapes that only HTML needs.
 func PlainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -194,7 +194,7 @@ func PlainJSON(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// PrintText writes a text that others wrote, cleaned, without empty lines at its end.
+// PrintText writes text that others wrote, cleaned, without empty lines at its end.
 func (e *Env) PrintText(text string) error {
 	return e.AnswerText(strings.TrimRight(text, "\n"), false)
 }

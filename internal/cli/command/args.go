@@ -10,7 +10,7 @@ import (
 	"fika/internal/spelling"
 )
 
-// OptionalArg is the only argument of a command, or "".
+// OptionalArg returns the only argument of a command, or "" if there is none.
 func OptionalArg(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -18,7 +18,7 @@ func OptionalArg(args []string) string {
 	return args[0]
 }
 
-// AtMostOne is the check of a command whose only argument may be left out.
+// AtMostOne checks the arguments of a command whose only argument is optional.
 func AtMostOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -28,13 +28,13 @@ func AtMostOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// UsageError makes an error of the command line itself.
+// UsageError returns an error in the command line itself; its kind is Invalid.
 func UsageError(format string, args ...any) error {
 	return fika.Errorf(fika.Invalid, "", format, args...)
 }
 
-// Exactly is cobra's argument check in fika's words; names are those of the
-// arguments, as in "AGENT PROMPT".
+// Exactly checks for n arguments, as cobra does, with an error in fika's words; names
+// are those of the arguments, as in "AGENT PROMPT".
 func Exactly(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -44,7 +44,7 @@ func Exactly(n int, names string) cobra.PositionalArgs {
 	}
 }
 
-// AtLeastOne is the check of a command that takes one or more of something.
+// AtLeastOne checks the arguments of a command that takes one or more of something.
 func AtLeastOne(names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -54,7 +54,7 @@ func AtLeastOne(names string) cobra.PositionalArgs {
 	}
 }
 
-// OneOrTwo is the check of a command whose second argument may be left out.
+// OneOrTwo checks the arguments of a command whose second argument is optional.
 func OneOrTwo(names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < 1 || len(args) > 2 {
@@ -64,7 +64,7 @@ func OneOrTwo(names string) cobra.PositionalArgs {
 	}
 }
 
-// CountedArgs says how many arguments there were.
+// CountedArgs returns the number of arguments in words.
 func CountedArgs(n int) string {
 	switch n {
 	case 0:
@@ -75,7 +75,7 @@ func CountedArgs(n int) string {
 	return fmt.Sprint(n)
 }
 
-// Group is a command that only holds others.
+// Group makes a command that only holds other commands.
 func Group(use, short, long, example string, subs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
@@ -92,7 +92,7 @@ func Group(use, short, long, example string, subs ...*cobra.Command) *cobra.Comm
 	return c
 }
 
-// sameGrammar gives the verbs of a noun the other names that people try: ls for
+// sameGrammar adds the other names that people try to the verbs of a noun: ls for
 // list, rm for delete, show for view, and so on, unless the noun has a command
 // of that name.
 func sameGrammar(noun *cobra.Command) {
@@ -106,7 +106,7 @@ func sameGrammar(noun *cobra.Command) {
 	}
 }
 
-// otherNames are what a verb is called besides.
+// otherNames returns the aliases of a verb.
 func otherNames(verb string) []string {
 	switch verb {
 	case "list":
@@ -143,7 +143,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return UsageError("%s", msg)
 }
 
-// CommandNames are the names and aliases of the commands below one.
+// CommandNames returns the names and aliases of the visible commands below cmd.
 func CommandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -6,18 +6,18 @@ import (
 	"fika/internal/client"
 )
 
-// Client is a client that only looks, or waits for work that others do.
+// Client opens a client that only looks, or waits for work that others do.
 func (e *Env) Client(ctx context.Context) (*client.Client, error) {
 	return client.Open(ctx, e.App())
 }
 
-// ClientWithHub is a client for what needs a hub: see [client.Client.EnsureHub].
+// ClientWithHub opens a client for work that needs a hub: see [client.Client.EnsureHub].
 func (e *Env) ClientWithHub(ctx context.Context) (*client.Client, error) {
 	return e.ClientFor(ctx, func(*client.Client) error { return nil })
 }
 
-// ClientFor is client for what find finds: that there is no such thing is said
-// before a hub is started for it.
+// ClientFor is ClientWithHub for something that find looks up: if find fails, its
+// error is returned and no hub is started.
 func (e *Env) ClientFor(ctx context.Context, find func(*client.Client) error) (*client.Client, error) {
 	c, err := e.Client(ctx)
 	if err != nil {
@@ -33,5 +33,5 @@ func (e *Env) ClientFor(ctx context.Context, find func(*client.Client) error) (*
 	return c, err
 }
 
-// Workflows are those of the home and those that are brought along.
+// Workflows opens the workflows of the home and those that come with fika.
 func (e *Env) Workflows() (*client.Workflows, error) { return client.OpenWorkflows(e.App()) }

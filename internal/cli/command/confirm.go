@@ -9,7 +9,7 @@ import (
 	"fika"
 )
 
-// Confirm asks on a terminal; without one it refuses. The default is no.
+// Confirm asks on a terminal (default: no; then Interrupted), else fails with Invalid.
 func (e *Env) Confirm(what string) error {
 	if !e.InTTY {
 		return UsageError("%s? Say --yes, since there is no terminal to ask on", what)
@@ -17,7 +17,7 @@ func (e *Env) Confirm(what string) error {
 	fmt.Fprint(e.Err, e.FoldedText(what+"? [y/N]")+" ")
 	var answer string
 	if _, err := fmt.Fscanln(e.Keyboard, &answer); errors.Is(err, context.Canceled) {
-		fmt.Fprintln(e.Err) // what follows does not stand behind the question
+		fmt.Fprintln(e.Err) // what follows begins on a line of its own
 	}
 	if a := strings.ToLower(answer); a != "y" && a != "yes" {
 		return fika.Errorf(fika.Interrupted, "", "nothing was done")

@@ -7,7 +7,7 @@ import (
 	"fika/internal/spelling"
 )
 
-// Person is who sits at this terminal.
+// Person returns the person at this terminal.
 func (e *Env) Person() app.Person {
 	p := app.Person{Stderr: e.Err, Warn: e.Warn}
 	if e.InTTY {
@@ -16,7 +16,7 @@ func (e *Env) Person() app.Person {
 	return p
 }
 
-// NearContext is the context that somebody probably meant; "" if none.
+// NearContext returns the context whose name is most like name; "" if none is.
 func (e *Env) NearContext(h folder.Home, name fika.AgentName) string {
 	names, _, err := h.List()
 	if err != nil {
@@ -29,7 +29,7 @@ func (e *Env) NearContext(h folder.Home, name fika.AgentName) string {
 	return spelling.Nearest(string(name), all)
 }
 
-// CurrentContext returns the context of this invocation.
+// CurrentContext returns the current context of the home.
 func (e *Env) CurrentContext() (fika.AgentName, error) {
 	h, err := e.App().Home()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"fika"
 )
 
-// FullEntry is an entry as commands print it: every key is there, null where
-// there is nothing to say, unlike in files and on the bus.
+// FullEntry is an entry as commands print it: every key is present, null if it has
+// no value, unlike in files and on the bus.
 type FullEntry fika.Entry
 
 // MarshalJSON implements json.Marshaler.

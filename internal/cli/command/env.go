@@ -10,32 +10,32 @@ import (
 	"fika/internal/term"
 )
 
-// Env is what every command gets: the streams, the environment, and an app
-// whose parts are made when they are asked for.
+// Env is what every command is given: the streams, the environment, and an app
+// whose parts are made when they are needed.
 type Env struct {
 	*term.Streams
 	Getenv func(string) string
-	Clock  func() time.Time // nil: the usual one
+	Clock  func() time.Time // nil: the real one
 	Opened *app.App
 	Home   string // --home
 	Typed  string // what a person has typed and no request holds yet
 
-	// Keyboard is In for questions to a person: reading it ends with the command.
+	// Keyboard is In for questions to a person: reading from it ends with the command.
 	Keyboard io.Reader
 
 	Looks    bool // the command writes nothing
-	LastGood bool // the command works with the settings that could be read last, too
+	LastGood bool // if the settings cannot be read, the command uses the last ones that could be
 }
 
-// New returns what a command gets. Its stdout remembers whether all of the
-// answer was written.
+// New makes the Env of a command. Its stdout remembers whether a write to it has
+// failed.
 func New(s *term.Streams, getenv func(string) string) *Env {
 	checked := *s
 	checked.Out = term.NewAnswer(s.Out)
 	return &Env{Streams: &checked, Getenv: getenv, Keyboard: s.In}
 }
 
-// App makes the app of this invocation; flags are known by now.
+// App returns the app of this invocation, made on the first call, after flag parsing.
 func (e *Env) App() *app.App {
 	if e.Opened == nil {
 		e.Opened = app.New(app.Options{Root: e.Home, Getenv: e.Getenv, Now: e.Clock, LastGood: e.LastGood, Looks: e.Looks, Warn: e.Warn})
@@ -43,21 +43,21 @@ func (e *Env) App() *app.App {
 	return e.Opened
 }
 
-// Now is the time by which rows are stamped.
+// Now returns the time that goes into rows.
 func (e *Env) Now() time.Time { return e.App().Now() }
 
-// Say writes a line for the person.
+// Say writes a message for the person to stderr.
 func (e *Env) Say(format string, args ...any) {
 	fmt.Fprintln(e.Err, e.FoldedText(term.CleanStyled(fmt.Sprintf(format, args...))))
 }
 
-// Warn writes a warning for the person.
+// Warn writes a warning for the person to stderr.
 func (e *Env) Warn(text string) {
 	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text))))
 }
 
-// FoldedText breaks the lines of a text for a person between words, at the width of
-// their terminal; elsewhere they stay as they are.
+// FoldedText breaks the lines of a text between words at the width of the person's
+// terminal; without a terminal it returns the text unchanged.
 func (e *Env) FoldedText(text string) string {
 	if !e.ErrTTY || e.Width == 0 {
 		return text
@@ -65,26 +65,26 @@ func (e *Env) FoldedText(text string) string {
 	return term.FoldLines(text, e.Width)
 }
 
-// Renders reports whether what agents say is shown as rendered Markdown.
+// Renders reports whether the words of agents are shown as rendered Markdown.
 func (e *Env) Renders(raw bool) bool {
 	if raw || !e.OutTTY {
 		return false
 	}
 	conf, err := e.App().Config()
-	return err != nil || conf.Terminal.Markdown // a broken config is told of elsewhere
+	return err != nil || conf.Terminal.Markdown // a broken config is reported elsewhere
 }
 
-// Notifies reports whether the terminal is told what its person would want to know who
-// looks elsewhere.
+// Notifies reports whether the terminal is told what a person who looks elsewhere would
+// want to know.
 func (e *Env) Notifies() bool {
 	conf, err := e.App().Config()
 	return err == nil && conf.Terminal.Notify && e.Color
 }
 
-// Reopen closes what was opened; what is asked for next is found anew.
+// Reopen closes the app; the next call of [Env.App] makes a new one.
 func (e *Env) Reopen() {
 	if e.Opened != nil {
-		_ = e.Opened.Close() // it was only looked at
+		_ = e.Opened.Close() // it was only used for reading
 		e.Opened = nil
 	}
 }

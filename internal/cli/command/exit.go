@@ -11,13 +11,13 @@ import (
 	"fika/internal/term"
 )
 
-// Silent is an error that has been told already; only its kind counts.
+// Silent is an error that the person has been told already; only its kind counts.
 type Silent struct{ Kind fika.Kind }
 
-// Error is empty: it has been told.
+// Error returns "", because the person has been told.
 func (s Silent) Error() string { return "" }
 
-// ExitCode prints an error once and gives the exit code of its kind.
+// ExitCode prints an error once and returns the exit code of its kind.
 func (e *Env) ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -30,7 +30,7 @@ func (e *Env) ExitCode(err error) int {
 	return ExitStatus(ErrorKind(err))
 }
 
-// ErrorKind is the kind of an error as its exit status tells it.
+// ErrorKind returns the kind of an error that determines the exit status.
 func ErrorKind(err error) fika.Kind {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -46,7 +46,7 @@ func (e *Env) Complain(err error) {
 	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error()))))
 }
 
-// ExitStatus is the exit code of a kind of error, as the help says.
+// ExitStatus returns the exit code of a kind of error, as the help lists them.
 func ExitStatus(k fika.Kind) int {
 	switch k {
 	case "":
@@ -72,7 +72,7 @@ func ExitStatus(k fika.Kind) int {
 	}
 }
 
-// ExitHelp is what the help says of exit statuses.
+// ExitHelp is the section of the help about exit statuses.
 const ExitHelp = `Exit status:
   0 done             1 failed           2 usage or config      3 not found
   4 locked or busy   5 model provider   6 denied               8 limit or budget

@@ -9,18 +9,18 @@ import (
 	"fika/internal/client"
 )
 
-// NamedFiles are the files that go with a prompt because a person named them, by
-// --file and --image.
+// NamedFiles holds the files that a person attached to a prompt with --file and
+// --image.
 type NamedFiles struct{ paths client.NamedFiles }
 
-// Flags gives a command --file and --image.
+// Flags adds --file and --image to a command.
 func (n *NamedFiles) Flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&n.paths.Files, "file", nil, "attach a file to the prompt: text, or a picture (repeat for several)")
 	c.Flags().StringArrayVar(&n.paths.Images, "image", nil, "attach a picture (PNG, JPEG, GIF, WebP) to the prompt")
 }
 
-// AttachFiles makes files part of a prompt, as [client.PromptFiles.Attach] does. About
-// those that tools do not see it asks on a terminal.
+// AttachFiles makes files part of a prompt, as [client.PromptFiles.Attach] does. On a
+// terminal it asks before it sends files that tools cannot see.
 func (e *Env) AttachFiles(n NamedFiles, prompt string) (string, []fika.Attachment, error) {
 	var agree func(error) error
 	if e.InTTY {

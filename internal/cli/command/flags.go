@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WaitFlag adds the flag for those who wait for a context.
+// WaitFlag adds --wait, which waits for a context in use.
 func WaitFlag(c *cobra.Command, d *time.Duration) {
 	c.Flags().DurationVar(d, "wait", 0, "wait this long for a context that is in use")
 }
 
-// LimitFlag adds the flag that bounds how much is shown: --limit, -n, and the
-// names that it is tried under.
+// LimitFlag adds --limit, which bounds how much is shown, with -n and the other
+// names that people try.
 func LimitFlag(c *cobra.Command, n *int, most int, about string, also ...string) {
 	*n = most
 	c.Flags().VarP((*bound)(n), "limit", "n", about)
@@ -29,7 +29,7 @@ func LimitFlag(c *cobra.Command, n *int, most int, about string, also ...string)
 	})
 }
 
-// bound is how much at most, as a flag; 0: all.
+// bound is the value of a --limit; 0: no limit.
 type bound int
 
 func (b *bound) String() string { return strconv.Itoa(int(*b)) }
@@ -47,7 +47,7 @@ func (b *bound) Set(s string) error {
 	return nil
 }
 
-// AtMost is the beginning of a list: as much of it as a --limit says; 0: all.
+// AtMost returns the first elements of a list, as many as --limit allows; 0: all.
 func AtMost[T any](list []T, limit int) []T {
 	if limit <= 0 || limit >= len(list) {
 		return list
@@ -55,12 +55,12 @@ func AtMost[T any](list []T, limit int) []T {
 	return list[:limit]
 }
 
-// YesFlag adds the flag of those who do not want to be asked.
+// YesFlag adds --yes, which answers questions in advance.
 func YesFlag(c *cobra.Command, yes *bool, about string) {
 	c.Flags().BoolVarP(yes, "yes", "y", false, about)
 }
 
-// JSONFlag adds the flag for programs.
+// JSONFlag adds --json, for programs.
 func JSONFlag(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }

@@ -9,7 +9,7 @@ import (
 	"fika/internal/term"
 )
 
-// HeldHint says of a context in use how long it has been, and how to wait.
+// HeldHint adds to the error of a context in use its age, and how to wait.
 func HeldHint(err error) error {
 	var held *folder.HeldError
 	if !errors.As(err, &held) || held.Stale {

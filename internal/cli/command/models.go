@@ -8,8 +8,8 @@ import (
 	"fika/internal/term"
 )
 
-// ModelsUsed tells which of its models an agent's turn has asked, how often and
-// why, in one line; empty: there is nothing to tell.
+// ModelsUsed says in one line which models an agent's turn called, how often and
+// why; "" if there is nothing to say.
 func ModelsUsed(list []fika.ModelUsed) string {
 	var parts []string
 	for _, m := range list {

@@ -14,7 +14,7 @@ import (
 
 const maxStdin = 32 << 20
 
-// ReadPrompt puts arguments and stdin together.
+// ReadPrompt joins arguments and stdin, or else reads from the terminal; Invalid if empty.
 func (e *Env) ReadPrompt(args []string) (string, error) {
 	prompt := strings.Join(args, " ")
 	piped, err := e.readPiped()
@@ -57,8 +57,8 @@ func (e *Env) readPiped() (string, error) {
 	return strings.TrimRight(strings.ToValidUTF8(string(data), "�"), "\n"), nil
 }
 
-// readTyped reads lines from the terminal up to a single dot or the end of input;
-// newlines are kept.
+// readTyped reads lines from the terminal up to a single dot or the end of input,
+// and keeps their newlines.
 func (e *Env) readTyped() (string, error) {
 	e.Say("%s", e.ErrStyle().Dim("type your prompt; a line with a single dot, or ctrl-D, ends it"))
 	var lines []string

@@ -1,6 +1,6 @@
 package command
 
-// PersonName is what the person who answers is called.
+// PersonName returns the name of the person who answers: the username in the config.
 func PersonName(e *Env) string {
 	if c, err := e.App().Config(); err == nil && c.Username != "" {
 		return c.Username

@@ -2,8 +2,8 @@ package command
 
 import "github.com/spf13/cobra"
 
-// Show makes a command that takes no arguments and shows one thing, which find looks
-// up: a line of text or, with --json, an object.
+// Show makes a command without arguments that shows one thing, which find looks up, as
+// a line of text or, with --json, as an object.
 func Show(e *Env, use, short, example string, find func() (text string, object any, err error)) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 	"fika/internal/process"
 )
 
-// StopManner is how to stop, as the flags say.
+// StopManner returns how to stop, according to the flags.
 func StopManner(finish, now bool) (fika.Desired, error) {
 	switch {
 	case finish && now:
@@ -25,7 +25,7 @@ func StopManner(finish, now bool) (fika.Desired, error) {
 	return fika.DesiredStopped, nil
 }
 
-// CountRequests says how many requests there are: "1 request is".
+// CountRequests returns a number of requests with a verb: "1 request is".
 func CountRequests(n int) string {
 	if n == 1 {
 		return "1 request is"
@@ -33,7 +33,7 @@ func CountRequests(n int) string {
 	return fmt.Sprintf("%d requests are", n)
 }
 
-// StopPatience is how long a command waits for a process to end in some way.
+// StopPatience returns how long a command waits for a process to end.
 func StopPatience(how fika.Desired) time.Duration {
 	if how == fika.DesiredFinish {
 		return 24 * time.Hour
@@ -41,9 +41,9 @@ func StopPatience(how fika.Desired) time.Duration {
 	return 45 * time.Second
 }
 
-// EndOnSignals lets the signals of [process.StopSignal] end a process, beside
-// those that end every command. give is called with a function that takes what
-// they then call; before that has come they end ctx. release ends the hearing.
+// EndOnSignals lets the signals of [process.StopSignal] end a process, beside those
+// that end every command. It calls give with a function that takes what the signals
+// then call; until that has been set they end ctx. release stops listening.
 func EndOnSignals(ctx context.Context, give func(take func(func(fika.Desired)))) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var mu sync.Mutex

@@ -9,12 +9,12 @@ import (
 	"fika/internal/term"
 )
 
-// UptimeSeconds is how long ago t was, in whole seconds.
+// UptimeSeconds returns the time since t in whole seconds.
 func UptimeSeconds(t time.Time) string {
 	return term.Duration(max(time.Since(t).Round(time.Second), time.Second))
 }
 
-// OrDash is what a table shows of a text: - for none.
+// OrDash returns s for a table: - if it is empty.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"
@@ -22,7 +22,7 @@ func OrDash(s string) string {
 	return s
 }
 
-// JSONTime returns a time for JSON, in UTC; nil for none.
+// JSONTime returns a time for JSON, in UTC; nil for the zero time.
 func JSONTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -31,7 +31,7 @@ func JSONTime(t time.Time) *time.Time {
 	return &u
 }
 
-// Plural says how many there are of something: "2 mentions".
+// Plural returns a count with its noun: "2 mentions".
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -39,7 +39,7 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// JoinWords lists words with commas.
+// JoinWords joins words with commas.
 func JoinWords[T ~string](list []T) string {
 	var words []string
 	for _, w := range list {
@@ -48,7 +48,7 @@ func JoinWords[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// PromptOf is what a request is about: its prompt, or where it was mentioned.
+// PromptOf returns what a request is about: its prompt, or the name of its conversation.
 func PromptOf(r client.RequestInfo) string {
 	if r.Payload.Prompt == "" {
 		return "(" + string(r.ConversationName) + ")"
@@ -56,8 +56,8 @@ func PromptOf(r client.RequestInfo) string {
 	return r.Payload.Prompt
 }
 
-// WorkedBy is @ and the name of who works a request and, where that is another,
-// of who was asked.
+// WorkedBy returns @ and the name of the agent that works a request, and of the
+// agent that was asked if that is another.
 func WorkedBy(r client.RequestInfo) string {
 	if r.AddressedName == "" {
 		return "@" + string(r.AgentName)
@@ -65,7 +65,7 @@ func WorkedBy(r client.RequestInfo) string {
 	return "@" + string(r.AgentName) + " for @" + string(r.AddressedName)
 }
 
-// ByteCount says how many bytes in the unit a person would use.
+// ByteCount returns a number of bytes in a unit that a person would use.
 func ByteCount(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// KeepTyped saves what a person has typed for a command that failed before it
-// was stored, and says where it is.
+// KeepTyped saves what a person has typed for a command that failed before it was
+// stored, and tells the person where it is.
 func (e *Env) KeepTyped() {
 	if strings.TrimSpace(e.Typed) == "" {
 		return
