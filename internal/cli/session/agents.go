@@ -12,7 +12,7 @@ import (
 	"fika/internal/term"
 )
 
-// showAgents is /agents.
+// showAgents carries out /agents.
 func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	list, err := v.chat.client().Agents.List(ctx, false)
 	if err != nil {
@@ -26,7 +26,7 @@ func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	return nil
 }
 
-// setModel is /model [@AGENT] [MODEL].
+// setModel carries out /model [@AGENT] [MODEL].
 func (v *visit) setModel(ctx context.Context, line input.Line) error {
 	agent, words := v.session.agents.SpokenTo(), line.Arguments()
 	if len(words) > 0 && strings.HasPrefix(words[0], "@") {
@@ -57,7 +57,7 @@ func (v *visit) setModel(ctx context.Context, line input.Line) error {
 	return fika.Errorf(fika.Invalid, "", "/model takes an agent and a model: /model @%s NAME", agent)
 }
 
-// showCost is /cost.
+// showCost carries out /cost.
 func (v *visit) showCost(ctx context.Context, _ input.Line) error {
 	v.session.cost.count(ctx, v.chat.client(), v.chat.conversation())
 	spent, unpriced := v.session.cost.soFar()

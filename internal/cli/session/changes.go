@@ -10,7 +10,7 @@ import (
 	"fika/internal/client"
 )
 
-// chatChanges are the changes that were made in one chat.
+// chatChanges gives access to the changes made in one chat.
 type chatChanges struct {
 	*client.Undo
 	conv fika.Conversation
@@ -21,17 +21,17 @@ func (c chatChanges) Newest(ctx context.Context) (client.Undoing, error) {
 	return c.NewestOf(ctx, c.conv)
 }
 
-// showChanges is /diff [REQUEST].
+// showChanges carries out /diff [REQUEST].
 func (v *visit) showChanges(ctx context.Context, line input.Line) error {
 	return v.doWithChanges(ctx, changes.Diff, line)
 }
 
-// undo is /undo [REQUEST].
+// undo carries out /undo [REQUEST].
 func (v *visit) undo(ctx context.Context, line input.Line) error {
 	return v.doWithChanges(ctx, changes.Undo, line)
 }
 
-// doWithChanges prints what do has to say of the changes that a line names.
+// doWithChanges prints what do returns for the changes that a line names.
 func (v *visit) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), line input.Line) error {
 	source := chatChanges{v.chat.client().Undo(), v.chat.conversation()}
 	lines, err := do(ctx, source, line.Arguments(), changes.Look{Style: v.OutStyle(), Width: v.screen.Width(), Now: v.Now()})

@@ -17,7 +17,7 @@ import (
 	"fika/internal/term"
 )
 
-// pause is /pause.
+// pause carries out /pause.
 func (v *visit) pause(ctx context.Context, _ input.Line) error {
 	err := v.chat.client().ChatControl.Pause(ctx, v.chat.conversation())
 	if err == nil {
@@ -26,7 +26,7 @@ func (v *visit) pause(ctx context.Context, _ input.Line) error {
 	return err
 }
 
-// resume is /resume: whoever joined with --pause does not hold the chat any more.
+// resume carries out /resume: a person who joined with --pause no longer holds the chat.
 func (v *visit) resume(ctx context.Context, _ input.Line) error {
 	err := v.chat.client().ChatControl.Resume(ctx, v.chat.conversation())
 	if err == nil {
@@ -36,7 +36,7 @@ func (v *visit) resume(ctx context.Context, _ input.Line) error {
 	return err
 }
 
-// stop is /stop.
+// stop carries out /stop.
 func (v *visit) stop(ctx context.Context, _ input.Line) error {
 	d, err := v.chat.client().ChatControl.Stop(ctx, v.chat.conversation())
 	if err == nil {
@@ -45,7 +45,7 @@ func (v *visit) stop(ctx context.Context, _ input.Line) error {
 	return err
 }
 
-// continueChain is /continue.
+// continueChain carries out /continue.
 func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 	agents, err := v.chat.client().ChatControl.Continue(ctx, v.chat.conversation())
 	if err == nil {
@@ -54,7 +54,7 @@ func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 	return err
 }
 
-// showParticipants is /who.
+// showParticipants carries out /who.
 func (v *visit) showParticipants(ctx context.Context, _ input.Line) error {
 	names, err := v.chat.client().Chats.Participants(ctx, v.chat.conversation())
 	if err == nil {
@@ -63,7 +63,7 @@ func (v *visit) showParticipants(ctx context.Context, _ input.Line) error {
 	return err
 }
 
-// showWaiting is /why: what runs and waits in the chat, and for what.
+// showWaiting carries out /why: it shows what runs and waits in the chat, and for what.
 func (v *visit) showWaiting(ctx context.Context, _ input.Line) error {
 	queue, err := v.chat.client().Chats.Queue(ctx, v.chat.conversation().ID)
 	if err != nil {
@@ -92,7 +92,7 @@ func (v *visit) showWaiting(ctx context.Context, _ input.Line) error {
 	return nil
 }
 
-// expand is /expand [#N]: it prints in full what the tool calls of one answer were given and gave.
+// expand carries out /expand [#N]: it prints one answer's tool calls and results in full.
 func (v *visit) expand(ctx context.Context, line input.Line) error {
 	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
 	c := v.chat.client()
@@ -129,15 +129,15 @@ func (v *visit) expand(ctx context.Context, line input.Line) error {
 	return nil
 }
 
-// approve is /approve N, and /approve N --deny WHY.
+// approve carries out /approve N and /approve N --deny WHY.
 func (v *visit) approve(ctx context.Context, line input.Line) error {
 	said, err := v.desk.CarryOut(ctx, v.chat.client().Approvals(), line.Arguments())
 	v.screen.PrintQuestions(said)
 	return err
 }
 
-// export is /export [FILE]: what was said, as Markdown. A file that is there is
-// not overwritten.
+// export carries out /export [FILE]: it writes the messages as Markdown. An
+// existing file is not overwritten (Conflict).
 func (v *visit) export(ctx context.Context, line input.Line) error {
 	name := v.chat.name() + ".md"
 	if words := line.Arguments(); len(words) > 0 {

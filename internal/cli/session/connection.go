@@ -9,14 +9,14 @@ import (
 	"fika/internal/client"
 )
 
-// connection is the client of a person at a terminal. It has no bus while the
-// hub starts behind the prompt; a client that has one takes its place then.
+// connection holds the client of a person at a terminal. The client has no bus while
+// the hub starts in the background; one that has a bus then replaces it.
 type connection struct {
 	mu     sync.Mutex
 	client *client.Client
-	ctx    context.Context // ends when another client takes the place of this one
+	ctx    context.Context // ends when another client replaces this one
 	retire context.CancelFunc
-	opened []io.Closer // of clients that took the place of the first; closed by close
+	opened []io.Closer // of the clients after the first; closed by close
 	note   string      // what is being done about the hub, or what is wrong with it
 	tended bool        // a hub runs, or one is about to be started
 }
@@ -27,15 +27,15 @@ func newConnection(ctx context.Context, c *client.Client) *connection {
 	return conn
 }
 
-// now gives the client, and a context that ends when there is a better one.
+// now returns the client, and a context that ends when another one replaces it.
 func (c *connection) now() (*client.Client, context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.client, c.ctx
 }
 
-// replace puts a client in place of the one before. outer is the context that
-// both live in.
+// replace replaces the client and takes ownership of opened, which close closes. The
+// context of the new client is derived from outer.
 func (c *connection) replace(outer context.Context, next *client.Client, opened io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *connection) replace(outer context.Context, next *client.Client, opened 
 	c.opened = append(c.opened, opened)
 }
 
-// trouble says what is being done about the hub, or what is wrong with it; ""
+// trouble returns what is being done about the hub, or what is wrong with it; ""
 // when it works.
 func (c *connection) trouble() string {
 	c.mu.Lock()
@@ -59,8 +59,8 @@ func (c *connection) setTrouble(note string) {
 	c.note = note
 }
 
-// setTended says whether a hub runs or is about to be started, so that nobody need
-// be told that there is none.
+// setTended records whether a hub runs or is about to be started: the person then
+// need not be told that there is none.
 func (c *connection) setTended(tended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *connection) isTended() bool {
 	return c.tended
 }
 
-// close closes what was opened behind the prompt.
+// close ends the client's context and closes what replace was given.
 func (c *connection) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

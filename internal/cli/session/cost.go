@@ -10,44 +10,44 @@ import (
 )
 
 // cost adds up what the turns of a session have used since it was opened.
-// Several goroutines may use it at once.
+// It is safe for concurrent use.
 type cost struct {
 	mu       sync.Mutex
 	used     fika.Usage
-	unpriced bool                    // it is not known what some of it has cost
+	unpriced bool                    // the cost of some of it is not known
 	scarce   string                  // a budget that is nearly spent; empty: none
-	counted  map[fika.RequestID]bool // the turns that used it
-	since    time.Time               // those that ended before have been counted
+	counted  map[fika.RequestID]bool // the turns that have been added
+	since    time.Time               // turns that ended before have been counted
 }
 
 func newCost() *cost { return &cost{counted: map[fika.RequestID]bool{}} }
 
-// soFar is what was used, and whether it is not known what some of it has cost.
+// soFar returns the usage, and whether the cost of some of it is not known.
 func (s *cost) soFar() (u fika.Usage, unpriced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used, s.unpriced
 }
 
-// scarceBudget tells of a budget that is nearly spent; empty: there is none.
+// scarceBudget returns a line about a budget that is nearly spent; "" if there is none.
 func (s *cost) scarceBudget() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.scarce
 }
 
-// countedAgain is how far back turns are looked at again, for clocks that differ
-// and transactions that take long.
+// countedAgain is how far back turns are looked at again, because clocks differ
+// and transactions may take long.
 const countedAgain = time.Minute
 
-// count adds what the turns of a chat have used that have ended since the last time.
+// count adds the usage of the turns of a chat that have ended since the last call.
 func (s *cost) count(ctx context.Context, c *client.Client, conv fika.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	ended, err := c.Chats.EndedSince(ctx, conv, s.since)
 	if err != nil {
-		return // the next look tells
+		return // the next call tries again
 	}
 	for _, r := range ended {
 		if !s.counted[r.ID] {

@@ -10,24 +10,24 @@ import (
 	"fika/internal/sleep"
 )
 
-// hubKeeper sees to it that a hub runs while a person is at a terminal, who does not
-// wait for it: it is started behind the prompt.
+// hubKeeper makes sure that a hub runs while a person is at a terminal. It starts the
+// hub in the background, so that the person does not wait for it.
 type hubKeeper struct {
 	env     *command.Env
 	conn    *connection
 	screen  *screen.Screen
-	session *session      // nil: it is no session
-	wanted  chan struct{} // capacity 1: something was said, for which a hub is wanted
+	session *session      // nil: the chat is not a session
+	wanted  chan struct{} // capacity 1: something was said that needs a hub
 }
 
-// hubLook is how often a terminal looks whether its hub is there, and hubRetry
-// how long after a start that failed it waits for the next.
+// hubLook is the interval at which a terminal checks for its hub, and hubRetry the wait
+// after a failed start before the next attempt.
 const (
 	hubLook  = 300 * time.Millisecond
 	hubRetry = 10 * time.Second
 )
 
-// want tells that something was said for which a hub is wanted.
+// want records that something was said that needs a hub.
 func (k *hubKeeper) want() {
 	select {
 	case k.wanted <- struct{}{}:
@@ -36,8 +36,8 @@ func (k *hubKeeper) want() {
 	k.conn.setTended(true)
 }
 
-// run starts a hub at first, and again when it was killed, until ctx ends. One that
-// somebody ended stays down until something is said.
+// run starts a hub at first, and again if it was killed, until ctx ends. A hub that
+// somebody stopped stays down until something is said.
 func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 	wanted := true
 	var failed time.Time
@@ -56,7 +56,7 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 			stuck := client.HubStuck(p)
 			k.conn.setTrouble(stuck)
 			if stuck != "" {
-				k.screen.NoteOnce(stuck) // the status line may be too short for what helps
+				k.screen.NoteOnce(stuck) // the status line may be too short for the remedy
 			}
 			if now, _ := k.conn.now(); !now.Connected() && now.BusTrouble() == "" {
 				k.connect(ctx, false)
@@ -83,11 +83,11 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 	}
 }
 
-// connect starts a hub if there is none, and connects to it. again says that one
-// was there and was killed. It returns false when there still is none.
+// connect starts a hub if there is none, and connects to it. again says that the last
+// hub was killed. It returns false if there still is no connection.
 func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	own := k.env.App().CloneUnopened()
-	own.FollowConfig(func(string) {}) // run tells
+	own.FollowConfig(func(string) {}) // run reports it
 	began := time.Now()
 	next, err := client.Open(ctx, own)
 	var notes []string

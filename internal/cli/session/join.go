@@ -11,14 +11,14 @@ import (
 	"fika/internal/client"
 )
 
-// JoinOptions are how a person takes part in a chat.
+// JoinOptions say how a person takes part in a chat.
 type JoinOptions struct {
 	History int    // how many of the last entries are shown first
-	Pause   bool   // the chat is held until the person leaves
-	As      string // the name to speak as; "": that of the user
+	Pause   bool   // the chat stays paused until the person leaves
+	As      string // the name to speak as; "": the username
 }
 
-// Join takes part in the chat that a word names until the person leaves. Leaving ends
+// Join takes part in the chat that word names until the person leaves. Leaving stops
 // nothing in the chat.
 func Join(ctx context.Context, e *command.Env, word string, o JoinOptions) error {
 	var conv fika.Conversation
@@ -30,8 +30,8 @@ func Join(ctx context.Context, e *command.Env, word string, o JoinOptions) error
 	return joinChat(ctx, e, c, conv, o, nil)
 }
 
-// openBehind is a client for a person at a terminal, who does not wait for a hub
-// to start: it starts behind the prompt. Piped input has no prompt, and waits.
+// openBehind opens a client for a person at a terminal, who does not wait for the hub:
+// it starts in the background. Piped input has no prompt, and waits for the hub.
 func openBehind(ctx context.Context, e *command.Env, find func(*client.Client) error) (*client.Client, error) {
 	if !e.InTTY || !e.OutTTY {
 		return e.ClientFor(ctx, find)
@@ -43,8 +43,8 @@ func openBehind(ctx context.Context, e *command.Env, find func(*client.Client) e
 	return c, find(c)
 }
 
-// joinChat takes part in a chat until the person leaves; s is not nil in a
-// session.
+// joinChat takes part in a chat until the person leaves; s is nil unless the chat is
+// the person's session.
 func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, o JoinOptions, s *session) error {
 	h, err := e.App().Home()
 	if err != nil {

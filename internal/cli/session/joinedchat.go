@@ -8,13 +8,13 @@ import (
 	"fika/internal/client"
 )
 
-// joinedChat is the chat that a person has joined. While they are in it, it may
-// get another name, and another client that reads and writes it once a hub runs.
-// Several goroutines may use it at once.
+// joinedChat is the chat that a person has joined. In the meantime it may be renamed,
+// and another client may read and write it once a hub runs. It is safe for concurrent
+// use.
 type joinedChat struct {
 	conn *connection
 	conv atomic.Pointer[fika.Conversation]
-	as   client.Alias // under which the person speaks
+	as   client.Alias // the name under which the person speaks
 }
 
 func newJoinedChat(conn *connection, conv fika.Conversation, as client.Alias) *joinedChat {
@@ -23,32 +23,32 @@ func newJoinedChat(conn *connection, conv fika.Conversation, as client.Alias) *j
 	return c
 }
 
-// conversation is the chat as it was when it was joined, with the name it has now.
+// conversation returns the chat as it was when it was joined, with its present name.
 func (c *joinedChat) conversation() fika.Conversation { return *c.conv.Load() }
 
-// name is what the chat is called now.
+// name returns the present name of the chat.
 func (c *joinedChat) name() string { return string(c.conversation().Name) }
 
-// rename takes over the name that the chat has got.
+// rename stores the new name of the chat.
 func (c *joinedChat) rename(to fika.ConversationName) {
 	conv := c.conversation()
 	conv.Name = to
 	c.conv.Store(&conv)
 }
 
-// client is what the chat is read and written by now.
+// client returns the client that reads and writes the chat at present.
 func (c *joinedChat) client() *client.Client {
 	now, _ := c.conn.now()
 	return now
 }
 
-// isPaused reports whether the chat is paused now; one that cannot be read is not.
+// isPaused reports whether the chat is paused now; false if it cannot be read.
 func (c *joinedChat) isPaused(ctx context.Context) bool {
 	now, err := c.client().Chats.ByID(ctx, c.conversation().ID)
 	return err == nil && now.Paused
 }
 
-// teamRuns are the runs of teams that were begun in the chat and go on.
+// teamRuns returns the unfinished runs of teams that began in the chat.
 func (c *joinedChat) teamRuns(ctx context.Context) ([]teamRun, error) {
 	runs := c.client().Runs()
 	list, err := runs.InChat(ctx, c.conversation())

@@ -15,12 +15,12 @@ import (
 	"fika/internal/term"
 )
 
-// maxCommand bounds the file of a person's own command.
+// maxCommand bounds the size in bytes of the file of a person's own command.
 const maxCommand = 256 << 10
 
-// ownCommands are the person's own commands: commands/NAME.md in the home, or
-// in a trusted project's .fika, is /NAME, and sends its text with $ARGUMENTS in place of what was typed behind
-// it. A name that fika has itself stays fika's.
+// ownCommands returns the person's own commands: commands/NAME.md in the home, or in a
+// trusted project's .fika, is /NAME, and sends its text with the words typed after it
+// in place of $ARGUMENTS. The names of fika's own commands cannot be taken.
 func (v *visit) ownCommands() ([]slashCommand, error) {
 	h, err := v.App().Home()
 	if err != nil {
@@ -30,7 +30,7 @@ func (v *visit) ownCommands() ([]slashCommand, error) {
 	if shared := v.App().Shared("commands"); err == nil && shared != "" {
 		var more []slashCommand
 		more, err = commandsIn(shared)
-		for _, c := range more { // the person's own win
+		for _, c := range more { // the home has precedence
 			if !slices.ContainsFunc(out, func(o slashCommand) bool { return o.name == c.name }) {
 				out = append(out, c)
 			}
@@ -88,8 +88,8 @@ func readCommand(path string) (string, error) {
 	return strings.ToValidUTF8(string(data), "�"), nil
 }
 
-// fillIn puts what was typed behind a command in its text: where $ARGUMENTS
-// stands, else below it.
+// fillIn puts the words typed after a command into its text: in place of $ARGUMENTS,
+// or else below it.
 func fillIn(text string, words []string) string {
 	text, typed := strings.TrimRight(text, "\n"), strings.Join(words, " ")
 	if strings.Contains(text, "$ARGUMENTS") {

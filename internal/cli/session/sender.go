@@ -13,18 +13,18 @@ import (
 	"fika/internal/client"
 )
 
-// sender sends what a person has typed to whom it is for.
+// sender sends what a person has typed to those it is meant for.
 type sender struct {
 	env     *command.Env
 	chat    *joinedChat
 	input   *input.Reader
 	screen  *screen.Screen
 	hub     *hubKeeper
-	session *session // nil: it is no session, and every text says itself whom it is for
+	session *session // nil: the chat is not a session, and each text names those it is for
 }
 
-// sendTyped is [sender.send] for what somebody has typed: another agent may be
-// proposed for it. What a command of theirs says is not asked about.
+// sendTyped is [sender.send] for what somebody has typed: it may propose another agent
+// first. It is not used for the text of the person's own commands.
 func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 	if s.session != nil {
 		if err := s.proposeAgent(ctx, line.Text); err != nil {
@@ -35,7 +35,7 @@ func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 	s.send(ctx, line)
 }
 
-// send sends a line, or tells why it was not sent.
+// send sends a line, or tells the person why it was not sent.
 func (s *sender) send(ctx context.Context, line input.Line) {
 	if s.session != nil {
 		if _, isTeam, _ := client.TeamLine(line.Text); isTeam {
@@ -72,8 +72,8 @@ func (s *sender) send(ctx context.Context, line input.Line) {
 	}
 }
 
-// addressed is a text with the name of the agent spoken to last before it, unless it
-// says itself whom it is for. To @all, the agents of the session are invited.
+// addressed puts the name of the agent spoken to last before a text, unless the text
+// itself names its addressee. For @all, it invites the agents of the session.
 func (s *sender) addressed(ctx context.Context, text string) (string, error) {
 	s.session.takeConfig(s.env, s.screen)
 	text, toAll := s.session.agents.Address(text)
@@ -83,8 +83,8 @@ func (s *sender) addressed(ctx context.Context, text string) (string, error) {
 	return text, nil
 }
 
-// sendTeam begins the work of a team on a line, with the files that go with it. What
-// they give is said in the chat, also when its person has gone.
+// sendTeam starts a team's work on a line, with its files. The result is posted in the
+// chat, even if the person has left.
 func (s *sender) sendTeam(ctx context.Context, line input.Line) error {
 	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
 	if err != nil {
@@ -109,13 +109,13 @@ func (s *sender) sendTeam(ctx context.Context, line input.Line) error {
 	return nil
 }
 
-// errUnanswered says that a line was not sent because its person entered another one.
+// errUnanswered says that a line was not sent because the person entered another one.
 var errUnanswered = errors.New("you answered neither yes nor no")
 
-// proposeAgent asks whether a text without a name shall go to the agent that it is
-// for, where that is sure and another one would get it. It asks only at a terminal,
-// and not again about an agent that was declined. errUnanswered says that the text
-// is not to be sent: the answer was neither yes nor no.
+// proposeAgent asks whether a text without a name should go to the agent that fits it,
+// if the fit is certain and another agent would get the text. It asks only at a
+// terminal, and never again about an agent that was declined. It fails with
+// errUnanswered if the answer was neither yes nor no: the text must not be sent.
 func (s *sender) proposeAgent(ctx context.Context, text string) error {
 	conf, err := s.env.App().Config()
 	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.IsInteractive() || !s.session.agents.IsForLast(text) {

@@ -16,28 +16,28 @@ import (
 	"fika/internal/view"
 )
 
-// session is what a joined chat has beside others when it is the session of one
-// person: text without a name goes to the agent spoken to last.
+// session is what a joined chat has in addition if it is one person's session: text
+// without a name goes to the agent spoken to last.
 type session struct {
-	fresh  bool                  // the person asked for another one
+	fresh  bool                  // the person asked for another session
 	first  fika.AgentName        // whom text goes to at first
 	agents *client.SessionAgents // who is in it
 	cost   *cost
-	// declined are the agents that the person did not want when they were proposed; of
-	// the goroutine that reads lines.
+	// declined are the agents that were proposed and not wanted. Only the goroutine that
+	// reads lines may use it.
 	declined []fika.AgentName
 
 	mu   sync.Mutex
-	seen map[string]bool // which agents have done something here
+	seen map[string]bool // names of the agents that have done something here
 }
 
-// Open opens the newest session of this home, or a new one.
+// Open opens the newest session of this home, or a new one, then others on request.
 func Open(ctx context.Context, e *command.Env) error {
 	conf, err := e.App().Config()
 	if err != nil {
 		return err
 	}
-	// Files that cannot be read leave what they said last, of which the agents warn.
+	// If the config cannot be read, the last one applies; the agents warn about that.
 	e.App().FollowConfig(func(string) {})
 	s := &session{agents: client.NewSessionAgents(conf)}
 	s.first = s.agents.SpokenTo()
@@ -49,19 +49,19 @@ func Open(ctx context.Context, e *command.Env) error {
 	}
 }
 
-// takeConfig takes over who is in the config now, and tells of it when text goes to
-// somebody else then.
+// takeConfig adopts the agents of the present config, and tells the person if text now
+// goes to another agent.
 func (s *session) takeConfig(e *command.Env, out *screen.Screen) {
 	conf, err := e.App().Config()
 	if err != nil {
-		return // doctor tells
+		return // fika doctor reports it
 	}
 	if gone, now := s.agents.TakeConfig(conf); gone != "" {
 		out.Note(fmt.Sprintf("— @%s is not in the config any more: text without a name goes to @%s", gone, now))
 	}
 }
 
-// openSession enters a session; it reports whether another is wanted after it.
+// openSession enters a session and reports whether the person then wants another one.
 func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (again bool, err error) {
 	var conv fika.Conversation
 	c, err := openBehind(ctx, e, func(c *client.Client) (err error) {
@@ -79,12 +79,12 @@ func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (a
 	return false, err
 }
 
-// sessionHistory is how many entries a session shows when it is opened again, if
-// its person has not missed more.
+// sessionHistory is how many entries a session shows when it is opened again, unless
+// the person has missed more.
 const sessionHistory = 30
 
-// recent gives the entries to begin with: the last ones, and all since the
-// person has last said something.
+// recent returns the entries to begin with: the last ones, and all since the person
+// last said something.
 func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQuery) ([]fika.Entry, error) {
 	var list []fika.Entry
 	collect := func(x fika.Entry) error { list = append(list, x); return nil }
@@ -100,8 +100,8 @@ func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQu
 	}
 }
 
-// resume goes on where the session was left: with whom its person spoke to last,
-// if that is known.
+// resume continues where the session was left, with the agent that the person spoke
+// to last, if that is known.
 func (s *session) resume(last fika.AgentName, entries []fika.Entry) {
 	if last != "" {
 		s.agents.SpeakTo(last)
@@ -115,13 +115,13 @@ func (s *session) resume(last fika.AgentName, entries []fika.Entry) {
 	}
 }
 
-// welcome is the first line of a session.
+// welcome returns the first line of a session.
 func (s *session) welcome(e *command.Env, sandbox string) string {
 	name, home := place(e)
 	return strings.Join([]string{name, command.Plural(len(s.agents.Names()), "agent"), home, "sandbox " + sandbox, "/help"}, " · ")
 }
 
-// place says where the session is: the project, and the home.
+// place returns where the session is: the project, and the home.
 func place(e *command.Env) (name, home string) {
 	at, err := e.App().Standing()
 	switch {
@@ -137,8 +137,8 @@ func place(e *command.Env) (name, home string) {
 	return "fika", "home " + root
 }
 
-// withIdle adds the agents that do nothing, of those that have done something here
-// and whom text goes to, to those that do something.
+// withIdle adds the idle agents to the busy ones: those that have done something here,
+// and the one that text goes to.
 func (s *session) withIdle(busy []view.Worker) []view.Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,23 +12,23 @@ import (
 	"fika/internal/term"
 )
 
-// slashCommand is what a person types with a slash in a chat.
+// slashCommand is a command that a person types with a slash in a chat.
 type slashCommand struct {
 	name, args, about string
-	session           bool // only where the chat is a session
+	session           bool // only available in a session
 	run               func(v *visit, ctx context.Context, line input.Line) error
 }
 
-// aboutColumn is where the help says what a command does.
+// aboutColumn is the column of the help in which descriptions begin.
 const aboutColumn = 18
 
-// errLeave and errAnother end the taking part: for good, or for another session.
+// errLeave and errAnother end a visit: for good, or for another session.
 var (
 	errLeave   = errors.New("leave")
 	errAnother = errors.New("another session is wanted")
 )
 
-// slashCommands are all of them, in the order of the help.
+// slashCommands returns all built-in commands, in the order of the help.
 func slashCommands() []slashCommand {
 	return []slashCommand{
 		{"/agents", "", "who is here, and what they do", true, (*visit).showAgents},
@@ -51,7 +51,7 @@ func slashCommands() []slashCommand {
 	}
 }
 
-// slashHelp lists the commands of a session, or of another chat, in so many columns.
+// slashHelp lists the commands of a session, or of another chat, for a width in columns.
 func slashHelp(session bool, width int) string {
 	var b strings.Builder
 	if session {
@@ -69,11 +69,11 @@ func slashHelp(session bool, width int) string {
 	return term.ReflowText(strings.TrimSuffix(b.String(), "\n"), width)
 }
 
-// Help lists the commands of a chat that is no session, in so many columns.
+// Help lists the commands of a chat that is not a session, for a width in columns.
 func Help(width int) string { return slashHelp(false, width) }
 
-// carryOut carries out a /command. It returns errLeave or errAnother when the person
-// wants to go; whatever else went wrong has been told.
+// carryOut carries out a /command. It returns errLeave or errAnother if the person
+// wants to leave; any other error it returns has been shown already.
 func (v *visit) carryOut(ctx context.Context, line input.Line) error {
 	name := strings.Fields(line.Text)[0]
 	var names []string
@@ -95,7 +95,7 @@ func (v *visit) carryOut(ctx context.Context, line input.Line) error {
 	return nil
 }
 
-// commands are those that can be typed here, the person's own last.
+// commands returns the commands available here, the person's own last.
 func (v *visit) commands() []slashCommand {
 	list := slices.DeleteFunc(slashCommands(), func(c slashCommand) bool { return c.session && v.session == nil })
 	if v.session == nil {
@@ -108,7 +108,7 @@ func (v *visit) commands() []slashCommand {
 	return append(list, own...)
 }
 
-// commandNames are the names of what can be typed here, with their slash.
+// commandNames returns the names of the commands available here, with their slash.
 func (v *visit) commandNames() []string {
 	var names []string
 	for _, c := range v.commands() {
@@ -117,7 +117,7 @@ func (v *visit) commandNames() []string {
 	return names
 }
 
-// showHelp lists the commands, and says how to come here from elsewhere.
+// showHelp lists the commands and, in a session, says how to join it from elsewhere.
 func (v *visit) showHelp(context.Context, input.Line) error {
 	width := v.screen.Width() - 1
 	text := slashHelp(v.session != nil, width)

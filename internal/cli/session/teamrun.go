@@ -9,13 +9,13 @@ import (
 	"fika/internal/view"
 )
 
-// teamRun is a run of a team that was begun in a chat, and what of it is under way.
+// teamRun is a run of a team that was begun in a chat, with its steps under way.
 type teamRun struct {
 	client.Run
 	steps []client.RunStep
 }
 
-// workersOfRuns are the agents at work in runs, as the status line tells them.
+// workersOfRuns returns the agents at work in runs, for the status line.
 func workersOfRuns(list []teamRun) []view.Worker {
 	var out []view.Worker
 	for _, r := range list {
@@ -30,7 +30,7 @@ func workersOfRuns(list []teamRun) []view.Worker {
 	return out
 }
 
-// whyLine says what goes on in a run, and how to see more.
+// whyLine returns what goes on in a run, and how to see more.
 func (r teamRun) whyLine() string {
 	text := "the team of " + term.Truncate(term.CleanLine(r.Title), 60)
 	switch {

@@ -19,8 +19,8 @@ import (
 	"fika/internal/question"
 )
 
-// visit is one person in one chat, from joining to leaving. Three goroutines work
-// on it: this one reads lines, watcher shows what happens, hub keeps a hub.
+// visit is one person in one chat, from joining to leaving. It has up to three
+// goroutines: its own reads lines, watcher shows events, hub keeps a hub at a terminal.
 type visit struct {
 	*command.Env
 	chat    *joinedChat
@@ -31,15 +31,15 @@ type visit struct {
 	hub     *hubKeeper
 	desk    *question.Desk     // where the person is asked about tool calls
 	lease   *client.PauseLease // nil: the person does not keep the chat paused
-	session *session           // nil: it is no session
-	script  *page.Script       // how the session shows entries; nil: it is no session
+	session *session           // nil: the chat is not a session
+	script  *page.Script       // how the session shows entries; nil: not a session
 }
 
-// newVisit opens the terminal for a person who speaks as name in a chat; s is not
-// nil in a session.
+// newVisit opens the terminal for a person who speaks as name in a chat; s is nil
+// unless the chat is the person's session.
 func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, history string, s *session) (*visit, error) {
 	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}}
-	if s == nil { // a session concerns all that its person's agents do
+	if s == nil { // a session concerns everything that the person's agents do
 		v.desk.Concerns = func(a client.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
 	in := input.Options{
@@ -66,7 +66,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	return v, nil
 }
 
-// prompt stands before what is typed.
+// prompt returns the text before the line that is typed.
 func (v *visit) prompt() string {
 	if v.session != nil {
 		return "> "
@@ -74,7 +74,7 @@ func (v *visit) prompt() string {
 	return v.chat.name() + "> "
 }
 
-// title is what the terminal's window is called: the project of a session, or the
+// title returns the title of the terminal's window: the project of a session, or the
 // chat.
 func (v *visit) title() string {
 	if name, _ := place(v.Env); v.session != nil && name != "fika" {
@@ -83,14 +83,14 @@ func (v *visit) title() string {
 	return v.chat.name()
 }
 
-// agentNames are the agents that may be meant here.
+// agentNames returns the agents that may be mentioned here.
 func (v *visit) agentNames() []fika.AgentName {
 	if v.session != nil {
 		return v.session.agents.MentionableNames()
 	}
 	rows, err := v.chat.client().Agents.Rows(context.Background())
 	if err != nil {
-		return nil // nobody is offered
+		return nil // nothing is offered
 	}
 	var names []fika.AgentName
 	for _, a := range rows {
@@ -104,7 +104,7 @@ func (v *visit) agentNames() []fika.AgentName {
 // keepPaused keeps the chat paused until [visit.releaseLease].
 func (v *visit) keepPaused(lease *client.PauseLease) { v.lease, v.watcher.lease = lease, lease }
 
-// releaseLease lets a chat go on that was kept paused, whatever ended the visit.
+// releaseLease ends the person's hold on the chat and says whether the chat goes on.
 func (v *visit) releaseLease() {
 	_ = v.screen.Close()
 	resumed, err := v.lease.Release()
@@ -118,7 +118,7 @@ func (v *visit) releaseLease() {
 	}
 }
 
-// run shows what was said last and what arrives, keeps a hub, and reads lines in
+// run shows the last entries and those that arrive, keeps a hub, and reads lines in
 // this goroutine until the person leaves. stop ends ctx.
 func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) error {
 	last, err := v.showHistory(ctx, history)
@@ -142,9 +142,9 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 	return err
 }
 
-// showHistory prints what was said last: in a session also what was done, and
-// everything since its person has last said something, which they may not have
-// seen. It returns the number of the last entry; 0: there is none.
+// showHistory prints the last messages; in a session also what agents did, and
+// everything since the person last said something, which they may not have seen.
+// It returns the number of the last entry; 0 if there is none.
 func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err error) {
 	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: page.ShownTypes(v.session != nil), Last: limit}
 	if v.session == nil {
@@ -155,7 +155,7 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 		return 0, err
 	}
 	script := v.script
-	if len(recent) == 0 || recent[0].Seq == 1 { // it is shown from its beginning
+	if len(recent) == 0 || recent[0].Seq == 1 { // shown from its beginning
 		script.Last = v.session.first
 	}
 	if len(recent) == 0 {
@@ -166,7 +166,7 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 	return recent[len(recent)-1].Seq, nil
 }
 
-// welcome says where the person is.
+// welcome tells the person where they are.
 func (v *visit) welcome() {
 	if v.session != nil {
 		v.screen.Note(v.session.welcome(v.Env, v.chat.client().Sandbox().Tier))
@@ -185,7 +185,7 @@ func (v *visit) welcome() {
 	v.screen.Note(note)
 }
 
-// readLines does what the person types until they leave. It returns errAnother when
+// readLines handles what the person types until they leave. It returns errAnother if
 // they want another session.
 func (v *visit) readLines(ctx context.Context) error {
 	for {
@@ -214,8 +214,8 @@ func (v *visit) readLines(ctx context.Context) error {
 	}
 }
 
-// interrupt is ctrl-c on an empty line: it cancels the one turn that runs, and
-// lists them when there are several.
+// interrupt handles ctrl-c on an empty line: it cancels the only turn or team run
+// that is under way, or reports that there are several.
 func (v *visit) interrupt() {
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()

@@ -27,16 +27,16 @@ type watcher struct {
 	chat    *joinedChat
 	screen  *screen.Screen
 	input   *input.Reader
-	desk    *question.Desk     // what of tool calls the person is asked
+	desk    *question.Desk     // what the person is asked about tool calls
 	lease   *client.PauseLease // nil: the person does not keep the chat paused
-	session *session           // nil: it is no session
+	session *session           // nil: the chat is not a session
 
 	mu    sync.Mutex
-	waits []view.Worker // what has not begun, and why
+	waits []view.Worker // work that has not begun, and why; agents at work in runs of teams
 }
 
-// run shows what is said after since until ctx ends, through the client of the
-// moment. What goes wrong is told, and tried again.
+// run shows the entries after since until ctx ends, through the present client. It
+// reports an error and tries again.
 func (w *watcher) run(ctx context.Context, since int64) {
 	for ctx.Err() == nil {
 		c, lives := w.chat.conn.now()
@@ -47,8 +47,8 @@ func (w *watcher) run(ctx context.Context, since int64) {
 	}
 }
 
-// follow shows what is said after since, through one client, until ctx ends; since
-// is moved along.
+// follow shows the entries after since through one client until ctx ends, and keeps
+// since at the last one shown.
 func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) error {
 	conv := w.chat.conversation()
 	live, err := c.Chats.Watch(conv)
@@ -61,7 +61,7 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 		return err
 	}
 	defer func() { stopListening() }()
-	w.screen.MissedStatuses() // of what was told before that
+	w.screen.MissedStatuses() // of turns before that
 	live.Renamed = func(now fika.Conversation) error {
 		w.chat.rename(now.Name)
 		w.input.ShowPrompt()
@@ -81,8 +81,8 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 	})
 }
 
-// callsOf reads the tool calls of the turn that an entry ended, as far as they are
-// among the last of the chat; none when they cannot be read: /expand shows them then.
+// callsOf reads the tool calls of the turn that an entry ended, as far as they are among
+// the last of the chat; none if they cannot be read, since /expand can show them.
 func callsOf(ctx context.Context, c *client.Client, end fika.Entry, id fika.RequestID) []view.Call {
 	const last = 200
 	q := client.EntryQuery{Conversation: end.Conversation, Upto: end.Seq, Types: []fika.EntryType{fika.ToolCall, fika.ToolResult}, Last: last}
@@ -99,8 +99,8 @@ func callsOf(ctx context.Context, c *client.Client, end fika.Entry, id fika.Requ
 	return page.TurnCalls(entries)
 }
 
-// lookAround finds out who is at work, what waits, what the person is asked and
-// what was spent, and draws the status line of it. It keeps a lease on the chat.
+// lookAround finds out who is at work, what waits, what the person is asked and what was
+// spent, and refreshes the status line. It also renews the lease that pauses the chat.
 func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
 	conv := w.chat.conversation()
 	running, err := c.Chats.Running(ctx, conv)
@@ -109,7 +109,7 @@ func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
 		defer func() { w.screen.TellTerminal(slices.Sorted(maps.Values(running)), len(w.desk.OpenNumbers())) }()
 	}
 	w.lookAtQueue(ctx, c)
-	if said, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look tells
+	if said, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look does
 		w.screen.PrintQuestions(said)
 	}
 	if w.session != nil {
@@ -140,8 +140,8 @@ func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
 	}
 }
 
-// waitingOf is what of a queue has not begun, as the status line tells it. What
-// goes on only when the person does something is told in full, once.
+// waitingOf returns the items of a queue that have not begun, for the status line. It
+// reports, once and in full, an item that needs the person to do something.
 func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []client.QueueItem) []view.Worker {
 	now := w.env.Now()
 	var out []view.Worker
@@ -151,7 +151,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 		}
 		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")
 		if itself, ok := strings.CutPrefix(q.Text, "@"+string(q.Agent)+" "); ok {
-			doing = itself // the name stands before it
+			doing = itself // the name precedes it
 		}
 		switch {
 		case q.Why == string(fika.WaitApproval):
@@ -168,16 +168,16 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 	return out
 }
 
-// isNext says that an agent is at work on something else.
+// isNext begins the text for a request whose agent is at work on something else.
 const isNext = "yours is next"
 
-// standing is the status line: who does what, what waits for what, what was
-// spent, what is asked. The feed asks for it each time it draws.
+// standing returns the status line: who does what, what waits for what, what was
+// spent, what is asked. The feed calls it each time it draws.
 func (w *watcher) standing(busy []view.Worker) view.Standing {
 	w.mu.Lock()
 	waits := slices.Clone(w.waits)
 	w.mu.Unlock()
-	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // they were looked at a moment ago
+	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
 		return !strings.HasPrefix(wait.Doing, isNext) && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
 	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Approvals: w.desk.OpenNumbers()}
