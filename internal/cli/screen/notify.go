@@ -9,21 +9,21 @@ import (
 	"fika/internal/term"
 )
 
-// worthTelling is how long work has to take for its end to be told to a person who
+// worthTelling is how long work must take for its end to be announced to a person who
 // may look elsewhere.
 const worthTelling = 10 * time.Second
 
 // notifier decides what a terminal is told for a person who looks elsewhere: a
 // title that says who is at work, and a notice when work of some length is done
-// or somebody asks for something.
+// or approvals wait.
 type notifier struct {
-	place string // of the title
+	place string // in the title
 	since time.Time
-	who   []string // who was at work since then
+	who   []string // who was last at work
 	asked int
 }
 
-// noticeAt takes who is at work and how many questions wait at one moment.
+// noticeAt returns what to tell, given who is at work and how many questions wait now.
 func (n *notifier) noticeAt(busy []string, asked int, now time.Time) (title, notice string) {
 	title = "fika " + n.place
 	switch {

@@ -17,22 +17,22 @@ import (
 	"fika/internal/view"
 )
 
-// Options say what a screen is made of. Env, Console and Page are needed.
+// Options configure a screen. Env, Console and Page are required.
 type Options struct {
 	Env     *command.Env
 	Console *console.Console // closed by [Screen.Close]
 	Page    page.Page        // how entries of the chat are shown
-	Script  *page.Script     // how a session shows them; nil: it is no session
-	// Standing gives the status line for who is at work; nil: they alone are in it.
+	Script  *page.Script     // how a session shows them; nil: the chat is not a session
+	// Standing returns the status line for those at work; nil: it shows only them.
 	Standing func([]view.Worker) view.Standing
-	// Title is what the terminal's window is called; "": the terminal is told nothing.
+	// Title is the title of the terminal's window; "": the terminal is told nothing.
 	Title string
 }
 
-// Screen is what a person sees above the line they type: what is said, who is at
-// work, and notes about both. Where nobody types, it prints entries a line each
-// to stdout, and notes to stderr. Several goroutines may use it at once, but only
-// one shows entries.
+// Screen is what a person sees above the line they type: what is said, who is at work,
+// and notes about both. If nobody types, it prints one line per entry to stdout, and
+// notes to stderr. It is safe for concurrent use, but only one goroutine may show
+// entries.
 type Screen struct {
 	env    *command.Env
 	con    *console.Console
@@ -43,10 +43,10 @@ type Screen struct {
 	notify *notifier // nil: the terminal is told nothing
 
 	mu   sync.Mutex
-	said map[string]bool // notes about troubles, each of which is said once
+	said map[string]bool // notes about lasting trouble, each of which is shown once
 }
 
-// New makes what is shown above a line.
+// New makes the screen above a line.
 func New(o Options) *Screen {
 	feed := view.NewFeed(o.Console, view.Options{
 		Style: o.Env.OutStyle(), Links: o.Page.Links(), Person: o.Page.Person, Names: true, Width: o.Console.Width, Standing: o.Standing,
@@ -61,31 +61,31 @@ func New(o Options) *Screen {
 // IsInteractive reports whether a person types at a terminal here.
 func (s *Screen) IsInteractive() bool { return s.con.Interactive() }
 
-// Width is how many columns the terminal has.
+// Width returns the width of the terminal in columns.
 func (s *Screen) Width() int { return s.con.Width() }
 
-// Refresh draws the status line anew.
+// Refresh redraws the status line.
 func (s *Screen) Refresh() { s.feed.Refresh() }
 
-// Close draws what is left, and gives the terminal back.
+// Close draws what is left, and closes the console.
 func (s *Screen) Close() error {
 	s.feed.Close()
-	return s.con.Close() // its last words come below the line
+	return s.con.Close() // the console's last words appear below the line
 }
 
-// Print shows lines as they are.
+// Print shows lines unchanged.
 func (s *Screen) Print(text string) { s.feed.Print(text) }
 
-// Note shows what fika has to say, apart from what is said in the chat.
+// Note shows a message from fika, apart from what is said in the chat.
 func (s *Screen) Note(text string) {
 	if !s.con.Interactive() {
-		s.env.Say("%s", text) // what is said in the chat alone goes to stdout
+		s.env.Say("%s", text) // only what is said in the chat goes to stdout
 		return
 	}
 	s.feed.Print(s.env.OutStyle().Dim(term.Wrap(term.CleanLine(text), s.con.Width()-1)))
 }
 
-// NoteOnce is Note about a trouble that may last: the same text is shown once.
+// NoteOnce is Note for trouble that may last: the same text is shown only once.
 func (s *Screen) NoteOnce(text string) {
 	s.mu.Lock()
 	known := s.said[text]
@@ -96,13 +96,13 @@ func (s *Screen) NoteOnce(text string) {
 	}
 }
 
-// NoteNotSent says why a line was not sent.
+// NoteNotSent tells the person why a line was not sent.
 func (s *Screen) NoteNotSent(err error) {
 	s.Note("— not sent: " + strings.TrimPrefix(err.Error(), "send: ") + " (arrow up brings the line back)")
 }
 
-// PrintQuestions shows what is said about tool calls: sentences wrapped between
-// words, calls as they are.
+// PrintQuestions shows texts about tool calls: it wraps sentences between words and
+// leaves calls as they are.
 func (s *Screen) PrintQuestions(texts []string) {
 	for _, text := range texts {
 		if !s.con.Interactive() {
@@ -119,35 +119,35 @@ func (s *Screen) PrintQuestions(texts []string) {
 	}
 }
 
-// PrintCalls shows tool calls of one turn with their results, in full.
+// PrintCalls shows the tool calls of one turn with their results, in full.
 func (s *Screen) PrintCalls(entries []fika.Entry) { s.Print(s.page.Calls(entries)) }
 
-// TellTerminal tells the terminal who is at work and how many questions wait, for a person who
-// looks elsewhere. Only one goroutine may.
+// TellTerminal tells the terminal who is at work and how many questions wait, for a
+// person who looks elsewhere. Only one goroutine may call it.
 func (s *Screen) TellTerminal(busy []string, asked int) {
 	if s.notify != nil {
 		s.con.Tell(s.notify.noticeAt(busy, asked, s.env.Now()))
 	}
 }
 
-// MissedStatuses says that nothing is known of what was told of turns until now.
+// MissedStatuses records that the statuses of turns until now may have been missed.
 func (s *Screen) MissedStatuses() { s.turns.Missed() }
 
-// ShowRunning takes who is at work now, by request.
+// ShowRunning takes the names of the agents at work now, by request.
 func (s *Screen) ShowRunning(running map[string]string) { s.turns.Running(running) }
 
-// An answer waits statusLag for what the bus tells of its turn: the calls before it
-// should be seen before it. Where there is no bus it waits statusLagAway.
+// An answer waits statusLag for the statuses of its turn on the bus, because the tool
+// calls should appear before it. Without a bus it waits statusLagAway.
 const (
 	statusLag     = 3 * time.Second
 	statusLagAway = 300 * time.Millisecond
 )
 
-// ShowStatus shows what an agent tells of its turn; what it says only where it is
-// rendered.
+// ShowStatus shows a status of an agent's turn where a person types, and its text only
+// if text is rendered.
 func (s *Screen) ShowStatus(st message.Status) {
 	if !s.con.Interactive() {
-		return // a program reads what is said
+		return // a program reads entries
 	}
 	if st.Status == "streaming" && !s.page.Renders() {
 		s.feed.Busy(st.RequestID, st.AgentName, "writing")
@@ -156,9 +156,9 @@ func (s *Screen) ShowStatus(st message.Status) {
 	s.turns.Show(st)
 }
 
-// ShowNew shows an entry that was committed while the person was here: what an
-// agent said may be on the screen already, as it was streamed. told says that the bus
-// tells of turns; callsOf gives the calls of one of which it did not tell all.
+// ShowNew shows an entry that was committed while the person was here. An agent's text
+// may be on the screen already, because it was streamed. told says that there is a bus
+// for statuses; callsOf returns the tool calls of a turn whose statuses were missed.
 func (s *Screen) ShowNew(x fika.Entry, told bool, callsOf func(fika.RequestID) []view.Call) error {
 	streamed := x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != ""
 	if !s.con.Interactive() || !s.page.Renders() || !streamed {
