@@ -1,11 +1,11 @@
 // Package input is the line that a person in a chat types at: it completes commands,
-// names and files, makes chips of the files that are named with @, reads those, and asks
-// a question in place of the prompt. How keys edit a line is [fika/internal/console]'s,
-// and what becomes of a line its reader's.
+// names and files, turns files named with @ into chips and reads them, and asks questions
+// in place of the prompt. [fika/internal/console] decides how keys edit a line, and the
+// caller what happens to the line.
 //
-// Read first: [Open], [Reader.ReadLine], [Line]; files.go, how files are found whose names
-// are typed.
+// Read first: [Open], [Reader.ReadLine], [Line]; files.go, which finds the files whose
+// names are typed.
 //
-// A Reader opens the console and does not close it. A line whose files cannot be sent is
-// told of and passed over; only the end of the input is returned.
+// A Reader opens the console and does not close it. It reports a line whose files cannot
+// be sent, and skips it; only the end of the input and errors of the console are returned.
 package input

@@ -12,11 +12,11 @@ import (
 
 // typedFiles finds the files whose names a person types.
 type typedFiles struct {
-	dir  string // of the person's shell
+	dir  string // the folder of the person's shell
 	home string // what ~ stands for
 }
 
-// path is where a file is that was typed.
+// path returns the path of a file from the name that was typed.
 func (f typedFiles) path(name string) string {
 	if rest, found := strings.CutPrefix(name, "~/"); found {
 		return filepath.Join(f.home, rest)
@@ -27,23 +27,23 @@ func (f typedFiles) path(name string) string {
 	return filepath.Join(f.dir, name)
 }
 
-// isRegular reports whether a name is that of a regular file.
+// isRegular reports whether name is the name of a regular file.
 func (f typedFiles) isRegular(name string) bool {
 	info, err := os.Stat(f.path(name))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// maxOffered bounds the files that are offered, maxLooked what is looked at to
-// find them, and lookTime how long.
+// maxOffered bounds the number of files offered, maxLooked the number looked at to
+// find them, and lookTime the time for that.
 const (
 	maxOffered = 200
 	maxLooked  = 20_000
 	lookTime   = 150 * time.Millisecond
 )
 
-// complete offers what may stand behind the @ at start: what is in the folder that
-// has been typed so far, or, where nothing there begins so, files below whose own
-// name does.
+// complete returns the completions of the name after the @ at start: entries of the
+// folder typed so far. If none matches and no folder was typed, it returns files in
+// folders below that match.
 func (f typedFiles) complete(typed string, start int) []console.Completion {
 	dir, begin := filepath.Split(typed)
 	entries, err := os.ReadDir(f.path(dir))
@@ -75,8 +75,8 @@ func (f typedFiles) complete(typed string, start int) []console.Completion {
 	return out
 }
 
-// completeBelow offers files whose name begins so, in all folders below that are
-// neither hidden nor full of other people's code, as far as that is quick.
+// completeBelow returns files whose name starts with begin, in all folders below except
+// hidden ones and those with other people's code, within maxLooked and lookTime.
 func (f typedFiles) completeBelow(begin string, start int) (out []console.Completion) {
 	end, looked := time.Now().Add(lookTime), 0
 	_ = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {

@@ -14,33 +14,33 @@ import (
 	"fika/internal/term"
 )
 
-// Options say in which chat a line is typed. All but Interrupt are needed.
+// Options say in which chat a line is typed. All except Interrupt are required.
 type Options struct {
 	Env      *command.Env
-	History  string                  // the file that keeps what was entered
-	Prompt   func() string           // what stands before the line now
-	Agents   func() []fika.AgentName // who may be meant
-	Commands func() []string         // what may be typed with a slash, which they begin with
+	History  string                  // the file that keeps the lines entered
+	Prompt   func() string           // the present prompt
+	Agents   func() []fika.AgentName // the agents that may be mentioned
+	Commands func() []string         // the commands that may be typed, with their slash
 
-	// Interrupt is told of a ctrl-c on an empty line; nil: the console says how to leave.
+	// Interrupt is called on ctrl-c on an empty line; nil: the console says how to leave.
 	Interrupt func()
-	// Note tells the person something above the line, and NotSent why one was not sent.
+	// Note shows a text above the line, and NotSent why a line was not sent.
 	Note    func(text string)
 	NotSent func(why error)
 }
 
-// Reader reads the lines that a person types: it completes words, makes chips of files,
+// Reader reads the lines that a person types: it completes words, turns files into chips,
 // and asks questions in place of the prompt. It belongs to the goroutine that reads; only
 // [Reader.ShowPrompt] may be called from others.
 type Reader struct {
 	options Options
 	con     *console.Console
 	files   typedFiles
-	next    *console.Line // was entered instead of an answer, and is read next
+	next    *console.Line // entered instead of an answer, and read next
 }
 
-// Open opens the terminal for a person who types. Whoever shows things above the line
-// closes its console: see [Reader.Console].
+// Open opens the terminal for a person who types. The code that shows things above the
+// line must close the console: see [Reader.Console].
 func Open(o Options) (*Reader, error) {
 	r := &Reader{options: o, files: typedFiles{dir: o.Env.App().Dir(), home: o.Env.Getenv("HOME")}}
 	var err error
@@ -51,23 +51,23 @@ func Open(o Options) (*Reader, error) {
 	return r, err
 }
 
-// Console is the terminal below whose output the line stands.
+// Console returns the terminal whose output appears above the line.
 func (r *Reader) Console() *console.Console { return r.con }
 
-// Line is a line that was entered, and the files that go with it.
+// Line is a line that was entered, with its files.
 type Line struct {
 	Text  string
 	Files []attachment.File
 }
 
-// Arguments are the words behind the first.
+// Arguments returns the words after the first. The line must not be empty.
 func (l Line) Arguments() []string { return strings.Fields(l.Text)[1:] }
 
-// ShowPrompt draws the prompt as it is now.
+// ShowPrompt redraws the present prompt.
 func (r *Reader) ShowPrompt() { r.con.SetPrompt(r.options.Prompt()) }
 
-// echo is what stays of a line that was typed: a command, above what it says.
-// A message is shown when it has been stored, as everybody sees it.
+// echo returns what remains on the screen of a line that was typed: a command, above
+// its output. A message is shown once it has been stored, as everybody sees it.
 func (r *Reader) echo(line string) string {
 	if text := strings.TrimSpace(line); strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
 		return r.options.Env.OutStyle().Dim(r.options.Prompt() + term.CleanLine(text))
@@ -75,8 +75,8 @@ func (r *Reader) echo(line string) string {
 	return ""
 }
 
-// ReadLine gives the next line. One whose files cannot be sent is told of and
-// passed over.
+// ReadLine returns the next line. It reports a line whose files cannot be sent, and
+// skips it.
 func (r *Reader) ReadLine(ctx context.Context) (Line, error) {
 	for {
 		line, err := console.Line{}, error(nil)
@@ -94,9 +94,9 @@ func (r *Reader) ReadLine(ctx context.Context) (Line, error) {
 	}
 }
 
-// Ask asks a question in place of the prompt, and gives the answer in lower case.
-// A line that is none of the answers is not lost: answered is false then, and it is
-// the next line.
+// Ask asks a question in place of the prompt, and returns the answer in lower case.
+// answered is false if no line could be read, or if the line is none of the answers:
+// that line is not lost, but read next.
 func (r *Reader) Ask(ctx context.Context, question string, answers ...string) (answer string, answered bool) {
 	r.con.SetPrompt(question)
 	defer r.ShowPrompt()
@@ -112,7 +112,7 @@ func (r *Reader) Ask(ctx context.Context, question string, answers ...string) (a
 	return answer, true
 }
 
-// readChips reads the files that the chips of a line stand for, and gives its text
+// readChips reads the files that the chips of a line stand for, and returns the text
 // with their names as code, which mentions nobody.
 func (r *Reader) readChips(ctx context.Context, line console.Line) (Line, error) {
 	var files []attachment.File
@@ -135,8 +135,8 @@ func (r *Reader) readChips(ctx context.Context, line console.Line) (Line, error)
 	return Line{b.String() + line.Text[at:], files}, nil
 }
 
-// load reads a file that was typed, and asks the person about one that tools do not
-// see.
+// load reads a file that was typed. On a terminal it asks the person about a file that
+// tools cannot see.
 func (r *Reader) load(ctx context.Context, name string) (attachment.File, error) {
 	var agree func(error) error
 	if r.options.Env.InTTY {
@@ -145,10 +145,10 @@ func (r *Reader) load(ctx context.Context, name string) (attachment.File, error)
 	return client.PromptFilesOf(r.options.Env.App()).LoadFile(r.files.path(name), agree)
 }
 
-// errKept says that a line was not sent because its person did not want it to be.
+// errKept says that a line was not sent because the person did not confirm it.
 var errKept = errors.New("you did not say send")
 
-// confirmHidden asks the person whether a file that tools do not see shall be sent.
+// confirmHidden asks the person whether to send a file that tools cannot see.
 func (r *Reader) confirmHidden(ctx context.Context, why error) error {
 	r.options.Note("— " + why.Error() + ". Enter the word send to send it to the model all the same, or nothing to keep it here")
 	if answer, _ := r.Ask(ctx, "send it? ", "send", "", "y", "yes", "n", "no"); answer != "send" {
@@ -157,9 +157,9 @@ func (r *Reader) confirmHidden(ctx context.Context, why error) error {
 	return nil
 }
 
-// chipLength says how many bytes of a word that was typed are a file: @ and the
-// path of a regular file, with what ends a sentence behind it. A name that an agent
-// has is the agent's.
+// chipLength returns how many bytes of a typed word name a file: @ and the path of a
+// regular file, without punctuation after it; 0 if it names no file. The name of an
+// agent, all and user never name a file.
 func (r *Reader) chipLength(word string) int {
 	if len(word) < 2 || word[0] != '@' || r.isAgent(word[1:]) {
 		return 0
@@ -172,16 +172,16 @@ func (r *Reader) chipLength(word string) int {
 	return 0
 }
 
-// isAgent reports whether a name is that of somebody who is spoken to.
+// isAgent reports whether name is an agent, all or user.
 func (r *Reader) isAgent(name string) bool {
 	name = strings.ToLower(withoutPunctuation(name))
 	return name == "all" || name == "user" || slices.Contains(r.options.Agents(), fika.AgentName(name))
 }
 
-// withoutPunctuation cuts off what ends a sentence or a part of one.
+// withoutPunctuation removes the punctuation at the end of a word.
 func withoutPunctuation(word string) string { return strings.TrimRight(word, ",.;:!?)\"'") }
 
-// complete offers commands after the slash that begins a line, and agents and files
+// complete completes commands after the slash that begins a line, and agents and files
 // after @.
 func (r *Reader) complete(line string, pos int) []console.Completion {
 	head := line[:pos]
