@@ -15,17 +15,17 @@ import (
 	"fika/internal/view"
 )
 
-// Page writes entries for people.
+// Page formats entries for people.
 type Page struct {
 	look   view.Look
-	render bool // on a terminal: what is said is shown as rendered Markdown
+	render bool // on a terminal: messages are shown as rendered Markdown
 	links  bool
-	people map[string]bool       // who takes part and is no agent, in lower case
-	calls  map[string]fika.Entry // of tools, that have no result yet
+	people map[string]bool       // participants that are not agents, in lower case
+	calls  map[string]fika.Entry // tool calls that have no result yet
 }
 
-// OfChat makes a page of a chat, rendered where stdout is a terminal,
-// unless raw.
+// OfChat makes a page for a chat, rendered if stdout is a terminal and the settings
+// allow it, unless raw.
 func OfChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, raw bool) (Page, error) {
 	people, err := c.Chats.People(ctx, conv)
 	if err != nil {
@@ -38,7 +38,7 @@ func OfChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Con
 	return p, nil
 }
 
-// New makes a page of what is no chat.
+// New makes a page for entries outside a chat.
 func New(e *command.Env, raw bool) Page {
 	return Page{
 		look: view.Look{Style: e.OutStyle(), Width: e.Width}, render: e.Renders(raw), links: e.OutTTY && e.Color,
@@ -46,17 +46,17 @@ func New(e *command.Env, raw bool) Page {
 	}
 }
 
-// Person reports whether @name is somebody who is to notice it: an agent that
-// turns to a person waits for an answer.
+// Person reports whether @name is a person, who should notice the mention: an agent
+// that mentions a person waits for an answer.
 func (p Page) Person(name string) bool { return p.people[strings.ToLower(name)] }
 
-// Renders reports whether what is said is shown as rendered Markdown.
+// Renders reports whether messages are shown as rendered Markdown.
 func (p Page) Renders() bool { return p.render }
 
-// Links reports whether the terminal may be told of links.
+// Links reports whether links may be sent to the terminal.
 func (p Page) Links() bool { return p.links }
 
-// Said is what somebody has said, indented by so many levels later on.
+// Said returns a message, at a width that lets the caller indent it by level later.
 func (p Page) Said(text string, level int) string {
 	if !p.render {
 		return strings.TrimRight(term.Clean(text), "\n")
@@ -65,7 +65,7 @@ func (p Page) Said(text string, level int) string {
 	return strings.TrimRight(markdown.Render(text, markdown.Options{Width: width, Style: p.look.Style, Links: p.links, Person: p.Person}), "\n")
 }
 
-// call is a call of a tool with its result.
+// call returns a tool call with its result.
 func (p Page) call(x fika.Entry) string {
 	c := view.Call{Tool: x.From, Output: x.Content, Failed: x.Meta.IsError}
 	if called, ok := p.calls[x.Meta.ToolCallID]; ok {
@@ -75,7 +75,7 @@ func (p Page) call(x fika.Entry) string {
 	return strings.Join(c.Lines(p.look), "\n") + "\n"
 }
 
-// TurnCalls are the tool calls among entries of one turn, with their results.
+// TurnCalls returns the tool calls among the entries of one turn, with their results.
 func TurnCalls(entries []fika.Entry) []view.Call {
 	results := map[string]fika.Entry{}
 	for _, x := range entries {
@@ -96,7 +96,7 @@ func TurnCalls(entries []fika.Entry) []view.Call {
 	return calls
 }
 
-// Calls are tool calls of one turn with their results, in full.
+// Calls returns the tool calls of one turn with their results, in full.
 func (p Page) Calls(entries []fika.Entry) string {
 	var lines []string
 	for _, c := range TurnCalls(entries) {
@@ -105,8 +105,8 @@ func (p Page) Calls(entries []fika.Entry) string {
 	return strings.Join(lines, "\n")
 }
 
-// Entry returns an entry as a person reads it, and what its turn used; nil: that
-// is not said.
+// Entry returns an entry as a person reads it, with what its turn used unless turn is
+// nil.
 func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	x, st := n.Entry, p.look.Style
 	about := fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format("15:04:05"))
@@ -153,7 +153,7 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	return head + "\n" + p.Said(x.Content, n.Level) + "\n" + used + "\n"
 }
 
-// tainted says what text from outside had been read when an entry was written.
+// tainted names the text from outside that had been read when an entry was written.
 func tainted(x fika.Entry) string {
 	if !x.Meta.Taint.Tainted() {
 		return ""
@@ -161,10 +161,10 @@ func tainted(x fika.Entry) string {
 	return " tainted by " + term.CleanLine(x.Meta.Taint.From)
 }
 
-// deepest is where indenting ends: a page is only so wide.
+// deepest is the level at which indenting ends, because a page has a limited width.
 const deepest = 12
 
-// indent moves each line of a text to the right.
+// indent moves each line of a text to the right, by two columns per level.
 func indent(text string, level int) string {
 	if level == 0 {
 		return text

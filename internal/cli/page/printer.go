@@ -14,13 +14,13 @@ import (
 	"fika/internal/view"
 )
 
-// Options say in which form entries are written, and what of them. Where none is set,
-// they are a page on a terminal, and lines elsewhere.
+// Options say in which form entries are written, and with what. Without any, they are
+// a page on a terminal, and lines elsewhere.
 type Options struct {
 	JSON  bool // as JSON Lines
 	Tree  bool // with their place in the tree of answers
-	Costs bool // with what the turn used that an entry ended
-	Raw   bool // not cleaned of what is meant for terminals, and not rendered
+	Costs bool // an entry that ended a turn has what the turn used
+	Raw   bool // not cleaned of terminal escapes, and not rendered
 }
 
 // Printer writes entries: as JSON Lines, as a page for people, or as lines.
@@ -30,17 +30,17 @@ type Printer struct {
 	client  *client.Client
 	page    Page
 	total   fika.Usage
-	partly  bool // it is not known what some of total has cost
+	partly  bool // the cost of some of total is not known
 	turns   int
 }
 
-// NewPrinter makes a printer of what is no chat: nothing is known of who takes part,
-// and nothing of what turns cost.
+// NewPrinter makes a printer for entries outside a chat: it knows neither participants
+// nor what turns cost.
 func NewPrinter(e *command.Env, o Options) *Printer {
 	return &Printer{env: e, options: o, page: New(e, o.Raw)}
 }
 
-// NewChatPrinter makes a printer of a chat, which is looked up in c.
+// NewChatPrinter makes a printer for a chat, which it reads through c.
 func NewChatPrinter(ctx context.Context, e *command.Env, o Options, c *client.Client, conv fika.Conversation) (*Printer, error) {
 	p := &Printer{env: e, options: o, client: c}
 	var err error
@@ -50,20 +50,20 @@ func NewChatPrinter(ctx context.Context, e *command.Env, o Options, c *client.Cl
 	return p, err
 }
 
-// turnJSON is what a turn used, beside the entry that ended it.
+// turnJSON is what a turn used, next to the entry that ended it.
 type turnJSON struct {
 	Request fika.RequestID    `json:"request"`
 	State   fika.RequestState `json:"state"`
 	Input   int64             `json:"input"`
 	Output  int64             `json:"output"`
-	CostUSD *float64          `json:"cost_usd"` // null: no price is known
+	CostUSD *float64          `json:"cost_usd"` // null: the price is not known
 	Millis  int64             `json:"took_ms"`
 	Model   string            `json:"model"`
-	// Models are those that its calls went to, of an agent that has several.
+	// Models are the models that the turn called, if the agent has several.
 	Models []fika.ModelUsed `json:"models,omitempty"`
 }
 
-// cost is the money of a turn, for people.
+// cost returns the cost of a turn, for people.
 func (t *turnJSON) cost() string {
 	if t.CostUSD == nil {
 		return term.Cost(0, true)
@@ -71,7 +71,7 @@ func (t *turnJSON) cost() string {
 	return term.Dollars(int64(math.Round(*t.CostUSD * 1e6)))
 }
 
-// spent finds what the turn used that an entry ended; nil if it ended none.
+// spent returns what the turn that an entry ended used; nil if it ended no turn.
 func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	ends := x.Type == fika.Message && x.Meta.Final || x.Type == fika.Notice
 	if !p.options.Costs || !ends || x.Request == "" {
@@ -96,7 +96,7 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	return t, nil
 }
 
-// Entries gives a function that writes one entry after the other.
+// Entries returns a function that writes one entry per call.
 func (p *Printer) Entries(ctx context.Context) func(fika.Entry) error {
 	return func(x fika.Entry) error { return p.Node(ctx, client.Node{Entry: x}) }
 }
@@ -150,7 +150,7 @@ func (p *Printer) json(n client.Node, turn *turnJSON) error {
 	return p.env.Println(string(line))
 }
 
-// placeJSON is where an entry stands in the tree of answers.
+// placeJSON is the place of an entry in the tree of answers.
 type placeJSON struct {
 	Level  int     `json:"level"`
 	Parent *int64  `json:"parent"`
@@ -176,7 +176,7 @@ func (p *Printer) costFields(x fika.Entry, t *turnJSON) string {
 	return fmt.Sprintf("|%s|%d|%d|%s", t.Request, t.Input, t.Output, cost) + taint
 }
 
-// End tells of calls that have no result, and the sum.
+// End reports calls without a result and, if costs were asked for, the sum.
 func (p *Printer) End() {
 	for _, x := range p.page.calls {
 		_ = p.env.Print(p.page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")

@@ -15,24 +15,23 @@ import (
 	"fika/internal/view"
 )
 
-// Script writes what was said and done in a session as it looks when it happens:
-// what its person says as they typed it, and beside the names of the others what
-// they say and do.
+// Script formats the entries of a session as they look when they happen: the person's
+// text as they typed it, and the text and tool calls of others next to their names.
 type Script struct {
 	page   Page
-	me     string                  // the person
-	agents func() []fika.AgentName // of the session
-	// Last is whom the person spoke to last, as far as was written; "": not known.
+	me     string                  // the person's name
+	agents func() []fika.AgentName // the agents of the session
+	// Last is the agent that the person spoke to last in the entries so far; "": not known.
 	Last fika.AgentName
 }
 
-// NewScript makes a script for the person me, who speaks to the agents that agents
-// gives at the time.
+// NewScript makes a script for the person me. agents returns the agents that the person
+// speaks to at the time of the call.
 func NewScript(p Page, me string, agents func() []fika.AgentName) *Script {
 	return &Script{page: p, me: me, agents: agents}
 }
 
-// SetWidth takes over how wide the terminal is now.
+// SetWidth sets the width of the terminal in columns.
 func (s *Script) SetWidth(columns int) { s.page.look.Width = columns }
 
 // collector is a screen that keeps what is printed.
@@ -43,7 +42,7 @@ func (c *collector) Show(text string, _ func(width, height int) []string, _ stri
 	c.WriteString(text)
 }
 
-// Replay writes what was said and done before.
+// Replay formats past entries.
 func (s *Script) Replay(entries []fika.Entry) string {
 	var out collector
 	var then time.Time
@@ -77,7 +76,7 @@ func (s *Script) Replay(entries []fika.Entry) string {
 	return out.String()
 }
 
-// Entry is what was said by somebody who is no agent, or a notice.
+// Entry formats one entry: the person's text as typed, others' next to their names.
 func (s *Script) Entry(x fika.Entry) string {
 	switch {
 	case x.Type != fika.Message:
@@ -89,8 +88,8 @@ func (s *Script) Entry(x fika.Entry) string {
 	return view.WithName(s.page.look.Style, x.From, view.IndentRows(wrapped(x.Content, width-view.GutterWidth(x.From, width)), view.GutterWidth(x.From, width)), width)
 }
 
-// typed is what the person said as they typed it: without the name of whom they
-// spoke to before, and of files only their names.
+// typed formats a message of the person as they typed it: without the name of the agent
+// they spoke to before, and with only the names of files.
 func (s *Script) typed(content string) string {
 	var to mention.Result
 	if _, team, _ := client.TeamLine(content); !team { // a line for a team changes nothing

@@ -11,8 +11,8 @@ import (
 	"fika/internal/term"
 )
 
-// ShownTypes are the types of the entries that are shown: what is said and notices, or
-// all, for which nil stands.
+// ShownTypes returns the types of the entries that are shown: messages, notices and
+// compactions, or all, for which nil stands.
 func ShownTypes(all bool) []fika.EntryType {
 	if all {
 		return nil
@@ -20,7 +20,7 @@ func ShownTypes(all bool) []fika.EntryType {
 	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
 }
 
-// fieldEscaper keeps a field on one line and apart from its neighbours.
+// fieldEscaper keeps a field on one line and separate from its neighbours.
 var fieldEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "|", `\|`)
 
 // escapeField makes a text one field of a line. It is cleaned of terminal
@@ -36,13 +36,13 @@ func escapeField(s string, raw bool) string {
 	return fieldEscaper.Replace(s)
 }
 
-// Line is an entry for programs: seq|timestamp|from|content, each field on one line. It
-// is cleaned of terminal escapes unless raw.
+// Line returns an entry for programs: seq|timestamp|from|content, each field on one line,
+// cleaned of terminal escapes unless raw.
 func Line(x fika.Entry, raw bool) string {
 	return fmt.Sprintf("%d|%d|%s|%s", x.Seq, x.At.Unix(), escapeField(x.From, raw), escapeField(x.Content, raw))
 }
 
-// SeqList writes numbers of messages; of many, the first and the last.
+// SeqList returns the numbers of messages; of more than four, the first three and the last.
 func SeqList(seqs []int64) string {
 	const most = 4
 	var words []string
@@ -55,7 +55,7 @@ func SeqList(seqs []int64) string {
 	return command.OrDash(strings.Join(words, " "))
 }
 
-// Reason says why an item of a queue stands where it does, and until when if that is
+// Reason returns why an item of a queue is where it is, and until when, if that is
 // known.
 func Reason(i client.QueueItem, now time.Time) string {
 	if i.Until.IsZero() {
@@ -64,7 +64,7 @@ func Reason(i client.QueueItem, now time.Time) string {
 	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
 }
 
-// Stopped says what was ended when a chat was stopped.
+// Stopped returns what was dropped and cancelled when a chat was stopped.
 func Stopped(d client.Dropped) string {
 	var said []string
 	if d.Notifications > 0 {
@@ -82,7 +82,7 @@ func Stopped(d client.Dropped) string {
 	return strings.Join(said, ", ")
 }
 
-// Mentions writes the names of agents as they are spoken to.
+// Mentions returns the names of agents as mentions.
 func Mentions(agents []fika.AgentName) string {
 	var out []string
 	for _, a := range agents {
