@@ -10,9 +10,9 @@ import (
 )
 
 // Agent shows what one agent does until ctx ends: what its running requests have
-// committed so far, and then what its statuses tell, of which nothing is shown twice.
-// Where answers are not rendered, it is lines as in the agent's own log. It returns
-// what went wrong in reading what was committed, or in writing.
+// committed so far, then what its statuses report, and nothing twice. Where answers are
+// not rendered, it writes lines as in the agent's own log. It returns the error of
+// reading what was committed, or of writing.
 func Agent(ctx context.Context, e *command.Env, requests *client.Requests, running []client.RequestInfo, statuses <-chan message.Status) error {
 	if shown := Render(e, false); shown != nil {
 		feed := &agentFeed{Rendered: shown, requests: requests, rounds: map[string]int{}, begun: map[string]bool{}}

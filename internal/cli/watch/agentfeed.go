@@ -14,8 +14,8 @@ import (
 	"fika/internal/view"
 )
 
-// agentFeed shows the requests of one agent as rendered Markdown; begun are those
-// whose prompt is on the screen, rounds as in agentLines.
+// agentFeed shows the requests of one agent as rendered Markdown. begun has the requests
+// whose prompt is on the screen, rounds is as in agentLines.
 type agentFeed struct {
 	*Rendered
 	requests *client.Requests
@@ -23,8 +23,8 @@ type agentFeed struct {
 	rounds   map[string]int
 }
 
-// follow shows what an agent does on a terminal, as every other view of agents at
-// work does, until ctx ends.
+// follow shows what an agent does on a terminal, in the form of every other view of
+// agents at work, until ctx ends.
 func (w *agentFeed) follow(ctx context.Context, running []client.RequestInfo, statuses <-chan message.Status) error {
 	defer w.Finish()
 	for _, r := range running {
@@ -71,7 +71,7 @@ func (w *agentFeed) catchUp(ctx context.Context, r client.RequestInfo) error {
 	return nil
 }
 
-// begin shows what a request asks for.
+// begin shows the prompt of a request, once.
 func (w *agentFeed) begin(id, prompt string) {
 	if !w.begun[id] {
 		w.begun[id] = true
@@ -79,8 +79,8 @@ func (w *agentFeed) begin(id, prompt string) {
 	}
 }
 
-// show takes one status; what was missed of an answer is shown at its end, as it
-// was kept.
+// show handles one status. Parts of an answer that were missed are shown at its end, from
+// the stored answer.
 func (w *agentFeed) show(ctx context.Context, s message.Status) {
 	if s.Status == "processing" && s.Data.Prompt != "" {
 		w.begin(s.RequestID, s.Data.Prompt)

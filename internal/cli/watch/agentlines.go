@@ -9,15 +9,15 @@ import (
 	"fika/internal/message"
 )
 
-// agentLines shows the requests of one agent as its own log does; rounds are the model
-// rounds of each that were shown from the store, so that nothing is shown twice.
+// agentLines shows the requests of one agent as its own log does. rounds counts the model
+// rounds of each request shown from the store, so that nothing is shown twice.
 type agentLines struct {
 	display  *agent.Display
 	requests *client.Requests
 	rounds   map[string]int
 }
 
-// follow shows what an agent does until ctx ends, or the output fails.
+// follow shows what an agent does until ctx ends, or reading or the output fails.
 func (l *agentLines) follow(ctx context.Context, e *command.Env, running []client.RequestInfo, statuses <-chan message.Status) error {
 	for _, r := range running {
 		if err := l.begin(ctx, r); err != nil {
@@ -59,7 +59,7 @@ func (l *agentLines) begin(ctx context.Context, r client.RequestInfo) error {
 
 func (l *agentLines) show(s message.Status) {
 	if s.Status != "completed" && s.Status != "error" && s.Data.Step != 0 && s.Data.Step <= l.rounds[s.RequestID] && s.Status != "tool_result" {
-		return // it was shown from the store
+		return // shown from the store already
 	}
 	l.display.Status(s)
 }

@@ -11,8 +11,8 @@ import (
 	"fika/internal/view"
 )
 
-// Rendered shows answers on a terminal: Markdown, block by block, with what
-// happens besides on stderr. While it is there, stderr goes above its rows.
+// Rendered shows answers on a terminal: Markdown, block by block, with other activity
+// on stderr. While it exists, stderr appears above its rows.
 type Rendered struct {
 	*view.Feed
 	env     *command.Env
@@ -21,8 +21,8 @@ type Rendered struct {
 	Turns   *view.Statuses
 }
 
-// Render returns nil where answers are written as they are: elsewhere than on
-// a terminal, or because raw or the settings say so.
+// Render returns nil if answers are written unchanged: where stdout is not a terminal,
+// or because raw or the settings say so.
 func Render(e *command.Env, raw bool) *Rendered {
 	if !e.Renders(raw) {
 		return nil
@@ -38,7 +38,7 @@ func Render(e *command.Env, raw bool) *Rendered {
 	return r
 }
 
-// End shows the rest of the answer of a request, as it was committed.
+// End shows the rest of the answer of a request, as it was committed, and finishes.
 func (r *Rendered) End(info client.RequestInfo) {
 	if info.State == fika.Done {
 		r.Turns.End(string(info.ID), string(info.AgentName), info.Outcome.Answer)
@@ -46,17 +46,17 @@ func (r *Rendered) End(info client.RequestInfo) {
 	r.Finish()
 }
 
-// Finish shows what is left and gives the terminal back. It may be called again.
+// Finish shows what is left and gives the terminal back. It may be called again, or on nil.
 func (r *Rendered) Finish() {
 	if r == nil {
 		return
 	}
 	r.Close()
-	_ = r.display.Close() // the command asks at its end whether all was written
+	_ = r.display.Close() // the command checks at its end that all was written
 	r.env.Streams = r.before
 }
 
-// afterFeed is stderr: what was said before a line of it is shown before it.
+// afterFeed is stderr: a line on it appears after what was shown before.
 type afterFeed struct {
 	feed *view.Feed
 	io.Writer
@@ -67,6 +67,6 @@ func (w afterFeed) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// Unwrap returns the writer beneath, for those who must know whether it is a
+// Unwrap returns the underlying writer, for code that must know whether it is a
 // terminal.
 func (w afterFeed) Unwrap() io.Writer { return w.Writer }
