@@ -29,7 +29,7 @@ type askOptions struct {
 	model   string
 	from    string
 	files   command.NamedFiles
-	combine string // who makes one answer of those of a team
+	combine string // the agent that makes one answer of a team's answers
 }
 
 // NewAsk makes fika ask.
@@ -127,19 +127,19 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	return o.submit(ctx, c, row, client.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait, Attachments: pictures})
 }
 
-// meansAuto reports whether the prompt is to find its agent by itself.
+// meansAuto reports whether the agent is to be chosen by the prompt.
 func meansAuto(name string) bool {
 	return strings.EqualFold(strings.TrimPrefix(name, "@"), client.Auto)
 }
 
-// completeAddressees offers agents, and auto.
+// completeAddressees completes the names of agents, and auto.
 func (o *askOptions) completeAddressees(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, how := complete.AgentNames(o.Env)(cmd, args, word)
 	return append(out, complete.WithAbout(client.Auto, "the agent that the prompt is for")), how
 }
 
-// addressee finds the agent that is meant by name: with auto the one that the
-// prompt is for, of which a person is told.
+// addressee returns the agent called name or, for auto, the agent that fits the prompt,
+// which it tells the person.
 func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prompt string) (fika.Agent, error) {
 	if name != client.Auto {
 		return c.Agents.Find(ctx, name)
@@ -151,7 +151,7 @@ func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prom
 	return row, err
 }
 
-// submit commits the request, then shows what comes of it.
+// submit commits the request, then shows its progress and outcome.
 func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agent, ask client.Ask) error {
 	follow, err := c.Requests.Follow(row.Name)
 	if err != nil {
@@ -176,8 +176,8 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 	return o.await(ctx, c, follow, accepted.Request.ID, row.Name)
 }
 
-// bound tells which member of a pool an ask has gone to, which is the same until a
-// reset, and returns it; any other agent as it is.
+// bound returns the member of a pool that an ask has gone to, which stays the same until
+// a reset, and tells the person; any other agent it returns unchanged.
 func (o *askOptions) bound(ctx context.Context, c *client.Client, row fika.Agent, id fika.RequestID) (fika.Agent, error) {
 	if !row.IsPool() || o.kind != fika.AskRequest {
 		return row, nil
@@ -214,7 +214,7 @@ func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client
 	return view.End(info)
 }
 
-// cancelled is Ctrl-C: the request is cancelled properly, and the person told.
+// cancelled handles Ctrl-C: it cancels the request properly, and tells the person.
 func (o *askOptions) cancelled(c *client.Client, follow *client.Follow, id fika.RequestID, view *request.FollowView) error {
 	view.EndLine()
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)

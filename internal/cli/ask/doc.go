@@ -1,5 +1,5 @@
 // Package ask is fika ask, fika task and fika route: work for one agent, for a team, or
-// for whoever fits a prompt.
+// for the agent that fits a prompt.
 //
 // Read first: [NewAsk], [NewTask], team.go.
 package ask

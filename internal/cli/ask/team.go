@@ -10,11 +10,11 @@ import (
 	"fika/internal/workflow"
 )
 
-// meansTeam reports whether what stands where an agent is named is a team, well
-// written or not. No agent's name has any of these.
+// meansTeam reports whether the argument for an agent is a team, correctly written or
+// not: no agent's name has any of these characters.
 func meansTeam(name string) bool { return strings.ContainsAny(name, ",>→⇒➜⟶➔@ ") }
 
-// runTeam gives the prompt to several agents at once or one after the other.
+// runTeam gives the prompt to several agents, at the same time or one after the other.
 func (o *askOptions) runTeam(ctx context.Context, name, prompt string) error {
 	for flag, given := range map[string]string{"--model": o.model, "--as": o.from} {
 		if given != "" {
