@@ -16,9 +16,9 @@ import (
 	"fika/internal/worker"
 )
 
-// askHolder hands the prompt to the agent process that holds the context and
-// shows what it does, as if it were done here. The statuses are subscribed to
-// before the request is committed; the outcome is read from the store.
+// askHolder gives the prompt to the agent process that holds the context and shows the
+// work as if it were done here. It subscribes to the statuses before it commits the
+// request, and reads the outcome from the store.
 func (o *Options) askHolder(ctx context.Context, name fika.AgentName, prompt string, flags map[string]string) error {
 	if o.cont {
 		return fika.Errorf(fika.Locked, "", "@%s runs as a process: it goes on with what was interrupted by itself; fika request list --agent %s shows what was", name, name)
@@ -62,8 +62,8 @@ func (o *Options) askHolder(ctx context.Context, name fika.AgentName, prompt str
 	return view.end(info, entries)
 }
 
-// awaitHolder waits for the outcome, and says so once when the process that
-// should bring it is gone.
+// awaitHolder waits for the outcome, and warns once if the process that should produce
+// it is gone.
 func (o *Options) awaitHolder(ctx context.Context, follow *client.Follow, id fika.RequestID, name fika.AgentName, view *holderView) (client.RequestInfo, error) {
 	const look = 3 * time.Second
 	h, err := o.App().Home()
@@ -85,7 +85,7 @@ func (o *Options) awaitHolder(ctx context.Context, follow *client.Follow, id fik
 	}
 }
 
-// cancelHolder is Ctrl-C: the request is cancelled at the agent.
+// cancelHolder handles Ctrl-C: it cancels the request at the agent.
 func (o *Options) cancelHolder(c *client.Client, follow *client.Follow, id fika.RequestID, view *holderView) (client.RequestInfo, error) {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
@@ -107,7 +107,7 @@ type holderView struct {
 	name fika.AgentName
 	id   fika.RequestID
 	step int
-	seen int // bytes of this step's text that were shown
+	seen int // bytes of this step's text that have been shown
 }
 
 func newHolderView(o *Options) *holderView { return &holderView{run: newRunView(o)} }
@@ -121,7 +121,7 @@ func (v *holderView) begin(a client.Accepted, name fika.AgentName) {
 	}
 }
 
-// show passes one status on.
+// show shows one status.
 func (v *holderView) show(s message.Status) {
 	r := v.run
 	if v.events() {
@@ -155,7 +155,7 @@ func (v *holderView) show(s message.Status) {
 	}
 }
 
-// chunk shows a piece of the answer once: pieces know their place.
+// chunk shows each piece of the answer once: a piece has its offset in the text.
 func (v *holderView) chunk(d message.StatusData) {
 	r := v.run
 	if !d.Reasoning {
@@ -169,7 +169,7 @@ func (v *holderView) chunk(d message.StatusData) {
 		return
 	case d.Restart:
 		v.seen = 0
-		r.retake.Restart() // why comes in a message of its own
+		r.retake.Restart() // the reason comes in a separate message
 		return
 	case !r.stream:
 		return
@@ -213,7 +213,7 @@ func (v *holderView) emit(s message.Status) {
 	v.run.write(e)
 }
 
-// end shows the outcome as that of a run.
+// end shows the outcome like that of a run.
 func (v *holderView) end(info client.RequestInfo, entries []fika.Entry) error {
 	if v.events() {
 		for i := range entries {

@@ -3,5 +3,5 @@
 // context.
 //
 // Read first: [Options], [Options.RunPrompt], view.go (what is shown meanwhile).
-// The answer goes to stdout, all else to stderr.
+// The answer goes to stdout, everything else to stderr.
 package run

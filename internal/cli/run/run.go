@@ -66,7 +66,7 @@ The answer goes to stdout, everything else to stderr.
 	return c
 }
 
-// AddFlags gives a command the flags of a one-shot prompt.
+// AddFlags adds the flags of a one-shot prompt to a command.
 func (o *Options) AddFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&o.context, "context", "c", "", "context for this prompt only")
@@ -87,12 +87,12 @@ func (o *Options) AddFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// RunPrompt answers the prompt that args, standard input or the person at the
-// terminal give.
+// RunPrompt answers the prompt that comes from args, standard input or the person at
+// the terminal.
 func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	if o.Getenv("GOGC") == "" {
-		// A prompt ends as a rule before it has used 8 MB. Collecting at 4 made one
-		// with a hundred tools a tenth slower, for memory that it gives back anyway.
+		// A prompt usually ends before it has used 8 MB. Collecting garbage at 4 MB made a
+		// prompt with a hundred tools a tenth slower, for memory that is freed anyway.
 		debug.SetGCPercent(200)
 	}
 	if o.json {
@@ -141,7 +141,7 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	ran, err := worker.Run(ctx, o.App(), ro)
 	var held *folder.HeldError
 	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {
-		ro.Wait = o.wait // an agent's process is asked instead of waited for
+		ro.Wait = o.wait // the agent's process is given the prompt instead
 		o.Say("%s; waiting up to %s for it (Ctrl-C: no longer)", held, o.wait)
 		ran, err = worker.Run(ctx, o.App(), ro)
 	}
@@ -158,8 +158,8 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	return view.end(ran, command.HeldHint(err))
 }
 
-// checkBeforeTyping refuses, before a person types a text for it, a context that
-// another prompt has, or that has no model.
+// checkBeforeTyping refuses, before a person types a prompt for it, a context that
+// another prompt holds, or one without a model.
 func (o *Options) checkBeforeTyping(name fika.AgentName) error {
 	h, err := o.App().Home()
 	if err != nil {
@@ -174,13 +174,13 @@ func (o *Options) checkBeforeTyping(name fika.AgentName) error {
 	}
 	lock, err := h.Folder(name).Inspect()
 	if err != nil || !lock.Held || lock.Info.Kind == folder.LockAgent {
-		return nil // taking it says what is wrong
+		return nil // acquiring it says what is wrong
 	}
 	held := &folder.HeldError{Name: name, Info: lock.Info, Age: lock.Age, Stale: lock.Status == folder.LockStale}
 	return command.HeldHint(fika.Wrap(fika.Locked, "", held))
 }
 
-// contextName gives the context of this prompt, and the current one.
+// contextName returns the context of this prompt, and the current one.
 func (o *Options) contextName() (name, current fika.AgentName, err error) {
 	if o.context == "" {
 		name, err = o.CurrentContext()
@@ -189,13 +189,13 @@ func (o *Options) contextName() (name, current fika.AgentName, err error) {
 	if name, err = fika.ParseAgentName(o.context); err != nil {
 		return "", "", err
 	}
-	// A broken state.json is no reason to refuse a prompt that needs none.
+	// A broken state.json is no reason to refuse a prompt that does not need it.
 	current, _ = o.CurrentContext()
 	return name, current, o.App().PoolRefusal(name)
 }
 
-// hintSpelling says when -c is about to make a context whose name is nearly
-// that of another.
+// hintSpelling tells the person if -c is about to make a context whose name is similar
+// to that of another one.
 func (o *Options) hintSpelling(name fika.AgentName) {
 	h, err := o.App().Home()
 	if err != nil || o.context == "" {
@@ -209,8 +209,8 @@ func (o *Options) hintSpelling(name fika.AgentName) {
 	}
 }
 
-// settings are the flags that override settings; -u is written to the
-// context's local.toml.
+// settings returns the flags that override settings; it writes -u to the context's
+// local.toml.
 func (o *Options) settings(ctx context.Context, name fika.AgentName) (map[string]string, error) {
 	flags := map[string]string{}
 	if o.model != "" {
@@ -231,7 +231,7 @@ func (o *Options) settings(ctx context.Context, name fika.AgentName) (map[string
 	return flags, nil
 }
 
-// terminal is what plugins may read the person's answers from.
+// terminal returns where plugins may read the person's answers; nil: no terminal.
 func (o *Options) terminal() io.Reader {
 	if o.InTTY {
 		return o.In

@@ -24,16 +24,16 @@ import (
 type runView struct {
 	o       *Options
 	started time.Time
-	stream  bool                 // text goes out as it comes
-	shown   *watch.Rendered      // on a terminal; nil: text is written as it is
-	calls   map[string]view.Call // that have not ended, by their id
+	stream  bool                 // text is written as it comes
+	shown   *watch.Rendered      // on a terminal; nil: text is written unchanged
+	calls   map[string]view.Call // calls that have not ended, by id
 	text    io.Writer
 	mu      sync.Mutex
-	wrote   bool // something of the answer is on the terminal
-	open    bool // … and its line is not ended
-	// thinking: the model's reasoning is on the terminal, its line not ended.
+	wrote   bool // some of the answer is on the terminal
+	open    bool // … and its line has not ended
+	// thinking: the model's reasoning is on the terminal, and its line has not ended.
 	thinking bool
-	round    int // the model call that retake is about
+	round    int // the model call that retake belongs to
 	retake   term.Retake
 	model    string
 }
@@ -100,8 +100,8 @@ func (v *runView) Observe(ev turn.Event) {
 	}
 }
 
-// render shows an event as a person on a terminal reads it; false: it is shown
-// there as elsewhere.
+// render shows an event in the form for a person on a terminal. It returns false for an
+// event that must be shown in the usual form too.
 func (v *runView) render(ev turn.Event) bool {
 	id, name := string(ev.Claimed.Request.ID), string(ev.Claimed.Agent.Name)
 	switch ev.Kind {
@@ -138,14 +138,14 @@ func (v *runView) render(ev turn.Event) bool {
 	return true
 }
 
-// lastLine is the end of what a tool says on its way, short enough for a line that
-// says more.
+// lastLine returns the last line of a tool's output so far, short enough to be part of
+// another line.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return term.Truncate(term.CleanLine(text[strings.LastIndexByte(text, '\n')+1:]), 60)
 }
 
-// piece shows what is new of a piece of the answer.
+// piece shows the new part of a piece of the answer.
 func (v *runView) piece(ev turn.Event) {
 	if ev.Round != v.round {
 		v.say(v.retake.Flush())
@@ -167,7 +167,7 @@ func (v *runView) detail(format string, args ...any) {
 	}
 }
 
-// line writes a line to stderr, ending an open one of the answer first.
+// line writes a line to stderr, after ending an open line of the answer.
 func (v *runView) line(format string, args ...any) {
 	v.endLine()
 	fmt.Fprintln(v.o.Err, v.o.ErrStyle().Dim(term.CleanLine(fmt.Sprintf(format, args...))))
@@ -191,12 +191,12 @@ func (v *runView) endThinking() {
 
 func (v *runView) endLine() {
 	if v.open {
-		_ = v.o.Print("\n") // end looks whether all was written
+		_ = v.o.Print("\n") // end checks that all was written
 		v.open = false
 	}
 }
 
-// end prints what the turn gave and turns a bad outcome into an error.
+// end prints the result of the turn and turns a bad outcome into an error.
 func (v *runView) end(ran worker.RunResult, err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -238,7 +238,7 @@ func (v *runView) endShown(ran worker.RunResult) {
 	v.shown.Finish()
 }
 
-// answer prints the committed text where it has not been streamed.
+// answer prints the committed text if it has not been streamed.
 func (v *runView) answer(ran worker.RunResult) {
 	if v.o.format != "text" || v.wrote {
 		return
@@ -263,7 +263,7 @@ type event struct {
 	ErrorKind    fika.Kind       `json:"error_kind,omitempty"`
 }
 
-// result is the last line of --json and stream-json: all its keys are there.
+// result is the last line of --json and stream-json: all its keys are present.
 type result struct {
 	Type         string           `json:"type"`
 	RequestID    fika.RequestID   `json:"request_id"`
@@ -276,7 +276,7 @@ type result struct {
 	ErrorKind    *fika.Kind       `json:"error_kind"`
 	ToolCalls    []fika.ToolUsed  `json:"tool_calls"`
 	Usage        fika.Usage       `json:"usage"`
-	CostUSD      *float64         `json:"cost_usd"` // null: no price is known
+	CostUSD      *float64         `json:"cost_usd"` // null: the price is not known
 	DurationMS   int64            `json:"duration_ms"`
 	Saved        bool             `json:"saved"`
 }
@@ -313,7 +313,7 @@ func (v *runView) emit(ev turn.Event) {
 	v.write(e)
 }
 
-// result is the last line: the outcome, in json and stream-json alike.
+// result writes the last line: the outcome, in json and stream-json alike.
 func (v *runView) result(ran worker.RunResult, err error) {
 	text, kind := ran.Reason, ran.Kind
 	if err != nil {
@@ -330,5 +330,5 @@ func (v *runView) result(ran worker.RunResult, err error) {
 	})
 }
 
-// write writes an event; end looks whether all was written.
+// write writes an event; the command checks at its end that all was written.
 func (v *runView) write(e any) { _ = v.o.PrintLine(e) }
