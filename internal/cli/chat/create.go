@@ -44,8 +44,8 @@ func printCreated(e *command.Env, conv fika.Conversation, asJSON bool) error {
 	return e.Println(conv.Name)
 }
 
-// createChat makes the chat that the arguments name, or one of a generated name
-// when there are none.
+// createChat makes the chat that the arguments name, or one with a generated name if
+// there are none.
 func createChat(ctx context.Context, c *client.Client, args []string) (fika.Conversation, error) {
 	if len(args) == 0 {
 		return c.Chats.CreateUnnamed(ctx)

@@ -1,8 +1,8 @@
-// Package chat is fika chat: a file per command. Asking and telling is
-// [fika/internal/client]'s, how entries are shown [fika/internal/cli/page]'s, and what
-// a person sees and types who has joined a chat [fika/internal/cli/session]'s.
+// Package chat is fika chat: one file per command. [fika/internal/client] asks and tells,
+// [fika/internal/cli/page] shows entries, and [fika/internal/cli/session] handles what a
+// person who has joined a chat sees and types.
 //
-// Read first: [New]; send.go, the shortest way through; view.go, which shows entries
-// and goes on showing them. A command owns nothing that outlives it. Its error goes
-// up, and [fika/internal/cli/command] makes words and a status of it.
+// Read first: [New]; send.go, the simplest command from start to end; view.go, which
+// shows entries and can follow new ones. A command owns nothing that outlives it. It
+// returns its error, which [fika/internal/cli/command] makes a message and a status.
 package chat

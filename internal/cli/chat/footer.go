@@ -8,7 +8,7 @@ import (
 	"fika/internal/term"
 )
 
-// footer is a line that stays below what is printed.
+// footer is a line that stays below the printed text.
 type footer struct {
 	w     io.Writer
 	style term.Style
@@ -19,7 +19,7 @@ type footer struct {
 
 const eraseLine = "\r\x1b[K"
 
-// set shows another line; empty: none.
+// set replaces the line; "" removes it.
 func (f *footer) set(line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -30,7 +30,7 @@ func (f *footer) set(line string) {
 	f.show()
 }
 
-// above runs what prints, with the line out of the way.
+// above runs print with the line out of the way.
 func (f *footer) above(print func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

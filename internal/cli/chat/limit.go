@@ -101,7 +101,7 @@ func (o *limitOptions) run(ctx context.Context, word string) error {
 	return nil
 }
 
-// change makes a function of the flags; nil when none asks for a change.
+// change turns the flags into a function; nil if none of them asks for a change.
 func (o *limitOptions) change() (func(*fika.ChainLimits), error) {
 	var set fika.ChainLimits
 	any := o.reset
@@ -176,8 +176,8 @@ func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) er
 	}))
 }
 
-// chainTime is for how long a chain has been at it; of one that does not go on
-// that is no news.
+// chainTime returns how long a chain has run, rounded to seconds; 0 if it has had no
+// turns.
 func chainTime(c client.ChainInfo, now time.Time) time.Duration {
 	if c.Turns == 0 {
 		return 0
@@ -217,7 +217,7 @@ type limitsJSON struct {
 
 type limitJSON struct {
 	Name  string          `json:"name"`
-	Agent *fika.AgentName `json:"agent"` // whose own; empty: of all others
+	Agent *fika.AgentName `json:"agent"` // whose own limit; null: the limit for all others
 	Value float64         `json:"value"` // cost in US dollars, time in seconds; 0: no limit
 	From  string          `json:"from"`
 }
@@ -228,10 +228,10 @@ type chainJSON struct {
 	Depth     int            `json:"depth"`
 	Turns     int            `json:"turns"`
 	Tokens    int64          `json:"tokens"`
-	CostUSD   *float64       `json:"cost_usd"` // null: no price is known
+	CostUSD   *float64       `json:"cost_usd"` // null: the price is not known
 	StartedAt time.Time      `json:"started_at"`
 	LimitHit  *string        `json:"limit_hit"`
-	Stopped   int            `json:"stopped"` // mentions that a limit has stopped
+	Stopped   int            `json:"stopped"` // mentions that a limit stopped
 }
 
 func (o *limitOptions) printJSON(conv fika.Conversation, limits []client.Bound, chains []client.ChainInfo) error {

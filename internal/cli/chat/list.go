@@ -51,7 +51,7 @@ type listed struct {
 	Name         fika.ConversationName `json:"name"`
 	Messages     int                   `json:"messages"`
 	LastSeq      int64                 `json:"last_seq"`
-	Paused       bool                  `json:"paused"`     // it, or everything
+	Paused       bool                  `json:"paused"`     // the chat, or everything
 	PausedAll    bool                  `json:"paused_all"` // everything
 	Pending      int                   `json:"pending"`
 	Running      int                   `json:"running"`

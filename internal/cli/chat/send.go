@@ -60,7 +60,7 @@ type sentJSON struct {
 	Paused   bool                  `json:"paused"`
 }
 
-// saying is what a person says: a text, and pictures of which it tells.
+// saying is what a person says: a text, and the pictures that it mentions.
 type saying struct {
 	text     string
 	pictures []fika.Attachment
@@ -95,7 +95,7 @@ func send(ctx context.Context, e *command.Env, word string, said saying, as stri
 	return nil
 }
 
-// explainSent says what a person might otherwise wonder about.
+// explainSent tells the person why nobody may answer.
 func explainSent(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, sent client.Sent) {
 	switch {
 	case sent.Paused:

@@ -79,7 +79,7 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if o.follow { // subscribed before the first read, so that nothing falls between
+	if o.follow { // subscribed before the first read, so that nothing is missed
 		return o.watch(ctx, c, conv, q, p)
 	}
 	if o.form.Tree {
@@ -101,7 +101,7 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 	return nil
 }
 
-// watch shows what there is and then what arrives, with who is at work below.
+// watch shows the present entries, then those that arrive, with agents at work below.
 func (o *viewOptions) watch(ctx context.Context, c *client.Client, conv fika.Conversation, q client.EntryQuery, p *page.Printer) error {
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
