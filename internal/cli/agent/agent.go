@@ -18,7 +18,7 @@ func New(e *command.Env) *cobra.Command {
   fika agent attach coder`, append(commands(e), newRun(e))...)
 }
 
-// commands are the commands of fika agent beside run.
+// commands returns the commands of fika agent except run.
 func commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
 		newList(e), newShow(e), newStart(e), newStop(e), newRestart(e), newHealth(e),
@@ -40,7 +40,7 @@ func namedAgents(ctx context.Context, agents *client.Agents, args []string, all 
 	return agents.Match(ctx, args)
 }
 
-// namedMembers is namedAgents with the members of pools in their place.
+// namedMembers is namedAgents with each pool replaced by its members.
 func namedMembers(ctx context.Context, agents *client.Agents, args []string, all bool) ([]fika.Agent, error) {
 	list, err := namedAgents(ctx, agents, args, all)
 	if err != nil {
@@ -49,8 +49,8 @@ func namedMembers(ctx context.Context, agents *client.Agents, args []string, all
 	return agents.Members(ctx, list)
 }
 
-// agentsFor finds the agents that the arguments name, and starts a hub for
-// them.
+// agentsFor finds the agents that the arguments name, with pools replaced by their
+// members, and starts a hub for them.
 func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (agents *client.Agents, list []fika.Agent, err error) {
 	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
 		list, err = namedMembers(ctx, c.Agents, args, all)
@@ -62,7 +62,7 @@ func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (ag
 	return c.Agents, list, nil
 }
 
-// forAgents runs one thing for each agent that the arguments name.
+// forAgents calls do for each agent that the arguments name.
 func forAgents(ctx context.Context, e *command.Env, agents *client.Agents, args []string, all bool, do func(fika.Agent) error) error {
 	list, err := namedAgents(ctx, agents, args, all)
 	if err != nil {
@@ -71,8 +71,8 @@ func forAgents(ctx context.Context, e *command.Env, agents *client.Agents, args 
 	return eachAgent(ctx, e, list, do)
 }
 
-// eachAgent runs one thing for each agent, and fails with the worst when one
-// failed.
+// eachAgent calls do for each agent. It reports failures and fails with the kind of the
+// first; for a single agent, or once ctx has ended, it returns the error itself.
 func eachAgent(ctx context.Context, e *command.Env, list []fika.Agent, do func(fika.Agent) error) error {
 	var errs []error
 	for _, row := range list {

@@ -78,7 +78,7 @@ are left out and reported.`,
 	return c
 }
 
-// writeAgent makes the agent, and says what there is now.
+// writeAgent makes the agent, and tells the person what there is now.
 func writeAgent(e *command.Env, n setup.NewAgent) error {
 	made, err := setup.CreateAgent(e.App(), n)
 	if err != nil {

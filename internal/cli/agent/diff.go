@@ -12,7 +12,7 @@ import (
 // fileJSON is a file that an agent has changed.
 type fileJSON struct {
 	Path    string `json:"path"`
-	Added   *int   `json:"added"` // null: it is no text
+	Added   *int   `json:"added"` // null: the file is not text
 	Removed *int   `json:"removed"`
 }
 

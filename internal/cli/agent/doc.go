@@ -1,4 +1,4 @@
-// Package agent is fika agent: a file per command.
+// Package agent is fika agent: one file per command.
 //
 // Read first: [New], list.go, attach.go.
 package agent

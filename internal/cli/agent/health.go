@@ -77,7 +77,7 @@ func healthRow(v client.AgentView, now time.Time) []string {
 	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, now), term.CleanLine(health)}
 }
 
-// onlyAgent is one of the agents. NotFound.
+// onlyAgent returns the agent called text alone. It fails with NotFound or Invalid.
 func onlyAgent(views []client.AgentView, text string) ([]client.AgentView, error) {
 	name, err := fika.ParseAgentName(strings.TrimPrefix(text, "@"))
 	if err != nil {

@@ -54,7 +54,7 @@ work that holds such text, and names the entry, or leaves the work out with
 	return c
 }
 
-// learnedJSON is a proposal, or that there is none, as programs read it.
+// learnedJSON is a proposal, or the fact that there is none, for programs.
 type learnedJSON struct {
 	Agent   fika.AgentName `json:"agent"`
 	State   string         `json:"state"`  // proposed, accepted, declined, nothing
@@ -63,9 +63,9 @@ type learnedJSON struct {
 	Why     *string        `json:"why"`
 	Diff    *string        `json:"diff"`
 	After   *string        `json:"after"`
-	Cases   int            `json:"cases"`   // that were read
-	Omitted int            `json:"omitted"` // because they hold text from outside
-	Model   *string        `json:"model"`   // that made it
+	Cases   int            `json:"cases"`   // cases that were read
+	Omitted int            `json:"omitted"` // cases left out because they hold text from outside
+	Model   *string        `json:"model"`   // the model that made it
 	Usage   fika.Usage     `json:"usage"`   // of this invocation
 	MadeAt  *time.Time     `json:"made_at"`
 }
@@ -111,7 +111,7 @@ func (o *learnOptions) run(ctx context.Context, name string) error {
 	return o.propose(row.Name, l, done)
 }
 
-// sayRead tells what was looked at, and what was not.
+// sayRead tells the person what was read, and what was not.
 func (o *learnOptions) sayRead(name fika.AgentName, done worker.Learned) {
 	switch {
 	case done.Kept:
@@ -145,7 +145,7 @@ func (o *learnOptions) nothing(name fika.AgentName, done worker.Learned) error {
 	return nil
 }
 
-// propose shows a proposal and asks for the person's word, where there is one.
+// propose shows a proposal and asks the person to decide, if there is somebody to ask.
 func (o *learnOptions) propose(name fika.AgentName, l *worker.Learning, done worker.Learned) error {
 	p := *done.Proposal
 	if o.asJSON {
@@ -175,7 +175,7 @@ func (o *learnOptions) propose(name fika.AgentName, l *worker.Learning, done wor
 	return command.Silent{Kind: fika.Denied}
 }
 
-// settle does what a person said.
+// settle carries out the person's decision.
 func (o *learnOptions) settle(name fika.AgentName, l *worker.Learning, p worker.LearnProposal, accept bool) error {
 	state := "declined"
 	if accept {
@@ -202,8 +202,8 @@ func (o *learnOptions) settle(name fika.AgentName, l *worker.Learning, p worker.
 	return nil
 }
 
-// trust puts what a person has just seen of a project's file in force, if nothing else
-// of the project has changed.
+// trust puts a change to a project's file that the person has just seen into force, if
+// nothing else in the project has changed.
 func (o *learnOptions) trust(path string, p worker.LearnProposal) error {
 	pending, err := setup.ReviewProject(o.App())
 	if err != nil {
@@ -225,7 +225,7 @@ func learnedToJSON(name fika.AgentName, p worker.LearnProposal, state string) le
 	}
 }
 
-// shownProposal is a proposal as a diff; what could deceive a terminal is visible.
+// shownProposal returns a proposal as a diff, with what could deceive a terminal visible.
 func shownProposal(p worker.LearnProposal, st term.Style) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s (the %s)\n+++ as proposed\n", p.File, p.Target)

@@ -44,7 +44,7 @@ func newLogs(e *command.Env) *cobra.Command {
 	return c
 }
 
-// logView is what of a log is shown, and how.
+// logView says what to show of a log, and how.
 type logView struct {
 	lines  int
 	follow bool
@@ -87,7 +87,7 @@ func showLog(ctx context.Context, e *command.Env, path string, name fika.AgentNa
 type logLines struct {
 	e     *command.Env
 	agent fika.AgentName
-	rest  []byte // without a newline yet
+	rest  []byte // the part without a newline yet
 }
 
 type logLineJSON struct {
@@ -110,7 +110,7 @@ func (w *logLines) Write(p []byte) (int, error) {
 	}
 }
 
-// reopened goes on with the new file when the log has been set aside.
+// reopened returns the new file, and closes f, if the log has been rotated; otherwise f.
 func reopened(f *os.File, path string) (*os.File, error) {
 	now, err := os.Stat(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func reopened(f *os.File, path string) (*os.File, error) {
 	return next, nil
 }
 
-// lastLines places f before its last n lines, reading backwards in blocks.
+// lastLines positions f before its last n lines, reading backwards in blocks.
 func lastLines(f *os.File, n int) error {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil || n <= 0 {

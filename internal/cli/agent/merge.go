@@ -11,12 +11,12 @@ import (
 	"fika/internal/worktree"
 )
 
-// mergeJSON is how a merge went.
+// mergeJSON is the result of a merge.
 type mergeJSON struct {
 	Agent     string   `json:"agent"`
 	Branch    string   `json:"branch"`
 	Into      string   `json:"into"`
-	Merged    bool     `json:"merged"` // false: there was nothing to merge, or it conflicts
+	Merged    bool     `json:"merged"` // false: there was nothing to merge, or there are conflicts
 	Commit    string   `json:"commit"` // what is checked out there now
 	Committed bool     `json:"committed"`
 	Conflicts []string `json:"conflicts"`
@@ -64,7 +64,7 @@ repository do not run.`,
 	return c
 }
 
-// sayMerged tells the person how it went.
+// sayMerged tells the person the result of a merge.
 func sayMerged(e *command.Env, t worktree.Tree, m worktree.Merged) {
 	if m.Committed {
 		e.Say("committed what @%s had not", t.Agent)

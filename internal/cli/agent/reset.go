@@ -35,7 +35,7 @@ func newReset(e *command.Env) *cobra.Command {
 	}
 }
 
-// unbind lets the next ask of a pool find a member anew.
+// unbind makes the next ask of a pool choose a member anew.
 func unbind(ctx context.Context, e *command.Env, agents *client.Agents, pool fika.Agent) error {
 	was, found, err := agents.Unbind(ctx, pool)
 	switch {

@@ -10,17 +10,17 @@ import (
 	"fika/internal/mcpadmin"
 )
 
-// servers are the MCP servers that agents may use, with their tools as far as those
-// are known; none is started.
+// servers are the MCP servers that agents may use, with their tools as far as they
+// are known; no server is started.
 type servers map[fika.AgentName][]serverJSON
 
 // serverJSON is a server as --json shows it beside an agent.
 type serverJSON struct {
 	Name  string   `json:"name"`
-	Tools []string `json:"tools"` // that the agent may call, by what it calls them
+	Tools []string `json:"tools"` // tools that the agent may call, by the names it uses
 }
 
-// serversOf reads what is known.
+// serversOf reads what is known about the servers.
 func serversOf(e *command.Env) (servers, error) {
 	s, err := mcpadmin.Open(e.App())
 	if err != nil {
@@ -40,7 +40,7 @@ func serversOf(e *command.Env) (servers, error) {
 	return out, nil
 }
 
-// words are the servers of an agent, with how many of their tools it may call.
+// words lists the servers of an agent, with the number of their tools it may call.
 func (s servers) words(v client.AgentView) string {
 	var list []string
 	for _, one := range s[v.Row.Name] {

@@ -48,7 +48,7 @@ setting comes from.`,
 	return c
 }
 
-// viewOf finds an agent, or a context, without making anything.
+// viewOf finds an agent or a context, without creating anything.
 func viewOf(ctx context.Context, agents *client.Agents, name string) (client.AgentView, error) {
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func viewOf(ctx context.Context, agents *client.Agents, name string) (client.Age
 	if i := slices.IndexFunc(views, func(v client.AgentView) bool { return v.Row.Name == n }); i >= 0 {
 		return views[i], nil
 	}
-	_, err = agents.Find(ctx, name) // says which there are
+	_, err = agents.Find(ctx, name) // the error lists the agents there are
 	return client.AgentView{}, err
 }
 
@@ -91,7 +91,7 @@ func showAgent(e *command.Env, v client.AgentView, served servers) error {
 	return e.Facts(facts...)
 }
 
-// backupFacts tell who takes over from an agent, and what was handed over lately.
+// backupFacts returns the backups of an agent, and what was handed over lately.
 func backupFacts(v client.AgentView) []term.Fact {
 	var facts []term.Fact
 	var names []string

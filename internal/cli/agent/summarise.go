@@ -54,8 +54,8 @@ summary.`,
 type summaryJSON struct {
 	Agent   fika.AgentName `json:"agent"`
 	Summary string         `json:"summary"`
-	Entries int            `json:"entries"` // that were read for it
-	Model   *string        `json:"model"`   // that wrote it; null: it was there already
+	Entries int            `json:"entries"` // entries read for it
+	Model   *string        `json:"model"`   // the model that wrote it; null: it existed already
 	Taint   *string        `json:"taint"`   // what text from outside it may hold
 	Usage   fika.Usage     `json:"usage"`
 }

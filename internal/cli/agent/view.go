@@ -26,25 +26,25 @@ type JSON struct {
 	Desired     *fika.Desired   `json:"desired"`
 	PID         *int            `json:"pid"`
 	Model       *string         `json:"model"`
-	Models      *choiceJSON     `json:"models"` // how it chooses among several; null: it has one
+	Models      *choiceJSON     `json:"models"` // how it chooses among several models; null: it has one
 	StartedAt   *time.Time      `json:"started_at"`
 	SeenAt      *time.Time      `json:"seen_at"`
 	Uptime      *int64          `json:"uptime_seconds"`
 	Processed   int64           `json:"requests"`
 	Waiting     int             `json:"waiting"`
 	Running     []string        `json:"running"`
-	NoLimits    *string         `json:"no_limits"`  // why the limits of its tools are not kept; null: they are, or there are none
+	NoLimits    *string         `json:"no_limits"`  // why the limits of its tools are not enforced; null: they are, or there are none
 	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
-	Pool        *fika.AgentName `json:"pool"`       // that it is a member of
+	Pool        *fika.AgentName `json:"pool"`       // the pool that it is a member of
 	Members     []string        `json:"members"`    // of a pool
-	Backup      []string        `json:"backup"`     // who takes over what it cannot work
+	Backup      []string        `json:"backup"`     // the agents that take over what it cannot work
 	HandedOver  []handedJSON    `json:"handed_over"`
 }
 
-// handedJSON is a request that an agent was asked for and another works.
+// handedJSON is a request for one agent that another agent works.
 type handedJSON struct {
 	Request fika.RequestID    `json:"request"`
-	Agent   fika.AgentName    `json:"agent"` // that works it
+	Agent   fika.AgentName    `json:"agent"` // the agent that works it
 	State   fika.RequestState `json:"state"`
 	Why     *string           `json:"why"`
 }
@@ -85,7 +85,7 @@ type choiceJSON struct {
 	Escalate int        `json:"escalate"`
 }
 
-// ruleJSON is one of model_rules; what it says nothing of is null.
+// ruleJSON is one of model_rules; null is for what the rule does not set.
 type ruleJSON struct {
 	Tokens  *int64   `json:"tokens"`
 	Offered []string `json:"offered"`
@@ -109,7 +109,7 @@ func choiceToJSON(c client.ModelChoice) *choiceJSON {
 
 var agentHeaders = []string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "REQUESTS", "WAITING", "WHY"}
 
-// modelWord is the model of an agent, with how many more it has.
+// modelWord returns the model of an agent, with the number of further models.
 func modelWord(v client.AgentView) string {
 	if v.Choice.Several() {
 		return fmt.Sprintf("%s +%d", v.Model, len(v.Choice.Models)-1)
@@ -136,13 +136,13 @@ func agentRow(v client.AgentView) []string {
 	return []string{name, string(v.Status), pid, command.OrDash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
 }
 
-// ShowTable prints agents without what they are good at.
+// ShowTable prints agents without capabilities, descriptions and MCP servers.
 func ShowTable(e *command.Env, views []client.AgentView) error {
 	return e.Table(agentHeaders, command.TableRows(views, agentRow))
 }
 
-// agentTable prints agents; what they are good at, what they are for and whose tools
-// they may use have columns when one of them says so.
+// agentTable prints agents. Capabilities, descriptions and MCP servers have columns if
+// any agent has them.
 func agentTable(e *command.Env, views []client.AgentView, served servers) error {
 	type column struct {
 		header string

@@ -7,8 +7,8 @@ import (
 	"fika/internal/worktree"
 )
 
-// workOf finds the worktree of an agent that a person named, and the working
-// tree that its work goes to. With idle an agent that is at work is refused (Locked).
+// workOf returns the worktree of the agent called name, and the working tree that its
+// work goes to. With idle it refuses an agent that is at work (Locked).
 func workOf(ctx context.Context, e *command.Env, name string, idle bool) (t worktree.Tree, into string, err error) {
 	c, err := e.Client(ctx)
 	if err != nil {
