@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/setup"
 )
 
-// conductOf is what this invocation of a command does.
+// conductOf returns what this invocation of a command does.
 func conductOf(cmd *cobra.Command, args []string) conduct {
 	d, ok := declarationOf(strings.Fields(cmd.CommandPath())[1:])
 	if !ok || d.one && len(args) > 1 {
@@ -29,12 +29,12 @@ func conductOf(cmd *cobra.Command, args []string) conduct {
 	return out
 }
 
-// aboutProjects are commands that say themselves what is trusted.
+// aboutProjects names the commands that themselves tell the person what is trusted.
 func aboutProjects() []string {
 	return []string{"fika init", "fika trust", "fika project move", "fika project forget", "fika agent create", "fika agent import", "fika agent run"}
 }
 
-// admit refuses what only a person may do to whoever is not one.
+// admit refuses (Denied) a command that only a person may run if a tool runs it.
 func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	does := conductOf(cmd, args)
 	if does == looks {

@@ -12,10 +12,10 @@ import (
 	"fika/internal/spelling"
 )
 
-// checkBarePrompt lets through what is certainly a prompt: nothing (stdin), one
-// argument with a space or punctuation in it, or anything after --. Whatever
-// else is not a command may be a mistyped one, and a typo must not become a
-// prompt that somebody pays for: the error offers both readings.
+// checkBarePrompt accepts arguments that are certainly a prompt: none (the prompt
+// is on stdin), a single one with a space or punctuation in it, or anything after --.
+// Anything else that is not a command may be a mistyped command, and a typo must not
+// become a prompt that costs money: the error offers both readings.
 func checkBarePrompt(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() >= 0 || len(args) == 0 || len(args) == 1 && !isWord(args[0]) {
 		return nil
@@ -33,15 +33,15 @@ func checkBarePrompt(cmd *cobra.Command, args []string) error {
 	return command.UsageError("no command %q; %s (for a prompt: fika run %s)", word, hint, shellWords(args))
 }
 
-// isWord reports whether an argument could be the name of a command: letters,
-// digits, - and _ alone.
+// isWord reports whether an argument could be the name of a command: only
+// letters, digits, - and _.
 func isWord(arg string) bool {
 	return strings.IndexFunc(arg, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 	}) < 0
 }
 
-// habits are the commands for which other programs have this word.
+// habits returns the commands for what a word means in other programs.
 func habits(word string) []string {
 	return map[string][]string{
 		"add": {"context new", "chat new"}, "auth": {"config path", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
@@ -55,10 +55,10 @@ func habits(word string) []string {
 	}[strings.ToLower(word)]
 }
 
-// meantCommands returns the commands that a word at the top level may have
-// been meant as, at most three: those that are called so one level down (stop:
-// agent stop, chat stop), or, where there are none or too many, one that is spelt
-// nearly so, or what other programs mean by it.
+// meantCommands returns at most three commands that a word at the top level may
+// stand for: those with this name one level down (stop: agent stop, chat stop) or,
+// if there are none or too many, one with a similar spelling or what the word means
+// in other programs.
 func meantCommands(root *cobra.Command, word string) []string {
 	var meant []string
 	for _, noun := range root.Commands() {
@@ -77,7 +77,7 @@ func meantCommands(root *cobra.Command, word string) []string {
 	return meant[:min(len(meant), 3)]
 }
 
-// shellWords writes arguments as a shell would take them.
+// shellWords joins arguments, quoted as a shell needs them.
 func shellWords(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
@@ -89,7 +89,7 @@ func shellWords(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// versionFlag is --version, which prints what fika version prints.
+// versionFlag adds --version, which prints what fika version prints.
 func versionFlag(root *cobra.Command) *bool {
 	return root.Flags().Bool("version", false, fmt.Sprintf("print the version, as %s version does", root.Name()))
 }

@@ -20,9 +20,9 @@ func Main(args []string, s *term.Streams, getenv func(string) string) int {
 func execute(e *command.Env, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
-	// The second signal ends the process the usual way, but for a hangup: a
-	// terminal that dies sends it twice, and there are things to put back. The
-	// usual way of SIGQUIT is a trace of pages, which tells a person nothing.
+	// The second signal has its default effect and ends the process, except for a
+	// hangup: a terminal that dies sends it twice, and there is state to restore. The
+	// default effect of SIGQUIT is pages of stack traces, which tell a person nothing.
 	context.AfterFunc(ctx, func() {
 		stop()
 		signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
@@ -30,11 +30,11 @@ func execute(e *command.Env, args []string) int {
 	if e.InTTY {
 		e.Keyboard = term.ReadUntil(ctx, e.In)
 	}
-	args = seedSpellings(append([]string{}, args...)) // nil would be the arguments of the process
+	args = seedSpellings(append([]string{}, args...)) // for nil, cobra would use the arguments of the process
 	root := newRoot(e, args...)
 	root.SetArgs(args)
 	root.SetIn(e.In)
-	root.SetOut(e.Out) // a help text is an answer
+	root.SetOut(e.Out) // help text is an answer
 	root.SetErr(e.Err)
 	err := root.ExecuteContext(ctx)
 	sayUpgraded(e)
@@ -48,7 +48,7 @@ func execute(e *command.Env, args []string) int {
 	return status
 }
 
-// sayUpgraded tells, once, what is different in a home of an older fika.
+// sayUpgraded tells the person, once, what has changed in a home made by an older fika.
 func sayUpgraded(e *command.Env) {
 	if e.Opened == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"fika/internal/term"
 )
 
-// CommandTree builds the whole tree of commands, to be looked at: the generated
-// reference and the tests of help read it. To run one, use [Main].
+// CommandTree builds the whole command tree for inspection: the generated
+// reference and the tests of the help read it. To run a command, use [Main].
 func CommandTree() *cobra.Command {
 	return newRoot(&command.Env{Streams: term.SystemStreams(), Getenv: os.Getenv})
 }
@@ -46,8 +46,8 @@ start-up file to keep it.`,
 	}
 }
 
-// bashWords does for the script what the package bash-completion does where it
-// is installed: it puts words together that bash has cut at : and =.
+// bashWords does for the completion script what the package bash-completion does
+// where it is installed: it joins words that bash has split at : and =.
 const bashWords = `# fika completion for bash; the package bash-completion is not needed.
 if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
     _get_comp_words_by_ref() {

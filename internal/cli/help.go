@@ -1,9 +1,9 @@
 package cli
 
-// helpWidth is how many columns a help takes.
+// helpWidth is the width of the help in columns.
 const helpWidth = 80
 
-// usageTemplate is that of the library, with the examples of every command first.
+// usageTemplate is cobra's template, with the examples of each command first.
 const usageTemplate = `{{if .HasExample}}Examples:
 {{.Example}}
 

@@ -7,16 +7,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// looksOrStops reports whether a command only looks, or stops what runs. Such a
-// command works with the settings that could be read last when the files cannot
-// be read now: a slip in config.toml must not take the brake away.
+// looksOrStops reports whether a command only looks, or stops something that runs.
+// If the settings cannot be read, such a command uses the last ones that could be: a
+// slip in config.toml must not take the brake away.
 func looksOrStops(cmd *cobra.Command) bool {
 	path := cmd.CommandPath()
 	does, _ := declarationOf(strings.Fields(path)[1:])
 	return path != "fika config check" && (does.conduct == looks || slices.Contains(stopCommands(), path))
 }
 
-// stopCommands are those that manage only to the effect that less goes on.
+// stopCommands names the commands that manage, but only to reduce what goes on.
 func stopCommands() []string {
 	return []string{
 		"fika down", "fika agent stop", "fika chat pause", "fika chat stop", "fika request cancel",

@@ -9,10 +9,10 @@ import (
 	"fika/internal/project"
 )
 
-// meansSession reports whether fika alone opens the session: somebody is at a
-// terminal and says nothing else, and there are agents to talk to, or a config that
-// cannot be read, of which a person hears before they have typed a prompt. Inside a tool,
-// where no person asks, it never does.
+// meansSession reports whether fika alone opens the session: somebody at a terminal
+// has typed nothing else, and either there are agents to talk to or the config cannot
+// be read, which a person should learn before typing a prompt. Inside a tool, where
+// no person asks, it returns false.
 func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 	if !alone(e, cmd, args) {
 		return false
@@ -25,10 +25,10 @@ func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 	return err == nil && !who.InsideTool()
 }
 
-// withoutAgents is for fika alone where there is nobody to talk to: it says how there
-// would be. Where that is because a person has not trusted the project, who has just
-// said so or cannot be asked, it is an error: to go on with a prompt that has nothing
-// of the project is not what they came for.
+// withoutAgents handles fika alone where there is no agent to talk to: it says how to
+// get some. If there is none because the person has not trusted the project, having
+// just said so or being impossible to ask, it fails with Interrupted: they did not come
+// for a prompt that knows nothing of the project.
 func withoutAgents(e *command.Env) error {
 	a := e.App()
 	if p := a.Project(); p != nil && p.State(a.Dir()) == project.Untrusted {
@@ -41,7 +41,7 @@ func withoutAgents(e *command.Env) error {
 	return nil
 }
 
-// alone reports whether somebody at a terminal says fika and nothing else.
+// alone reports whether somebody at a terminal has typed fika and nothing else.
 func alone(e *command.Env, cmd *cobra.Command, args []string) bool {
 	said := len(args)
 	if cmd.HasParent() {

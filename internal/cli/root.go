@@ -15,8 +15,8 @@ import (
 	"fika/internal/term"
 )
 
-// newRoot makes the command line. Where args are given, it makes of the commands
-// below only what they need.
+// newRoot makes the root command. If args are given, it makes only those of the
+// commands below it that args need.
 func newRoot(e *command.Env, args ...string) *cobra.Command {
 	o := &run.Options{Env: e}
 	var version *bool
@@ -91,7 +91,7 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	return root
 }
 
-// checkFlagGroups refuses flags of which a command takes one at most.
+// checkFlagGroups refuses flags that exclude each other.
 func checkFlagGroups(cmd *cobra.Command) error {
 	if cmd.ValidateFlagGroups() == nil {
 		return nil
@@ -105,7 +105,7 @@ func checkFlagGroups(cmd *cobra.Command) error {
 	return command.UsageError("%s do not go together: give one of them; see %s --help", strings.Join(given, " and "), cmd.CommandPath())
 }
 
-// seedSpellings translates flags that stand for commands: --master,
+// seedSpellings translates the flags that stand for commands: --master,
 // --agent-mode --agent-name X, --migrate-config.
 func seedSpellings(args []string) []string {
 	if len(args) == 0 {

@@ -40,10 +40,10 @@ import (
 	"fika/internal/cli/workflow"
 )
 
-// group is a heading of the help: what a person is about to do.
+// group is a heading of the help: what a person wants to do.
 type group string
 
-// The groups, in the order of the help. What is in none stands at its end.
+// The groups, in the order of the help. Commands without a group come last.
 const (
 	groupStart  group = "start"
 	groupWork   group = "work"
@@ -51,7 +51,7 @@ const (
 	groupSystem group = "system"
 )
 
-// titles are the headings of the help.
+// titles returns the headings of the help.
 func titles() []cobra.Group {
 	return []cobra.Group{
 		{ID: string(groupStart), Title: "Begin:"},
@@ -62,7 +62,7 @@ func titles() []cobra.Group {
 }
 
 // entry is one command of the root: how it is made, where the help shows it, and
-// what it does for those who may not do everything.
+// what it does, which decides whether an agent may run it.
 type entry struct {
 	name  string
 	new   func(*command.Env) *cobra.Command
@@ -72,35 +72,35 @@ type entry struct {
 	often bool // programs and agents run it again and again: it is made without the others
 }
 
-// verbs are commands of a noun that do the same; names are separated by spaces.
+// verbs are commands of a noun that do the same thing; spaces separate the names.
 type verbs struct {
 	does  declaration
 	names string
 }
 
-// conduct is what a command does, for those who may not do everything: an
-// agent, through a command that one of its tools runs.
+// conduct is what a command does. It decides what an agent may run through a command
+// in one of its tools.
 type conduct string
 
 // The conducts.
 const (
 	looks   conduct = "looks"   // shows something
-	speaks  conduct = "speaks"  // asks an agent, or says something: as the agent that runs the tool
-	manages conduct = "manages" // a person's alone
+	speaks  conduct = "speaks"  // asks an agent or says something, as the agent that runs the tool
+	manages conduct = "manages" // only a person may do it
 )
 
-// declaration says what one command does. A command that has flags which do
-// more than that lists those (more), or, where nearly all do, the others (only),
-// separated by spaces.
+// declaration says what one command does. If some flags make the command do more, it
+// lists those (more) or, if nearly all of them do, the other flags (only), separated
+// by spaces.
 type declaration struct {
 	conduct conduct
 	more    string // flags that make it manage
-	only    string // if not empty: all flags but these make it manage
+	only    string // if not empty: all flags except these make it manage
 	one     bool   // more than one argument makes it manage
 }
 
-// table holds every command of the root, and what each of its verbs does. A
-// command or verb that is not in it manages.
+// table returns every command of the root with what it and each of its verbs does.
+// A command or verb that is not in the table manages.
 func table() []entry {
 	return slices.Concat(startCommands(), workCommands(), agentCommands(), systemCommands(), otherCommands())
 }
@@ -117,7 +117,7 @@ func look() declaration   { return declaration{conduct: looks} }
 func speak() declaration  { return declaration{conduct: speaks} }
 func manage() declaration { return declaration{conduct: manages} }
 
-// startCommands are for whoever begins.
+// startCommands returns the commands to begin with.
 func startCommands() []entry {
 	return in(groupStart, []entry{
 		{name: "init", new: setup.NewInit, does: manage()},
@@ -127,7 +127,7 @@ func startCommands() []entry {
 	})
 }
 
-// workCommands give work, and follow it.
+// workCommands returns the commands that give agents work and follow it.
 func workCommands() []entry {
 	return in(groupWork, []entry{
 		{name: "ask", new: ask.NewAsk, does: speak(), often: true},
@@ -152,7 +152,7 @@ func workCommands() []entry {
 	})
 }
 
-// agentCommands are about agents, and what they are made of.
+// agentCommands returns the commands about agents and what they are made of.
 func agentCommands() []entry {
 	return in(groupAgents, []entry{
 		{name: "agent", new: agent.New, does: look(), often: true, verbs: []verbs{
@@ -163,18 +163,18 @@ func agentCommands() []entry {
 		{name: "context", new: contextcmd.New, does: look(), verbs: []verbs{
 			{look(), "list show log"},
 			{declaration{conduct: looks, only: "assembled", one: true}, "prompt"},
-			{declaration{conduct: speaks, more: "switch"}, "new"}, // what create_context does, too
-			{speak(), "send"}, // what send_message does
+			{declaration{conduct: speaks, more: "switch"}, "new"}, // as create_context does
+			{speak(), "send"}, // as send_message does
 			{manage(), "switch rename delete clear compact import export unlock"},
 		}},
 		{name: "plugin", new: plugin.New, does: look(), verbs: []verbs{
 			{look(), "list show"},
-			{manage(), "check call"}, // they run it, with a person's rights
+			{manage(), "check call"}, // they run it with a person's rights
 			{manage(), "install remove enable disable"},
 		}},
 		{name: "mcp", new: mcp.New, does: look(), verbs: []verbs{
 			{look(), "list show"},
-			{manage(), "check call"}, // they start it, with a person's word
+			{manage(), "check call"}, // they start it on a person's authority
 			{manage(), "install import remove"},
 		}},
 		{name: "bus", new: bus.New, does: look(), verbs: []verbs{{look(), "list"}, {manage(), "show add remove"}}},
@@ -188,7 +188,7 @@ func agentCommands() []entry {
 	})
 }
 
-// systemCommands are about the system as a whole.
+// systemCommands returns the commands about the system as a whole.
 func systemCommands() []entry {
 	return in(groupSystem, []entry{
 		{name: "up", new: hub.NewUp, does: manage()},
@@ -206,7 +206,7 @@ func systemCommands() []entry {
 	})
 }
 
-// otherCommands stand in no group.
+// otherCommands returns the commands without a group.
 func otherCommands() []entry {
 	return []entry{
 		{name: "completion", new: newCompletion, does: look()},
@@ -214,9 +214,9 @@ func otherCommands() []entry {
 	}
 }
 
-// commands makes the commands below the root. Of a line that begins with one
-// that is run often it makes that one alone: to make all takes a tenth of what
-// the shortest of them takes.
+// commands makes the commands below the root. If the line begins with a command
+// that runs often, it makes only that one: making all of them takes a tenth of the
+// time that the shortest command takes.
 func commands(e *command.Env, args []string) []*cobra.Command {
 	list := table()
 	if len(args) > 0 {
@@ -232,9 +232,9 @@ func commands(e *command.Env, args []string) []*cobra.Command {
 	return out
 }
 
-// declarationOf says what a command does, by its path without the program's
-// name; false if the table does not say. The root does what run does, and the
-// library's own commands look.
+// declarationOf returns what the command with a path, without the program's name,
+// does; false if the table does not say. The root does what run does, and the
+// commands that cobra adds look.
 func declarationOf(path []string) (declaration, bool) {
 	noun, verb := "run", ""
 	if len(path) > 0 {
@@ -262,6 +262,6 @@ func declarationOf(path []string) (declaration, bool) {
 	return declaration{}, false
 }
 
-// libraryCommands are made by the library: help, and what shells call to
-// complete a line.
+// libraryCommands names the commands that cobra adds: help, and those that shells call
+// to complete a line.
 func libraryCommands() []string { return []string{"help", "__complete", "__completeNoDesc"} }

@@ -26,7 +26,7 @@ type versionJSON struct {
 	Arch    string `json:"arch"`
 }
 
-// builtVersion is the version of this program.
+// builtVersion returns the version of this program.
 func builtVersion() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok && v == "dev" && info.Main.Version != "" {
@@ -35,7 +35,7 @@ func builtVersion() string {
 	return v
 }
 
-// versionLine says the version of this program and what it was built with.
+// versionLine returns the version of this program and what it was built with.
 func versionLine() string {
 	return fmt.Sprintf("fika %s (%s %s/%s)", builtVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
