@@ -176,8 +176,8 @@ func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) er
 	}))
 }
 
-// chainTime returns how long a chain has run, rounded to seconds; 0 if it has had no
-// turns.
+// chainTime returns the time since a chain's first turn, rounded to seconds; 0 if it has
+// had no turns.
 func chainTime(c client.ChainInfo, now time.Time) time.Duration {
 	if c.Turns == 0 {
 		return 0
