@@ -19,11 +19,12 @@ var never = [...]violation{
 	{"a request has no outcome", `SELECT id || ' ' || kind || ' ' || state FROM requests WHERE finished_at = 0 OR state NOT IN ('done', 'failed', 'cancelled', 'interrupted', 'dead')`},
 	{"a notification is not settled", `SELECT id || ' ' || state FROM notifications WHERE state IN ('pending', 'claimed')`},
 	{"an outcome was not published", `SELECT id FROM requests WHERE announced_at = 0 AND origin = 'queued'`},
-	{"a finished request does not have one answer", `SELECT r.id || ' ' || r.state || ' has ' || count(e.id) FROM requests r
-LEFT JOIN entries e ON e.request = r.id AND e.type = 'message' AND {final}
-WHERE EXISTS (SELECT 1 FROM entries x WHERE x.request = r.id) GROUP BY r.id, r.state HAVING count(e.id) <> CASE WHEN r.state = 'done' THEN 1 ELSE 0 END`},
-	{"a tool call does not have one result", `SELECT c.id || ' of ' || c.request || ' has ' || count(t.id) FROM entries c
-LEFT JOIN entries t ON t.conversation = c.conversation AND t.reply_to = c.id AND t.type = 'tool_result' WHERE c.type = 'tool_call' GROUP BY c.n, c.id, c.request HAVING count(t.id) <> 1`},
+	{"a finished request does not have one answer", `SELECT r.id || ' ' || r.state || ' has ' || x.answers FROM requests r
+JOIN (SELECT request, sum(CASE WHEN type = 'message' AND {final} THEN 1 ELSE 0 END) AS answers FROM entries WHERE request <> '' GROUP BY request) AS x
+ON x.request = r.id WHERE x.answers <> CASE WHEN r.state = 'done' THEN 1 ELSE 0 END`},
+	{"a tool call does not have one result", `SELECT c.id || ' of ' || c.request || ' has ' || coalesce(t.results, 0) FROM entries c
+LEFT JOIN (SELECT conversation, reply_to, count(*) AS results FROM entries WHERE type = 'tool_result' GROUP BY conversation, reply_to) AS t
+ON t.conversation = c.conversation AND t.reply_to = c.id WHERE c.type = 'tool_call' AND coalesce(t.results, 0) <> 1`},
 	{"a step is not settled", `SELECT request || '/' || n || ' ' || state FROM steps WHERE state IN ('planned', 'started')`},
 	{"a model call was stored twice", `SELECT request || ' round ' || round FROM steps WHERE kind = 'model' GROUP BY request, round HAVING count(*) > 1`},
 	{"usage and model steps differ", `SELECT s.request || '/' || s.n FROM steps s LEFT JOIN usage u ON u.request = s.request AND u.n = s.n WHERE s.kind = 'model' AND u.n IS NULL`},

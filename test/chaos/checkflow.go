@@ -25,8 +25,8 @@ type flowFound struct{ state, answer string }
 // ended.
 func (r *run) checkRuns(db querier) {
 	found := map[int][]flowFound{}
-	rows, err := db.Query(r.sql(`SELECT {prompt}, q.state, COALESCE((SELECT e.content FROM entries e WHERE e.request = q.id AND e.type = 'message' AND {final}), '')
-FROM requests q JOIN flow_runs f ON f.request = q.id`))
+	rows, err := db.Query(r.sql(`SELECT {prompt}, q.state, COALESCE(e.content, '') FROM requests q JOIN flow_runs f ON f.request = q.id
+LEFT JOIN (SELECT request, content FROM entries WHERE type = 'message' AND {final}) AS e ON e.request = q.id`))
 	if err != nil {
 		r.bad("runs: %v", err)
 		return
