@@ -1,0 +1,120 @@
+package api
+
+import (
+	"slices"
+	"strings"
+)
+
+// Verb is one thing that may be asked for. Each is declared once, in [Verbs]; the
+// authority of the command line, its documentation and the tests are made from that.
+type Verb struct {
+	Name    string // "conversation.send": the kind of its object, and what is done
+	Conduct Conduct
+	Repeat  Repeat
+	Host    bool // acts on files or processes of this machine
+	Lists   bool // takes and returns a cursor; what may not be seen is left out, not refused
+}
+
+// Repeat says what makes a repeated write the same write.
+type Repeat string
+
+// How verbs repeat.
+const (
+	NoWrite Repeat = ""       // it looks
+	ByKey   Repeat = "key"    // a row for [Write].Key in the same transaction
+	ByWish  Repeat = "wish"   // the row holds what is wanted: wanting it twice is wanting it
+	Intent  Repeat = "intent" // a keyed row, the effect, the row is done: a repeat finishes or reports
+)
+
+// Object returns the kind of object that the verb is about.
+func (v Verb) Object() ObjectKind {
+	kind, _, _ := strings.Cut(v.Name, ".")
+	return ObjectKind(kind)
+}
+
+// Find returns the verb of a name, and false if there is none.
+func Find(name string) (Verb, bool) {
+	list := Verbs()
+	i := slices.IndexFunc(list, func(v Verb) bool { return v.Name == name })
+	if i < 0 {
+		return Verb{}, false
+	}
+	return list[i], true
+}
+
+// Verbs returns every verb, by object.
+func Verbs() []Verb {
+	var (
+		look  = Verb{Conduct: Looks}
+		list  = Verb{Conduct: Looks, Lists: true}
+		local = Verb{Conduct: Looks, Host: true} // looks at files or processes
+		speak = Verb{Conduct: Speaks, Repeat: ByKey}
+		key   = Verb{Conduct: Manages, Repeat: ByKey}
+		wish  = Verb{Conduct: Manages, Repeat: ByWish}
+		file  = Verb{Conduct: Manages, Repeat: Intent, Host: true}
+		here  = Verb{Conduct: Manages, Repeat: ByWish, Host: true} // starts or ends processes
+	)
+	return slices.Concat(
+		on(Home, look, "status usage spending profile top route"),
+		on(Home, list, "search events models projects keys"),
+		on(Home, wish, "pause resume"),
+
+		on(Conversation, list, "list entries queue"),
+		on(Conversation, look, "show tree why chains limits participants live wait export"),
+		on(Conversation, speak, "send"),
+		on(Conversation, key, "create enter invite session stop continue clear delete rename pin unpin retry cleanup import"),
+		on(Conversation, wish, "pause resume hold renew release limit"),
+
+		on(AgentObject, list, "list"),
+		on(AgentObject, look, "show health prompt recall"),
+		on(AgentObject, local, "logs diff"),
+		on(AgentObject, speak, "ask task message create-context"),
+		on(AgentObject, Verb{Conduct: Speaks, Repeat: ByKey, Host: true}, "run"),
+		on(AgentObject, wish, "start stop restart switch model"),
+		on(AgentObject, key, "reset unbind compact summarise"),
+		on(AgentObject, file, "create delete rename import export learn merge discard unlock username"),
+
+		on(RequestObject, list, "list entries steps rounds"),
+		on(RequestObject, look, "show family trace wait"),
+		on(RequestObject, wish, "cancel"),
+		on(RequestObject, key, "retry"),
+		on(RequestObject, file, "undo"),
+
+		on(RunObject, list, "list steps"),
+		on(RunObject, look, "show output definition file-changes wait"),
+		on(RunObject, key, "start team resume"),
+		on(RunObject, wish, "pause continue cancel"),
+
+		on(ApprovalObject, list, "list"),
+		on(ApprovalObject, look, "show"),
+		on(ApprovalObject, Verb{Conduct: Answers, Repeat: ByKey}, "answer"),
+		on(ApprovalObject, Verb{Conduct: Answers, Repeat: Intent, Host: true}, "answer-always"), // also writes a rule
+
+		on(ScheduleObject, list, "list"),
+		on(ScheduleObject, look, "show"),
+		on(ScheduleObject, Verb{Conduct: Manages, Repeat: Intent}, "set delete pause resume"),
+		on(ScheduleObject, key, "run"),
+		on(BudgetObject, list, "list"),
+		on(BudgetObject, look, "show"),
+		on(BudgetObject, Verb{Conduct: Manages, Repeat: Intent}, "set delete"),
+
+		on(FileObject, local, "list show check test"),
+		on(FileObject, file, "init trust migrate key bus-member plugin mcp project"),
+		on(FileObject, here, "call"), // plugin or MCP server, checked or called: runs with a person's rights
+
+		on(Host, local, "doctor store monitor bus version"),
+		on(Host, here, "up down agent executor console attach bus-secret monitor-log"),
+		on(Host, file, "backup restore move repair demo"),
+	)
+}
+
+// on returns the verbs of an object that do what like does. Spaces separate the names.
+func on(object ObjectKind, like Verb, names string) []Verb {
+	var out []Verb
+	for name := range strings.FieldsSeq(names) {
+		v := like
+		v.Name = string(object) + "." + name
+		out = append(out, v)
+	}
+	return out
+}
