@@ -54,6 +54,37 @@ func TestPoints(t *testing.T) {
 	}
 }
 
+// TestFrozen: no crash point and no control is ever lost. testdata lists those that
+// there have been, one a line; whoever adds one adds its line, and a line is removed
+// only with the operation that it names.
+func TestFrozen(t *testing.T) {
+	there, err := points("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var denied []string
+	for _, c := range controls() {
+		denied = append(denied, c.guard+" "+c.fault.name)
+	}
+	for file, now := range map[string][]string{"points.txt": there, "controls.txt": denied} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frozen := strings.Split(strings.TrimSpace(string(text)), "\n")
+		for _, name := range frozen {
+			if !slices.Contains(now, name) {
+				t.Errorf("%s is lost: the harness would not try it any more", name)
+			}
+		}
+		for _, name := range now {
+			if !slices.Contains(frozen, name) {
+				t.Errorf("%s is new: add it to testdata/%s", name, file)
+			}
+		}
+	}
+}
+
 // TestChaos is the short form of make chaos: a few points, a few faults, and
 // one guard left out. Its seed is always the same; make chaos has many.
 func TestChaos(t *testing.T) {
