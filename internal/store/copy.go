@@ -57,6 +57,8 @@ approved redo live taken source winner inputs items made done failed first_faile
 		{name: "reservations", key: cols("request owner per begins"), columns: cols("request owner per begins money tokens")},
 		{name: "parked", key: cols("id"), numbers: "id", columns: cols("id at subject body reason")},
 		{name: "brakes", key: cols("conversation owner"), columns: cols("conversation owner until")},
+		{name: "events", key: cols("n"), numbers: "n", columns: cols("n at kind conversation request chain agent seq state data")},
+		{name: "keys", key: cols("id"), columns: cols("id verb body_hash results at")},
 	}
 }
 
