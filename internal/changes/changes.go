@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/client"
 	"fika/internal/diff"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/undo"
 )
@@ -17,10 +17,10 @@ import (
 // Source finds changes and undoes them.
 type Source interface {
 	// Newest returns the last request in scope that changed something.
-	Newest(context.Context) (client.Undoing, error)
-	Find(ctx context.Context, id string) (client.Undoing, error)
-	Apply(context.Context, fika.RequestID) (client.Undoing, error)
-	Differences(client.Undoing) []client.FileDifference
+	Newest(context.Context) (service.Undoing, error)
+	Find(ctx context.Context, id string) (service.Undoing, error)
+	Apply(context.Context, fika.RequestID) (service.Undoing, error)
+	Differences(service.Undoing) []service.FileDifference
 }
 
 // Look says how to show things.
@@ -59,14 +59,14 @@ func Diff(ctx context.Context, s Source, words []string, l Look) ([]string, erro
 	return append(out, l.commands(x)...), nil
 }
 
-func choose(ctx context.Context, s Source, command string, words []string) (client.Undoing, error) {
+func choose(ctx context.Context, s Source, command string, words []string) (service.Undoing, error) {
 	switch len(words) {
 	case 0:
 		return s.Newest(ctx)
 	case 1:
 		return s.Find(ctx, words[0])
 	}
-	return client.Undoing{}, fika.Errorf(fika.Invalid, "", "%s takes a request, or nothing for the last one", command)
+	return service.Undoing{}, fika.Errorf(fika.Invalid, "", "%s takes a request, or nothing for the last one", command)
 }
 
 // ShortID returns enough of a request's id to name it: the millisecond in which it was
@@ -74,7 +74,7 @@ func choose(ctx context.Context, s Source, command string, words []string) (clie
 func ShortID(id fika.RequestID) string { return string(id[:min(13, len(id))]) }
 
 // Title names the changes of a request in one line.
-func Title(x client.Undoing, now time.Time) string {
+func Title(x service.Undoing, now time.Time) string {
 	t := x.Turn
 	title := fmt.Sprintf("%s, what @%s changed %s", ShortID(t.Request), t.Agent, term.Ago(t.LastChange(), now))
 	if prompt := term.CleanLine(x.Info.Payload.Prompt); prompt != "" {
@@ -85,10 +85,10 @@ func Title(x client.Undoing, now time.Time) string {
 
 // NothingToDo reports whether there is nothing to undo, redo or resume in a request's
 // changes.
-func NothingToDo(x client.Undoing) bool { return !x.Open() && !x.Again }
+func NothingToDo(x service.Undoing) bool { return !x.Open() && !x.Again }
 
 // NothingError returns the error of an undo that would do nothing.
-func NothingError(x client.Undoing) error {
+func NothingError(x service.Undoing) error {
 	if x.Redo {
 		return fika.Errorf(fika.Conflict, "", "nothing of %s can be made again", ShortID(x.Turn.Request))
 	}
@@ -97,7 +97,7 @@ func NothingError(x client.Undoing) error {
 
 // LeftError returns the error of an undo that left files as they are, or nil if it
 // left none.
-func LeftError(x client.Undoing) error {
+func LeftError(x service.Undoing) error {
 	var paths []string
 	for _, i := range x.ItemsLeft() {
 		paths = append(paths, i.Path)
@@ -113,7 +113,7 @@ func LeftError(x client.Undoing) error {
 }
 
 // PlanLines says what would happen to each file.
-func PlanLines(x client.Undoing, l Look) []string {
+func PlanLines(x service.Undoing, l Look) []string {
 	verb := "undo"
 	if x.Redo {
 		verb = "make again"
@@ -126,7 +126,7 @@ func PlanLines(x client.Undoing, l Look) []string {
 }
 
 // OutcomeLines says what happened to each file.
-func OutcomeLines(x client.Undoing, l Look) []string {
+func OutcomeLines(x service.Undoing, l Look) []string {
 	verb := "undone"
 	if x.Redo {
 		verb = "made again"
@@ -135,7 +135,7 @@ func OutcomeLines(x client.Undoing, l Look) []string {
 	return l.list(verb+": "+Title(x, l.Now), x, words, "left")
 }
 
-func (l Look) list(title string, x client.Undoing, words map[undo.Action]string, left string) []string {
+func (l Look) list(title string, x service.Undoing, words map[undo.Action]string, left string) []string {
 	out := []string{l.cut(title)}
 	for _, i := range x.Items {
 		word, note := words[i.Do], i.Why
@@ -158,7 +158,7 @@ func (l Look) list(title string, x client.Undoing, words map[undo.Action]string,
 const maxNamed = 10
 
 // commands reports what commands did, which cannot be undone.
-func (l Look) commands(x client.Undoing) []string {
+func (l Look) commands(x service.Undoing) []string {
 	var out []string
 	for _, t := range append(slices.Clone(x.Newer), x.Turn) {
 		ran, changed, notes := t.Commands()
@@ -189,7 +189,7 @@ func (l Look) commands(x client.Undoing) []string {
 }
 
 // Differences shows the changes of files, line by line.
-func Differences(list []client.FileDifference, l Look) []string {
+func Differences(list []service.FileDifference, l Look) []string {
 	var out []string
 	for _, d := range list {
 		lines := diff.Lines(d.Before, d.After)
@@ -235,10 +235,10 @@ func (l Look) line(line string) string {
 }
 
 // CountFiles returns the number of files in a request's changes, as text.
-func CountFiles(x client.Undoing) string { return fmt.Sprint(len(x.Items)) }
+func CountFiles(x service.Undoing) string { return fmt.Sprint(len(x.Items)) }
 
 // StateText says what can be done with a request's changes.
-func StateText(x client.Undoing) string {
+func StateText(x service.Undoing) string {
 	left := len(x.ItemsLeft())
 	switch {
 	case x.Again:

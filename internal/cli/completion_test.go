@@ -15,7 +15,7 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/cli"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/workflow"
 )
@@ -69,7 +69,7 @@ func newShell(t *testing.T) *shell {
 func (s *shell) startRun() string {
 	s.Helper()
 	a := app.New(app.Options{Root: s.dir, Getenv: os.Getenv})
-	c, err := client.OpenOffline(s.Context(), a)
+	c, err := service.OpenOffline(s.Context(), a)
 	if err != nil {
 		s.Fatal(err)
 	}

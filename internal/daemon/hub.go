@@ -12,13 +12,13 @@ import (
 	"fika/internal/app"
 	"fika/internal/backup"
 	"fika/internal/chatfile"
-	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/hub"
 	"fika/internal/message"
 	"fika/internal/process"
+	"fika/internal/service"
 	"fika/internal/store"
 	"fika/internal/worker"
 )
@@ -121,7 +121,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	if err != nil {
 		return hub.Options{}, err
 	}
-	c, err := client.OnBus(ctx, a, redactedBus{b.conn, a.Secrets()}, subjects)
+	c, err := service.OnBus(ctx, a, redactedBus{b.conn, a.Secrets()}, subjects)
 	if err != nil {
 		return hub.Options{}, err
 	}

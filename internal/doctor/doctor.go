@@ -11,11 +11,11 @@ import (
 	"fika"
 	"fika/internal/app"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/plugin"
 	"fika/internal/process"
+	"fika/internal/service"
 	"fika/internal/store"
 	"fika/internal/worker"
 )
@@ -232,7 +232,7 @@ func listed(names []string) string {
 
 // checkBus tells what programs that are not fika cannot rely on, or have lost.
 func (d *examination) checkBus(ctx context.Context) {
-	c, err := client.Open(ctx, d.app)
+	c, err := service.Open(ctx, d.app)
 	if err != nil {
 		return // told by the checks of config and store
 	}
@@ -273,7 +273,7 @@ func (d *examination) checkHub(ctx context.Context) {
 
 // checkAgents looks for agents that need a person.
 func (d *examination) checkAgents(ctx context.Context) {
-	c, err := client.Open(ctx, d.app)
+	c, err := service.Open(ctx, d.app)
 	if err != nil {
 		return // checkStore has said so
 	}
@@ -303,7 +303,7 @@ func (d *examination) checkAgents(ctx context.Context) {
 }
 
 // checkBackups tells of backups that would not take anything over now.
-func (d *examination) checkBackups(v client.AgentView, all []client.AgentView) {
+func (d *examination) checkBackups(v service.AgentView, all []service.AgentView) {
 	for _, b := range all {
 		if !slices.Contains(v.Backup, b.Row.Name) {
 			continue

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // checkSchedules finds schedules that begin nothing, and those whose last request
 // failed.
 func (d *examination) checkSchedules(ctx context.Context) {
-	c, err := client.Open(ctx, d.app)
+	c, err := service.Open(ctx, d.app)
 	if err != nil {
 		return // checkStore has said so
 	}

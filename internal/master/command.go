@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -121,7 +121,7 @@ func (m *Master) resetAgent(ctx context.Context, name string) {
 
 // listConversations runs /conversations [AGENT] and /tasks [AGENT].
 func (m *Master) listConversations(ctx context.Context, kind fika.ConversationKind, args []string) error {
-	f := client.ConversationFilter{Kind: kind, Limit: 30}
+	f := service.ConversationFilter{Kind: kind, Limit: 30}
 	name := ""
 	if len(args) > 0 {
 		name = strings.TrimPrefix(args[0], "@")

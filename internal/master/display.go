@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -49,7 +49,7 @@ func (d *display) rendered(text string) string {
 }
 
 // showOutcome shows how a request ended, with the request it belongs to.
-func (d *display) showOutcome(e *pendingRequest, info client.RequestInfo) {
+func (d *display) showOutcome(e *pendingRequest, info service.RequestInfo) {
 	who := e.workerName()
 	if info.AddressedName != "" {
 		who += fmt.Sprintf(" (worked by @%s)", info.AgentName)
@@ -67,7 +67,7 @@ func (d *display) showOutcome(e *pendingRequest, info client.RequestInfo) {
 }
 
 // showFailure shows a request that did not end well.
-func (d *display) showFailure(e *pendingRequest, who string, info client.RequestInfo) {
+func (d *display) showFailure(e *pendingRequest, who string, info service.RequestInfo) {
 	word := string(info.State)
 	if info.State == fika.RequestFailed {
 		word = "failed"
@@ -89,7 +89,7 @@ func (d *display) showFailure(e *pendingRequest, who string, info client.Request
 
 // answerLines returns the answer of a request on lines of its own, or "" if there is
 // none.
-func (d *display) answerLines(info client.RequestInfo) string {
+func (d *display) answerLines(info service.RequestInfo) string {
 	answer := strings.TrimSpace(info.Outcome.Answer)
 	if answer == "" {
 		return ""
@@ -98,7 +98,7 @@ func (d *display) answerLines(info client.RequestInfo) string {
 }
 
 // requestMeasures describes what a request used: "12.3 s, 1.2k/450 tokens, $0.004".
-func requestMeasures(r client.RequestInfo) string {
+func requestMeasures(r service.RequestInfo) string {
 	from := r.StartedAt
 	if from.IsZero() {
 		from = r.CreatedAt

@@ -9,8 +9,8 @@ import (
 
 	"fika"
 	"fika/internal/changes"
-	"fika/internal/client"
 	"fika/internal/question"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/workflow"
 )
@@ -26,18 +26,18 @@ type Screen interface {
 // Requests gives agents work, and reports its outcome.
 type Requests interface {
 	// Submit commits a request under the given id and wakes the agent.
-	Submit(context.Context, fika.Agent, client.Ask) (client.Accepted, error)
+	Submit(context.Context, fika.Agent, service.Ask) (service.Accepted, error)
 	// Request reads a request. Error kind: NotFound.
-	Request(context.Context, fika.RequestID) (client.RequestInfo, error)
+	Request(context.Context, fika.RequestID) (service.RequestInfo, error)
 	Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error)
 }
 
 // Agents manages agents.
 type Agents interface {
-	List(ctx context.Context, all bool) ([]client.AgentView, error)
+	List(ctx context.Context, all bool) ([]service.AgentView, error)
 	// Start returns at the first sign of life, Stop when the process is gone.
-	Start(context.Context, fika.Agent, time.Duration) (client.AgentView, error)
-	Stop(context.Context, fika.Agent, fika.Desired, time.Duration) (client.AgentView, error)
+	Start(context.Context, fika.Agent, time.Duration) (service.AgentView, error)
+	Stop(context.Context, fika.Agent, fika.Desired, time.Duration) (service.AgentView, error)
 	// Reset and Switch change the conversation that an agent continues.
 	Reset(context.Context, fika.Agent) (fika.Conversation, error)
 	Switch(ctx context.Context, agent fika.Agent, conversation string) (fika.Conversation, error)
@@ -48,7 +48,7 @@ type Directory interface {
 	// Find finds an agent by what was typed; NotFound suggests the nearest name.
 	Find(ctx context.Context, name string) (fika.Agent, error)
 	// View also returns the agent's state.
-	View(ctx context.Context, name string) (client.AgentView, error)
+	View(ctx context.Context, name string) (service.AgentView, error)
 }
 
 // Availability says why an agent will not get to its work by itself; "" if it will.
@@ -60,23 +60,23 @@ type Availability interface {
 type Routing interface {
 	// Choose returns the agent that a prompt is for. Error kinds: NotFound or Invalid
 	// when there is no such agent that can be chosen, or the choice is not sure.
-	Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error)
+	Choose(ctx context.Context, prompt string) (fika.Agent, service.Match, error)
 	// ChooseJudged is Choose, but may ask a model if the choice is not sure; warn is told
 	// why the model has not chosen.
-	ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, client.Match, error)
+	ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, service.Match, error)
 }
 
 // Teams lets several agents work on one line.
 type Teams interface {
 	// StartTeam begins a run of a team. Error kind: NotFound for an agent that does not
 	// exist.
-	StartTeam(context.Context, workflow.Line) (client.Run, *workflow.Definition, error)
-	Cancel(ctx context.Context, id fika.RequestID, reason string) (client.Run, error)
+	StartTeam(context.Context, workflow.Line) (service.Run, *workflow.Definition, error)
+	Cancel(ctx context.Context, id fika.RequestID, reason string) (service.Run, error)
 }
 
 // Archive reads what happened.
 type Archive interface {
-	List(context.Context, client.ConversationFilter) ([]client.ConversationInfo, error)
+	List(context.Context, service.ConversationFilter) ([]service.ConversationInfo, error)
 	// Active returns the ask conversations that their agents will continue.
 	Active(context.Context) (map[fika.ConversationID]bool, error)
 }
@@ -115,13 +115,13 @@ type Options struct {
 	Changes      changes.Source     // what agents changed in files; nil: it cannot be undone here
 	Person       string             // who answers questions
 	// Usage returns what was used since a time.
-	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)
+	Usage func(ctx context.Context, since time.Time) ([]service.UsageRow, error)
 	// CostKnown reports whether the price of a model's usage is known; nil: it always is.
 	CostKnown func(model string, u fika.Usage) bool
 	// Summarise summarises what is in an agent's conversation now.
 	Summarise func(ctx context.Context, agent fika.AgentName) (string, error)
 	// Here works a prompt in this process, in the current context.
-	Here   func(ctx context.Context, prompt string) (client.RequestInfo, error)
+	Here   func(ctx context.Context, prompt string) (service.RequestInfo, error)
 	Memory Memory
 	// Ended receives a value when some request may have its outcome, and News receives
 	// lines about the bus to show; both may be nil.

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,10 +26,10 @@ type desk struct {
 	lines    chan string // closed: the end of input
 	shown    []string
 	tty      bool
-	requests map[fika.RequestID]*client.RequestInfo
+	requests map[fika.RequestID]*service.RequestInfo
 	saved    []fika.RequestID
-	agents   []client.AgentView
-	here     func(context.Context, string) (client.RequestInfo, error)
+	agents   []service.AgentView
+	here     func(context.Context, string) (service.RequestInfo, error)
 	broken   error // of the store
 	next     int
 	never    string       // why nobody answers
@@ -38,7 +38,7 @@ type desk struct {
 }
 
 func newDesk() *desk {
-	return &desk{lines: make(chan string, 20), requests: map[fika.RequestID]*client.RequestInfo{}, rung: make(chan struct{}, 1)}
+	return &desk{lines: make(chan string, 20), requests: map[fika.RequestID]*service.RequestInfo{}, rung: make(chan struct{}, 1)}
 }
 
 func (d *desk) master(change func(*Options)) *Master {
@@ -79,26 +79,26 @@ func (d *desk) text() string {
 func (d *desk) Status(string)     {}
 func (d *desk) Interactive() bool { return d.tty }
 
-func (d *desk) Submit(_ context.Context, a fika.Agent, ask client.Ask) (client.Accepted, error) {
+func (d *desk) Submit(_ context.Context, a fika.Agent, ask service.Ask) (service.Accepted, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Contains(d.saved, ask.ID) {
-		return client.Accepted{}, errors.New("submitted before it was remembered")
+		return service.Accepted{}, errors.New("submitted before it was remembered")
 	}
 	r := fika.Request{ID: ask.ID, Kind: ask.Kind, State: fika.Open, Payload: fika.Payload{Prompt: ask.Prompt}}
-	d.requests[ask.ID] = &client.RequestInfo{AgentName: a.Name, Request: r}
-	return client.Accepted{Request: r}, nil
+	d.requests[ask.ID] = &service.RequestInfo{AgentName: a.Name, Request: r}
+	return service.Accepted{Request: r}, nil
 }
 
-func (d *desk) Request(_ context.Context, id fika.RequestID) (client.RequestInfo, error) {
+func (d *desk) Request(_ context.Context, id fika.RequestID) (service.RequestInfo, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken != nil {
-		return client.RequestInfo{}, d.broken
+		return service.RequestInfo{}, d.broken
 	}
 	r := d.requests[id]
 	if r == nil {
-		return client.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
+		return service.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
 	}
 	return *r, nil
 }
@@ -109,7 +109,7 @@ func (d *desk) Cancel(_ context.Context, id fika.RequestID, _ string) (fika.Requ
 	return r.Request, err
 }
 
-func (d *desk) worksHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
+func (d *desk) worksHere(ctx context.Context, prompt string) (service.RequestInfo, error) {
 	return d.here(ctx, prompt)
 }
 
@@ -147,22 +147,22 @@ func (k keeper) Find(_ context.Context, name string) (fika.Agent, error) {
 }
 
 // Choose takes what speaks of reviews for the coder's, and is sure of nothing else.
-func (k keeper) ChooseJudged(ctx context.Context, prompt string, _ func(string)) (fika.Agent, client.Match, error) {
+func (k keeper) ChooseJudged(ctx context.Context, prompt string, _ func(string)) (fika.Agent, service.Match, error) {
 	return k.Choose(ctx, prompt)
 }
 
-func (k keeper) Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error) {
+func (k keeper) Choose(ctx context.Context, prompt string) (fika.Agent, service.Match, error) {
 	if !strings.Contains(prompt, "review") {
-		return fika.Agent{}, client.Match{}, fika.Errorf(fika.Invalid, "", "it is not sure whom this is for")
+		return fika.Agent{}, service.Match{}, fika.Errorf(fika.Invalid, "", "it is not sure whom this is for")
 	}
 	row, err := k.Find(ctx, "coder")
-	return row, client.Match{Agent: "coder", Sure: true, Work: "code review", Why: "code review, by \"review\""}, err
+	return row, service.Match{Agent: "coder", Sure: true, Work: "code review", Why: "code review, by \"review\""}, err
 }
 
 // View shows coder as running already.
-func (k keeper) View(ctx context.Context, name string) (client.AgentView, error) {
+func (k keeper) View(ctx context.Context, name string) (service.AgentView, error) {
 	row, err := k.Find(ctx, name)
-	v := client.AgentView{Row: row}
+	v := service.AgentView{Row: row}
 	if name == "coder" {
 		v.PID = 7
 	}
@@ -171,19 +171,19 @@ func (k keeper) View(ctx context.Context, name string) (client.AgentView, error)
 
 func (k keeper) NeverAnswers(context.Context, fika.Agent) string { return k.never }
 
-func (k keeper) List(context.Context, bool) ([]client.AgentView, error) {
+func (k keeper) List(context.Context, bool) ([]service.AgentView, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.agents), nil
 }
 
-func (k keeper) Start(_ context.Context, row fika.Agent, _ time.Duration) (client.AgentView, error) {
-	return client.AgentView{Row: row, PID: 7}, nil
+func (k keeper) Start(_ context.Context, row fika.Agent, _ time.Duration) (service.AgentView, error) {
+	return service.AgentView{Row: row, PID: 7}, nil
 }
 
-func (k keeper) Stop(_ context.Context, _ fika.Agent, how fika.Desired, _ time.Duration) (client.AgentView, error) {
+func (k keeper) Stop(_ context.Context, _ fika.Agent, how fika.Desired, _ time.Duration) (service.AgentView, error) {
 	k.desk.how = how
-	return client.AgentView{}, nil
+	return service.AgentView{}, nil
 }
 
 func (k keeper) Reset(context.Context, fika.Agent) (fika.Conversation, error) {
@@ -196,12 +196,12 @@ func (k keeper) Switch(context.Context, fika.Agent, string) (fika.Conversation, 
 
 type archive struct{}
 
-func (archive) List(context.Context, client.ConversationFilter) ([]client.ConversationInfo, error) {
+func (archive) List(context.Context, service.ConversationFilter) ([]service.ConversationInfo, error) {
 	return nil, nil
 }
 func (archive) Active(context.Context) (map[fika.ConversationID]bool, error) { return nil, nil }
 
-func noUsage(context.Context, time.Time) ([]client.UsageRow, error) { return nil, nil }
+func noUsage(context.Context, time.Time) ([]service.UsageRow, error) { return nil, nil }
 
 // run runs a console beside the test, in a bubble where time is the test's.
 func run(t *testing.T, m *Master, d *desk, test func()) error {
@@ -316,13 +316,13 @@ func TestPlainText(t *testing.T) {
 		})
 		d = newDesk()
 		started := make(chan string, 2)
-		d.here = func(ctx context.Context, p string) (client.RequestInfo, error) {
+		d.here = func(ctx context.Context, p string) (service.RequestInfo, error) {
 			started <- p
 			if p == "long" {
 				<-ctx.Done()
-				return client.RequestInfo{}, fika.Errorf(fika.Interrupted, "", "cancelled")
+				return service.RequestInfo{}, fika.Errorf(fika.Interrupted, "", "cancelled")
 			}
-			return client.RequestInfo{Request: fika.Request{State: fika.Done, Outcome: fika.Outcome{Answer: "done " + p}}}, nil
+			return service.RequestInfo{Request: fika.Request{State: fika.Done, Outcome: fika.Outcome{Answer: "done " + p}}}, nil
 		}
 		m := d.master(func(o *Options) { o.Configured = false })
 		_ = run(t, m, d, func() {
@@ -342,11 +342,11 @@ func TestTellsOfCrashes(t *testing.T) {
 		d := newDesk()
 		set := func(status fika.AgentState, pid int, trouble string) {
 			d.mu.Lock()
-			d.agents = []client.AgentView{{Row: fika.Agent{Name: "coder"}, Status: status, PID: pid, Trouble: trouble}}
+			d.agents = []service.AgentView{{Row: fika.Agent{Name: "coder"}, Status: status, PID: pid, Trouble: trouble}}
 			d.mu.Unlock()
 			time.Sleep(time.Minute)
 		}
-		d.agents = []client.AgentView{{Row: fika.Agent{Name: "coder"}, Status: fika.AgentIdle, PID: 1}}
+		d.agents = []service.AgentView{{Row: fika.Agent{Name: "coder"}, Status: fika.AgentIdle, PID: 1}}
 		_ = run(t, d.master(nil), d, func() {
 			set(fika.AgentUnhealthy, 0, "signal: killed")
 			d.shows(t, "✗ @coder is unhealthy: signal: killed")
@@ -400,7 +400,7 @@ func TestHostileText(t *testing.T) {
 func TestOrdinaryCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
-		d.agents = []client.AgentView{
+		d.agents = []service.AgentView{
 			{Row: fika.Agent{Name: "coder"}, Status: fika.AgentIdle, Model: "sonnet", PID: 4, Since: time.Now().Add(-83 * time.Minute), Processed: 15},
 			{Row: fika.Agent{Name: "researcher"}, Status: fika.AgentStopped, Model: "haiku"},
 		}
@@ -423,7 +423,7 @@ func TestE2PipedWaitsForItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
 		d.saved = []fika.RequestID{"old"}
-		d.requests["old"] = &client.RequestInfo{AgentName: "lazy", Request: fika.Request{ID: "old", State: fika.Open}}
+		d.requests["old"] = &service.RequestInfo{AgentName: "lazy", Request: fika.Request{ID: "old", State: fika.Open}}
 		d.never = "@coder was stopped by hand (fika agent start coder)"
 		if err := run(t, d.master(nil), d, func() {
 			d.lines <- "@coder: one"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -17,7 +17,7 @@ func (m *Master) addPending(e *pendingRequest) { m.showError(m.pending.add(e)) }
 func (m *Master) dropPending(e *pendingRequest) { m.showError(m.pending.drop(e)) }
 
 // showOutcome shows how a request ended, and counts it if it did not end well.
-func (m *Master) showOutcome(e *pendingRequest, info client.RequestInfo) {
+func (m *Master) showOutcome(e *pendingRequest, info service.RequestInfo) {
 	if info.State != fika.Done {
 		m.failed++
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // roster holds what the console knows about the agents: what its tables show, and what
@@ -36,7 +36,7 @@ func (r *roster) list(ctx context.Context) ([]Agent, error) {
 	return out, err
 }
 
-func agentLine(v client.AgentView, now time.Time) Agent {
+func agentLine(v service.AgentView, now time.Time) Agent {
 	a := Agent{
 		Name: v.Row.Name, Status: v.Status, Model: v.Model, PID: v.PID, Uptime: -1, Requests: v.Processed, Waiting: v.Waiting,
 		Seen: v.Row.SeenAt, Trouble: v.Trouble, Why: v.Why,

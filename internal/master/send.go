@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/workflow"
 )
@@ -34,7 +34,7 @@ func (m *Master) sendRequest(ctx context.Context, name string, kind fika.Request
 	}
 	e := &pendingRequest{id: m.o.NewID(), agent: row.Name, kind: kind, prompt: prompt, from: m.o.Now()}
 	m.addPending(e)
-	if _, err := m.o.Requests.Submit(ctx, row, client.Ask{ID: e.id, Kind: kind, Prompt: prompt, Sender: "master"}); err != nil {
+	if _, err := m.o.Requests.Submit(ctx, row, service.Ask{ID: e.id, Kind: kind, Prompt: prompt, Sender: "master"}); err != nil {
 		m.dropPending(e)
 		m.showTrouble(err)
 		return
@@ -55,7 +55,7 @@ func (m *Master) sendRequest(ctx context.Context, name string, kind fika.Request
 // findAgent finds the agent of a line. For auto it is the agent that the prompt is for,
 // and the person is told why.
 func (m *Master) findAgent(ctx context.Context, name, prompt string) (fika.Agent, error) {
-	if !strings.EqualFold(name, client.Auto) {
+	if !strings.EqualFold(name, service.Auto) {
 		return m.o.Directory.Find(ctx, name)
 	}
 	row, match, err := m.o.Routing.ChooseJudged(ctx, prompt, m.out.printWarning)

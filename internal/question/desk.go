@@ -8,14 +8,14 @@ import (
 	"sync"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // Approvals gives access to the questions of a home.
 type Approvals interface {
-	Open(context.Context) ([]client.OpenApproval, error)
-	Find(context.Context, int64) (client.OpenApproval, error)
-	Answer(context.Context, int64, client.ApprovalAnswer) error
+	Open(context.Context) ([]service.OpenApproval, error)
+	Find(context.Context, int64) (service.OpenApproval, error)
+	Answer(context.Context, int64, service.ApprovalAnswer) error
 }
 
 // Desk is the place where one person is asked. It remembers which questions it has
@@ -25,10 +25,10 @@ type Desk struct {
 	// Person is the name under which the answers are given.
 	Person string
 	// Concerns selects the questions that are shown here; nil selects all.
-	Concerns func(client.OpenApproval) bool
+	Concerns func(service.OpenApproval) bool
 
 	mu    sync.Mutex
-	shown []client.OpenApproval // and open at the last look
+	shown []service.OpenApproval // and open at the last look
 }
 
 // TakeNews returns the news since the last look, one text each: new questions, and
@@ -45,7 +45,7 @@ func (d *Desk) readNews(ctx context.Context, a Approvals) ([]string, error) {
 		return nil, err
 	}
 	if d.Concerns != nil {
-		open = slices.DeleteFunc(open, func(q client.OpenApproval) bool { return !d.Concerns(q) })
+		open = slices.DeleteFunc(open, func(q service.OpenApproval) bool { return !d.Concerns(q) })
 	}
 	var said []string
 	for _, q := range d.shown {
@@ -62,8 +62,8 @@ func (d *Desk) readNews(ctx context.Context, a Approvals) ([]string, error) {
 	return said, nil
 }
 
-func holds(list []client.OpenApproval, n int64) bool {
-	return slices.ContainsFunc(list, func(q client.OpenApproval) bool { return q.N == n })
+func holds(list []service.OpenApproval, n int64) bool {
+	return slices.ContainsFunc(list, func(q service.OpenApproval) bool { return q.N == n })
 }
 
 // ended says what became of a question that is no longer open.
@@ -72,7 +72,7 @@ func ended(ctx context.Context, a Approvals, n int64) string {
 	switch {
 	case err != nil || q.By == "":
 		return fmt.Sprintf("%d is no longer asked", n)
-	case q.State == client.ApprovalGiven:
+	case q.State == service.ApprovalGiven:
 		return fmt.Sprintf("%d was approved by %s", n, q.By)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d was denied by %s: %s", n, q.By, q.Why), ": ")
@@ -107,12 +107,12 @@ func (d *Desk) CarryOut(ctx context.Context, a Approvals, words []string) ([]str
 		switch {
 		case err != nil:
 			return nil, err
-		case q.State != client.ApprovalOpen:
+		case q.State != service.ApprovalOpen:
 			return nil, fika.Errorf(fika.Conflict, "", "%s already", ended(ctx, a, c.N))
 		}
 		return nil, fika.Errorf(fika.Invalid, "", "question %d was not shown here; /approve alone shows what is asked", c.N)
 	}
-	if err := a.Answer(ctx, c.N, client.ApprovalAnswer{Allow: c.Allow, By: d.Person, Why: c.Why}); err != nil {
+	if err := a.Answer(ctx, c.N, service.ApprovalAnswer{Allow: c.Allow, By: d.Person, Why: c.Why}); err != nil {
 		return nil, err
 	}
 	return d.readNews(ctx, a)

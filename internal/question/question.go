@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -33,12 +33,12 @@ type step struct {
 }
 
 // stepOf parses a question that a run asks; ok is false if it is about a tool call.
-func stepOf(a client.OpenApproval) (s step, ok bool) {
+func stepOf(a service.OpenApproval) (s step, ok bool) {
 	return s, a.FlowStep != "" && json.Unmarshal([]byte(a.Args), &s) == nil
 }
 
 // AskerText names the asker as lists show it.
-func AskerText(a client.OpenApproval) string {
+func AskerText(a service.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return fmt.Sprintf("step %s of run %s", term.Visible(s.Step), s.Run)
 	}
@@ -48,7 +48,7 @@ func AskerText(a client.OpenApproval) string {
 // DetailText returns the content of a question: a call with its folder and the rule,
 // and the subject of the question if the call does not show it; or, for a step of a
 // run, its question.
-func DetailText(a client.OpenApproval) string {
+func DetailText(a service.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return IndentLines(term.Visible(orText(s.Question, "may it begin?")))
 	}
@@ -68,7 +68,7 @@ func orText(s, other string) string {
 }
 
 // FullText returns a question in full: who asks where, the call, the folder, the rule.
-func FullText(a client.OpenApproval) string {
+func FullText(a service.OpenApproval) string {
 	if _, ok := stepOf(a); ok {
 		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", AskerText(a), a.N, a.N, DetailText(a))
 	}

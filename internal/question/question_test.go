@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // TestT09ChangedIsShown: a question that is asked again says what has changed.
 func TestT09ChangedIsShown(t *testing.T) {
-	a := client.OpenApproval{}
+	a := service.OpenApproval{}
 	a.Agent, a.N, a.Tool, a.Args, a.Workspace, a.Rule = "coder", 2, "bash", `{"command":"sh go.sh one"}`, "/w", "rule c.toml:8"
 	a.What = "sh go.sh one"
 	if text := DetailText(a); strings.Contains(text, "about") {

@@ -36,8 +36,8 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
 	}
-	if !s.cliImports["internal/cli/chat"]["fika/internal/client"] {
-		t.Error("internal/client is not counted among what the command line imports")
+	if !s.cliImports["internal/cli/chat"]["fika/internal/service"] {
+		t.Error("internal/service is not counted among what the command line imports")
 	}
 	if s.lines < 10_000 || s.names[false].all < 1000 || len(s.cliImports) == 0 {
 		t.Errorf("too little was found:\n%s", &b)

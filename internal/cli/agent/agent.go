@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -28,7 +28,7 @@ func commands(e *command.Env) []*cobra.Command {
 }
 
 // namedAgents finds the agents that the arguments name.
-func namedAgents(ctx context.Context, agents *client.Agents, args []string, all bool) ([]fika.Agent, error) {
+func namedAgents(ctx context.Context, agents *service.Agents, args []string, all bool) ([]fika.Agent, error) {
 	switch {
 	case all && len(args) > 0:
 		return nil, command.UsageError("give names or --all, not both")
@@ -41,7 +41,7 @@ func namedAgents(ctx context.Context, agents *client.Agents, args []string, all 
 }
 
 // namedMembers is namedAgents with each pool replaced by its members.
-func namedMembers(ctx context.Context, agents *client.Agents, args []string, all bool) ([]fika.Agent, error) {
+func namedMembers(ctx context.Context, agents *service.Agents, args []string, all bool) ([]fika.Agent, error) {
 	list, err := namedAgents(ctx, agents, args, all)
 	if err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func namedMembers(ctx context.Context, agents *client.Agents, args []string, all
 
 // agentsFor finds the agents that the arguments name, with pools replaced by their
 // members, and starts a hub for them.
-func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (agents *client.Agents, list []fika.Agent, err error) {
-	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (agents *service.Agents, list []fika.Agent, err error) {
+	c, err := e.ServiceFor(ctx, func(c *service.Service) (err error) {
 		list, err = namedMembers(ctx, c.Agents, args, all)
 		return err
 	})
@@ -63,7 +63,7 @@ func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (ag
 }
 
 // forAgents calls do for each agent that the arguments name.
-func forAgents(ctx context.Context, e *command.Env, agents *client.Agents, args []string, all bool, do func(fika.Agent) error) error {
+func forAgents(ctx context.Context, e *command.Env, agents *service.Agents, args []string, all bool, do func(fika.Agent) error) error {
 	list, err := namedAgents(ctx, agents, args, all)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/watch"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newAttach(e *command.Env) *cobra.Command {
@@ -22,7 +22,7 @@ shown from its beginning, as far as its steps are committed. Ctrl-C stops the
 watching, never the work.`,
 		Example: "  fika agent attach coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ watching, never the work.`,
 	return c
 }
 
-func attach(ctx context.Context, e *command.Env, c *client.Client, name string, asJSON bool) error {
+func attach(ctx context.Context, e *command.Env, c *service.Service, name string, asJSON bool) error {
 	row, err := c.Agents.FindLone(ctx, name)
 	if err != nil {
 		return err

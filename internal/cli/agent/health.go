@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -24,7 +24,7 @@ answer. If the tools of an agent have limits ([agents.limits]) that this machine
 cannot enforce, the report says so, and why.`,
 		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -40,8 +40,8 @@ cannot enforce, the report says so, and why.`,
 			if asJSON {
 				err = command.PrintLines(e, views, ToJSON)
 			} else {
-				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.TableRows(views, func(v client.AgentView) []string { return healthRow(v, e.Now()) }))
-				e.Say("%s", client.AgentSummary(views))
+				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.TableRows(views, func(v service.AgentView) []string { return healthRow(v, e.Now()) }))
+				e.Say("%s", service.AgentSummary(views))
 			}
 			if why := c.BusTrouble(); err == nil && why != "" {
 				e.Warn(why)
@@ -64,7 +64,7 @@ cannot enforce, the report says so, and why.`,
 	return c
 }
 
-func healthRow(v client.AgentView, now time.Time) []string {
+func healthRow(v service.AgentView, now time.Time) []string {
 	health := "ok"
 	if v.Trouble != "" {
 		health = v.Trouble
@@ -78,14 +78,14 @@ func healthRow(v client.AgentView, now time.Time) []string {
 }
 
 // onlyAgent returns the agent called text alone. It fails with NotFound or Invalid.
-func onlyAgent(views []client.AgentView, text string) ([]client.AgentView, error) {
+func onlyAgent(views []service.AgentView, text string) ([]service.AgentView, error) {
 	name, err := fika.ParseAgentName(strings.TrimPrefix(text, "@"))
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range views {
 		if v.Row.Name == name {
-			return []client.AgentView{v}, nil
+			return []service.AgentView{v}, nil
 		}
 	}
 	return nil, fika.Errorf(fika.NotFound, "", "there is no agent %s: fika agent list shows those there are", name)

@@ -78,7 +78,7 @@ func (o *learnOptions) run(ctx context.Context, name string) error {
 	if o.model != "" {
 		flags["model"] = o.model
 	}
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}

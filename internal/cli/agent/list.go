@@ -17,7 +17,7 @@ WAITING, the requests and chats it could take now; MCP, the servers whose tools
 it may use, with the number of those tools. Works without a hub.`,
 		Example: "  fika agent list\n  fika agent list --json | jq -r 'select(.status==\"failed\").name'", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}

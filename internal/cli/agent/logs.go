@@ -23,7 +23,7 @@ func newLogs(e *command.Env) *cobra.Command {
 		Use: "logs NAME", Short: "print the output of an agent that the hub started",
 		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}

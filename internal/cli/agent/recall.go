@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -40,7 +40,7 @@ name it.`,
 		ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -57,11 +57,11 @@ name it.`,
 				return fika.Errorf(fika.NotFound, "", "nothing in the past of @%s has these words: %.80q", row.Name, words)
 			}
 			if asJSON {
-				return command.PrintLines(e, found, func(x client.Found) recalledJSON {
+				return command.PrintLines(e, found, func(x service.Found) recalledJSON {
 					return recalledJSON{x.ConversationName, x.Snippet, command.FullEntry(x.Entry)}
 				})
 			}
-			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.TableRows(found, func(x client.Found) []string {
+			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.TableRows(found, func(x service.Found) []string {
 				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, e.Now()), term.CleanLine(x.Snippet)}
 			}))
 		},

@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newReset(e *command.Env) *cobra.Command {
@@ -17,7 +17,7 @@ func newReset(e *command.Env) *cobra.Command {
 		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console can switch back to it. For a pool, your\nasks stop going to the same member.",
 		Example: "  fika agent reset coder", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func newReset(e *command.Env) *cobra.Command {
 }
 
 // unbind makes the next ask of a pool choose a member anew.
-func unbind(ctx context.Context, e *command.Env, agents *client.Agents, pool fika.Agent) error {
+func unbind(ctx context.Context, e *command.Env, agents *service.Agents, pool fika.Agent) error {
 	was, found, err := agents.Unbind(ctx, pool)
 	switch {
 	case err != nil:

@@ -6,8 +6,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/mcpadmin"
+	"fika/internal/service"
 )
 
 // servers are the MCP servers that agents may use, with their tools as far as they
@@ -41,7 +41,7 @@ func serversOf(e *command.Env) (servers, error) {
 }
 
 // words lists the servers of an agent, with the number of their tools it may call.
-func (s servers) words(v client.AgentView) string {
+func (s servers) words(v service.AgentView) string {
 	var list []string
 	for _, one := range s[v.Row.Name] {
 		list = append(list, fmt.Sprintf("%s (%d)", one.Name, len(one.Tools)))
@@ -55,6 +55,6 @@ type listedJSON struct {
 	Servers []serverJSON `json:"mcp_servers"`
 }
 
-func (s servers) toJSON(v client.AgentView) listedJSON {
+func (s servers) toJSON(v service.AgentView) listedJSON {
 	return listedJSON{ToJSON(v), command.EmptyIfNil(s[v.Row.Name])}
 }

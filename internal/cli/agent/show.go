@@ -12,7 +12,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -26,7 +26,7 @@ context prompt NAME --assembled shows its prompt; fika config show, where each
 setting comes from.`,
 		Example: "  fika agent show coder\n  fika agent show coder --json", Args: command.Exactly(1, "an agent"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -49,23 +49,23 @@ setting comes from.`,
 }
 
 // viewOf finds an agent or a context, without creating anything.
-func viewOf(ctx context.Context, agents *client.Agents, name string) (client.AgentView, error) {
+func viewOf(ctx context.Context, agents *service.Agents, name string) (service.AgentView, error) {
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
-		return client.AgentView{}, err
+		return service.AgentView{}, err
 	}
 	views, err := agents.List(ctx, true)
 	if err != nil {
-		return client.AgentView{}, err
+		return service.AgentView{}, err
 	}
-	if i := slices.IndexFunc(views, func(v client.AgentView) bool { return v.Row.Name == n }); i >= 0 {
+	if i := slices.IndexFunc(views, func(v service.AgentView) bool { return v.Row.Name == n }); i >= 0 {
 		return views[i], nil
 	}
 	_, err = agents.Find(ctx, name) // the error lists the agents there are
-	return client.AgentView{}, err
+	return service.AgentView{}, err
 }
 
-func showAgent(e *command.Env, v client.AgentView, served servers) error {
+func showAgent(e *command.Env, v service.AgentView, served servers) error {
 	conf, err := e.App().Config()
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func showAgent(e *command.Env, v client.AgentView, served servers) error {
 }
 
 // backupFacts returns the backups of an agent, and what was handed over lately.
-func backupFacts(v client.AgentView) []term.Fact {
+func backupFacts(v service.AgentView) []term.Fact {
 	var facts []term.Fact
 	var names []string
 	for _, name := range v.Backup {

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newStart(e *command.Env) *cobra.Command {
@@ -36,7 +36,7 @@ agent stop. If the hub is not running, this command starts it.`,
 	return c
 }
 
-func startAgent(ctx context.Context, e *command.Env, agents *client.Agents, row fika.Agent, timeout time.Duration) error {
+func startAgent(ctx context.Context, e *command.Env, agents *service.Agents, row fika.Agent, timeout time.Duration) error {
 	before, err := agents.View(ctx, string(row.Name))
 	if err != nil {
 		return err

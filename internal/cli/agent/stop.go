@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newStop(e *command.Env) *cobra.Command {
@@ -32,7 +32,7 @@ agent start, even after fika down and up and when work waits for it.`,
 			if err != nil {
 				return err
 			}
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ agent start, even after fika down and up and when work waits for it.`,
 	return c
 }
 
-func stopAgent(ctx context.Context, e *command.Env, agents *client.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
+func stopAgent(ctx context.Context, e *command.Env, agents *service.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
 	if timeout == 0 {
 		timeout = command.StopPatience(how)
 	}

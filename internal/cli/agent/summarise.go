@@ -28,7 +28,7 @@ summary.`,
 			if model != "" {
 				flags["model"] = model
 			}
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}

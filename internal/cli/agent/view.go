@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -50,7 +50,7 @@ type handedJSON struct {
 }
 
 // ToJSON returns an agent as --json shows it.
-func ToJSON(v client.AgentView) JSON {
+func ToJSON(v service.AgentView) JSON {
 	j := JSON{
 		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
@@ -94,7 +94,7 @@ type ruleJSON struct {
 	Use     string   `json:"use"`
 }
 
-func choiceToJSON(c client.ModelChoice) *choiceJSON {
+func choiceToJSON(c service.ModelChoice) *choiceJSON {
 	j := &choiceJSON{Rules: []ruleJSON{}, Escalate: c.Escalate}
 	for _, u := range c.Models {
 		j.Models = append(j.Models, u.Model.ID)
@@ -110,14 +110,14 @@ func choiceToJSON(c client.ModelChoice) *choiceJSON {
 var agentHeaders = []string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "REQUESTS", "WAITING", "WHY"}
 
 // modelWord returns the model of an agent, with the number of further models.
-func modelWord(v client.AgentView) string {
+func modelWord(v service.AgentView) string {
 	if v.Choice.Several() {
 		return fmt.Sprintf("%s +%d", v.Model, len(v.Choice.Models)-1)
 	}
 	return v.Model
 }
 
-func agentRow(v client.AgentView) []string {
+func agentRow(v service.AgentView) []string {
 	pid, up, done := "-", "-", "-"
 	if v.PID != 0 {
 		pid = fmt.Sprint(v.PID)
@@ -137,24 +137,24 @@ func agentRow(v client.AgentView) []string {
 }
 
 // ShowTable prints agents without capabilities, descriptions and MCP servers.
-func ShowTable(e *command.Env, views []client.AgentView) error {
+func ShowTable(e *command.Env, views []service.AgentView) error {
 	return e.Table(agentHeaders, command.TableRows(views, agentRow))
 }
 
 // agentTable prints agents. Capabilities, descriptions and MCP servers have columns if
 // any agent has them.
-func agentTable(e *command.Env, views []client.AgentView, served servers) error {
+func agentTable(e *command.Env, views []service.AgentView, served servers) error {
 	type column struct {
 		header string
-		of     func(client.AgentView) string
+		of     func(service.AgentView) string
 	}
 	var more []column
 	for _, c := range []column{
-		{"CAPABILITIES", func(v client.AgentView) string { return strings.Join(v.Can, ", ") }},
-		{"DESCRIPTION", func(v client.AgentView) string { return v.Row.Description }},
+		{"CAPABILITIES", func(v service.AgentView) string { return strings.Join(v.Can, ", ") }},
+		{"DESCRIPTION", func(v service.AgentView) string { return v.Row.Description }},
 		{"MCP", served.words},
 	} {
-		if slices.ContainsFunc(views, func(v client.AgentView) bool { return c.of(v) != "" }) {
+		if slices.ContainsFunc(views, func(v service.AgentView) bool { return c.of(v) != "" }) {
 			more = append(more, c)
 		}
 	}
@@ -163,7 +163,7 @@ func agentTable(e *command.Env, views []client.AgentView, served servers) error 
 	for i, c := range more {
 		headers = slices.Insert(headers, last+i, c.header)
 	}
-	return e.Table(headers, command.TableRows(views, func(v client.AgentView) []string {
+	return e.Table(headers, command.TableRows(views, func(v service.AgentView) []string {
 		row := agentRow(v)
 		for i, c := range more {
 			row = slices.Insert(row, last+i, command.OrDash(term.CleanLine(c.of(v))))

@@ -10,7 +10,7 @@ import (
 // workOf returns the worktree of the agent called name, and the working tree that its
 // work goes to. With idle it refuses an agent that is at work (Locked).
 func workOf(ctx context.Context, e *command.Env, name string, idle bool) (t worktree.Tree, into string, err error) {
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return t, "", err
 	}

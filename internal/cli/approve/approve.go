@@ -16,10 +16,10 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/guard"
 	"fika/internal/question"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/turn"
 )
@@ -39,7 +39,7 @@ type approvalJSON struct {
 	Expires      time.Time       `json:"expires_at"`
 }
 
-func toApprovalJSON(a client.OpenApproval) approvalJSON {
+func toApprovalJSON(a service.OpenApproval) approvalJSON {
 	return approvalJSON{
 		ID: a.N, Agent: a.Agent, Conversation: string(a.Conversation), Request: a.Request, Tool: a.Tool, Args: json.RawMessage(a.Args),
 		Workspace: a.Workspace, What: a.What, Rule: a.Rule, State: string(a.State), Asked: a.Asked.UTC(), Expires: a.Expires.UTC(),
@@ -85,7 +85,7 @@ by then, fika asks again.`,
 }
 
 func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ type answer struct {
 }
 
 func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) error {
-	c, err := e.ClientWithHub(ctx)
+	c, err := e.ServiceWithHub(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 			return err
 		}
 	}
-	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: said.allow, By: command.PersonName(e), Why: said.why}); err != nil {
+	if err := c.Approvals().Answer(ctx, n, service.ApprovalAnswer{Allow: said.allow, By: command.PersonName(e), Why: said.why}); err != nil {
 		return err
 	}
 	if said.always {
@@ -180,7 +180,7 @@ func showRule(e *command.Env, r guard.Rule, sure bool) error {
 // alwaysRule returns the rule that allows calls like that of a from now on. It fails
 // with Conflict if the rules no longer ask about the call, and with Invalid if a step
 // of a run asks or if no rule would win over the one that asks.
-func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
+func alwaysRule(e *command.Env, a service.OpenApproval) (guard.Rule, error) {
 	if a.FlowStep != "" {
 		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", a.N)
 	}

@@ -13,9 +13,9 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/request"
-	"fika/internal/client"
 	"fika/internal/mention"
 	"fika/internal/message"
+	"fika/internal/service"
 )
 
 // askOptions are the flags of ask and task.
@@ -94,7 +94,7 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 		return command.UsageError("--timeout is a span of time such as 10m, not %s", o.timeout)
 	}
 	if meansAuto(name) {
-		name = client.Auto
+		name = service.Auto
 	}
 	prompt, err := o.ReadPrompt(words)
 	if err != nil {
@@ -110,9 +110,9 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if meansTeam(name) || o.combine != "" {
 		return o.runTeam(ctx, name, prompt)
 	}
-	as := client.Alias{Name: o.from, Option: "--as"}
+	as := service.Alias{Name: o.from, Option: "--as"}
 	var row fika.Agent
-	c, err := o.ClientFor(ctx, func(c *client.Client) (err error) {
+	c, err := o.ServiceFor(ctx, func(c *service.Service) (err error) {
 		if err = c.CheckAlias(ctx, as); err == nil {
 			row, err = o.addressee(ctx, c, name, prompt)
 		}
@@ -124,24 +124,24 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if strings.Contains(prompt, "@") {
 		o.hintMention(prompt)
 	}
-	return o.submit(ctx, c, row, client.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait, Attachments: pictures})
+	return o.submit(ctx, c, row, service.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait, Attachments: pictures})
 }
 
 // meansAuto reports whether the agent is to be chosen by the prompt.
 func meansAuto(name string) bool {
-	return strings.EqualFold(strings.TrimPrefix(name, "@"), client.Auto)
+	return strings.EqualFold(strings.TrimPrefix(name, "@"), service.Auto)
 }
 
 // completeAddressees completes the names of agents, and auto.
 func (o *askOptions) completeAddressees(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, how := complete.AgentNames(o.Env)(cmd, args, word)
-	return append(out, complete.WithAbout(client.Auto, "the agent that the prompt is for")), how
+	return append(out, complete.WithAbout(service.Auto, "the agent that the prompt is for")), how
 }
 
 // addressee returns the agent called name or, for auto, the agent that fits the prompt,
 // which it tells the person.
-func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prompt string) (fika.Agent, error) {
-	if name != client.Auto {
+func (o *askOptions) addressee(ctx context.Context, c *service.Service, name, prompt string) (fika.Agent, error) {
+	if name != service.Auto {
 		return c.Agents.Find(ctx, name)
 	}
 	row, match, err := c.Routing.ChooseJudged(ctx, prompt, o.Warn)
@@ -152,7 +152,7 @@ func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prom
 }
 
 // submit commits the request, then shows its progress and outcome.
-func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agent, ask client.Ask) error {
+func (o *askOptions) submit(ctx context.Context, c *service.Service, row fika.Agent, ask service.Ask) error {
 	follow, err := c.Requests.Follow(row.Name)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 
 // bound returns the member of a pool that an ask has gone to, which stays the same until
 // a reset, and tells the person; any other agent it returns unchanged.
-func (o *askOptions) bound(ctx context.Context, c *client.Client, row fika.Agent, id fika.RequestID) (fika.Agent, error) {
+func (o *askOptions) bound(ctx context.Context, c *service.Service, row fika.Agent, id fika.RequestID) (fika.Agent, error) {
 	if !row.IsPool() || o.kind != fika.AskRequest {
 		return row, nil
 	}
@@ -192,7 +192,7 @@ func (o *askOptions) bound(ctx context.Context, c *client.Client, row fika.Agent
 
 // await shows a request until its outcome. Ctrl-C cancels it; the timeout
 // only ends the waiting.
-func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client.Follow, id fika.RequestID, name fika.AgentName) error {
+func (o *askOptions) await(ctx context.Context, c *service.Service, follow *service.Follow, id fika.RequestID, name fika.AgentName) error {
 	view := request.NewFollowView(o.Env, o.json, o.raw)
 	defer func() { view.Shown.Finish() }()
 	view.Begin(follow, id, name)
@@ -215,7 +215,7 @@ func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client
 }
 
 // cancelled handles Ctrl-C: it cancels the request properly, and tells the person.
-func (o *askOptions) cancelled(c *client.Client, follow *client.Follow, id fika.RequestID, view *request.FollowView) error {
+func (o *askOptions) cancelled(c *service.Service, follow *service.Follow, id fika.RequestID, view *request.FollowView) error {
 	view.EndLine()
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()

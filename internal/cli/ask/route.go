@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // matchJSON is how well an agent fits, as a program reads it.
@@ -40,7 +40,7 @@ has used up its budget is not chosen.
 			if err != nil {
 				return err
 			}
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ has used up its budget is not chosen.
 	return c
 }
 
-func matchesToJSON(list []client.Match) []matchJSON {
+func matchesToJSON(list []service.Match) []matchJSON {
 	var out []matchJSON
 	for _, m := range list {
 		out = append(out, matchJSON{m.Agent, m.Score, m.Sure, m.Why})
@@ -66,12 +66,12 @@ func matchesToJSON(list []client.Match) []matchJSON {
 	return out
 }
 
-func showMatches(e *command.Env, list []client.Match) error {
+func showMatches(e *command.Env, list []service.Match) error {
 	if len(list) == 0 {
 		e.Say("no agents are configured; fika agent create makes one")
 		return nil
 	}
-	err := e.Table([]string{"AGENT", "SCORE", "SURE", "WHY"}, command.TableRows(list, func(m client.Match) []string {
+	err := e.Table([]string{"AGENT", "SCORE", "SURE", "WHY"}, command.TableRows(list, func(m service.Match) []string {
 		sure := ""
 		if m.Sure {
 			sure = "yes"

@@ -7,8 +7,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/limit"
+	"fika/internal/service"
 )
 
 // New returns the command fika budget.
@@ -38,7 +38,7 @@ type amount struct {
 }
 
 // ToJSON returns a budget as --json prints it.
-func ToJSON(b client.BudgetBalance) JSON {
+func ToJSON(b service.BudgetBalance) JSON {
 	of := func(a limit.Amount) (out amount) {
 		if b.Money > 0 {
 			usd := float64(a.Money) / 1e6

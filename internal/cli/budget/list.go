@@ -8,8 +8,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/limit"
+	"fika/internal/service"
 )
 
 func newList(e *command.Env) *cobra.Command {
@@ -20,7 +20,7 @@ func newList(e *command.Env) *cobra.Command {
 		Long:    "Lists the budgets of this home for their current periods. RESERVED is what is\nset aside for calls under way; LEFT is what the next calls may set aside.",
 		Example: "  fika budget list\n  fika budget list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := budgets(e, cmd, func(client.BudgetBalance) bool { return true })
+			list, err := budgets(e, cmd, func(service.BudgetBalance) bool { return true })
 			if err != nil {
 				return err
 			}
@@ -41,13 +41,13 @@ func newList(e *command.Env) *cobra.Command {
 }
 
 // budgets returns the budgets for which wanted returns true.
-func budgets(e *command.Env, cmd *cobra.Command, wanted func(client.BudgetBalance) bool) ([]client.BudgetBalance, error) {
-	c, err := e.Client(cmd.Context())
+func budgets(e *command.Env, cmd *cobra.Command, wanted func(service.BudgetBalance) bool) ([]service.BudgetBalance, error) {
+	c, err := e.Service(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
 	all, err := c.Budgets().List(cmd.Context())
-	var out []client.BudgetBalance
+	var out []service.BudgetBalance
 	for _, b := range all {
 		if wanted(b) {
 			out = append(out, b)
@@ -56,7 +56,7 @@ func budgets(e *command.Env, cmd *cobra.Command, wanted func(client.BudgetBalanc
 	return out, err
 }
 
-func row(b client.BudgetBalance) []string {
+func row(b service.BudgetBalance) []string {
 	scope, until := b.Scope, "-"
 	if b.Holder != "" {
 		scope += " " + b.Holder
@@ -75,7 +75,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Long:    "Shows the budgets of one scope, one per line. SCOPE is home, user, chain,\nagent:NAME or chat:NAME.",
 		Example: "  fika budget show home\n  fika budget show agent:coder --per day --json", ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := budgets(e, cmd, func(b client.BudgetBalance) bool {
+			list, err := budgets(e, cmd, func(b service.BudgetBalance) bool {
 				return b.Scope == args[0] && (per == "" || string(b.Budget.Per) == per)
 			})
 			switch {
@@ -87,7 +87,7 @@ func newShow(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, ToJSON)
 			}
 			for _, b := range list {
-				if err := e.Println(client.BudgetLine(b)); err != nil {
+				if err := e.Println(service.BudgetLine(b)); err != nil {
 					return err
 				}
 			}

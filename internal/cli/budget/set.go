@@ -8,8 +8,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 )
 
 // setOptions are the flags of budget set.
@@ -75,7 +75,7 @@ func (o *setOptions) perFlag(c *cobra.Command) {
 }
 
 func (o *setOptions) run(ctx context.Context, scope string) error {
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (o *setOptions) run(ctx context.Context, scope string) error {
 		o.Say("the budget of %s per %s is gone", scope, o.per)
 	}
 	for _, k := range stands {
-		o.Say("budget of %s", client.BudgetLine(k))
+		o.Say("budget of %s", service.BudgetLine(k))
 	}
 	return nil
 }

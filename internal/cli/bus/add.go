@@ -7,8 +7,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 )
 
 // addOptions are the flags of bus add.
@@ -46,7 +46,7 @@ func (o *addOptions) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	m := client.BusMember{Name: name, Network: "off"}
+	m := service.BusMember{Name: name, Network: "off"}
 	for _, t := range o.tools {
 		if t = strings.TrimSpace(t); t != "" {
 			m.Tools = append(m.Tools, t)
@@ -61,7 +61,7 @@ func (o *addOptions) run(cmd *cobra.Command, name string) error {
 	if o.network {
 		m.Network = "on"
 	}
-	c, err := o.Client(cmd.Context())
+	c, err := o.Service(cmd.Context())
 	if err != nil {
 		return err
 	}

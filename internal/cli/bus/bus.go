@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // New returns the command fika bus.
@@ -27,12 +27,12 @@ type memberJSON struct {
 	Agents  []string `json:"agents"` // null: all
 }
 
-func toMemberJSON(m client.BusMember) memberJSON {
+func toMemberJSON(m service.BusMember) memberJSON {
 	return memberJSON{Name: m.Name, Tools: command.EmptyIfNil(m.Tools), Network: m.Network == "on", Agents: m.Agents}
 }
 
 // row returns the table row of a member.
-func row(m client.BusMember) []string {
+func row(m service.BusMember) []string {
 	agents := "all"
 	if m.Agents != nil {
 		agents = command.OrDash(strings.Join(m.Agents, " "))
@@ -47,7 +47,7 @@ func row(m client.BusMember) []string {
 // names completes the names of members.
 func names(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := e.Client(cmd.Context())
+		c, err := e.Service(cmd.Context())
 		if err != nil {
 			return nil, complete.NoFiles
 		}

@@ -14,7 +14,7 @@ func newList(e *command.Env) *cobra.Command {
 		Long:    "Lists the members that [[bus_members]] names: which tools their requests may\nmake an agent use at most, and which agents they may ask.",
 		Example: "  fika bus list\n  fika bus list --json | jq -r .name",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}

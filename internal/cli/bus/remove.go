@@ -13,7 +13,7 @@ func newRemove(e *command.Env) *cobra.Command {
 		Long:    "Removes a member from [[bus_members]]. A running hub disconnects the member at\nonce and no longer accepts its credential; requests that it made before are\nstill worked on.",
 		Example: "  fika bus remove build-server", Args: command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // shownJSON is a member with what it needs to connect.
@@ -32,7 +32,7 @@ bus remove revokes it.`,
 		Example: "  fika bus show build-server\n  fika bus show build-server --json | jq -r .subject",
 		Args:    command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ bus remove revokes it.`,
 }
 
 // sayAccess says what a member can do with its URL.
-func sayAccess(e *command.Env, a client.MemberAccess) {
+func sayAccess(e *command.Env, a service.MemberAccess) {
 	e.Say("%s publishes to %s, AGENT being one it may ask, and reads that agent's response and status", a.Member.Name, a.Subject)
 	e.Say("its replies come to subjects that begin with %s (an option of NATS clients: inbox prefix)", a.Inbox)
 }

@@ -17,7 +17,7 @@ messages stay, and so does everything in a chat where a turn is under way. The
 hub does the same every hour.`,
 		Example: "  fika chat cleanup --dry-run", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}

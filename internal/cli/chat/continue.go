@@ -7,7 +7,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newContinue(e *command.Env) *cobra.Command {
@@ -20,7 +20,7 @@ limit shows and sets the limits.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			var conv fika.Conversation
-			c, err := e.ClientFor(ctx, func(c *client.Client) (err error) { conv, err = c.Chats.FindAnyKind(ctx, args[0]); return err })
+			c, err := e.ServiceFor(ctx, func(c *service.Service) (err error) { conv, err = c.Chats.FindAnyKind(ctx, args[0]); return err })
 			if err != nil {
 				return err
 			}

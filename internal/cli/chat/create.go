@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newCreate(e *command.Env) *cobra.Command {
@@ -16,7 +16,7 @@ func newCreate(e *command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create [NAME]", Short: "create a chat and print its name", Example: "  fika chat create design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func printCreated(e *command.Env, conv fika.Conversation, asJSON bool) error {
 
 // createChat makes the chat that the arguments name, or one with a generated name if
 // there are none.
-func createChat(ctx context.Context, c *client.Client, args []string) (fika.Conversation, error) {
+func createChat(ctx context.Context, c *service.Service, args []string) (fika.Conversation, error) {
 	if len(args) == 0 {
 		return c.Chats.CreateUnnamed(ctx)
 	}

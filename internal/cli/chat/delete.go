@@ -19,7 +19,7 @@ func newDelete(e *command.Env) *cobra.Command {
 		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-// Package chat is fika chat: one file per command. [fika/internal/client] asks and tells,
+// Package chat is fika chat: one file per command. [fika/internal/service] asks and tells,
 // [fika/internal/cli/page] shows entries, and [fika/internal/cli/session] handles what a
 // person who has joined a chat sees and types.
 //

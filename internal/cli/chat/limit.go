@@ -11,8 +11,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -62,7 +62,7 @@ func (o *limitOptions) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (o *limitOptions) change() (func(*fika.ChainLimits), error) {
 	}, nil
 }
 
-func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) error {
-	err := o.Table([]string{"LIMIT", "AT MOST", "OF", "FROM"}, command.TableRows(limits, func(b client.Bound) []string {
+func (o *limitOptions) show(limits []service.Bound, chains []service.ChainInfo) error {
+	err := o.Table([]string{"LIMIT", "AT MOST", "OF", "FROM"}, command.TableRows(limits, func(b service.Bound) []string {
 		of := "all"
 		if b.Agent != "" {
 			of = "@" + string(b.Agent)
@@ -170,7 +170,7 @@ func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) er
 		return err
 	}
 	now := o.Now()
-	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, command.TableRows(chains, func(c client.ChainInfo) []string {
+	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, command.TableRows(chains, func(c service.ChainInfo) []string {
 		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), term.Cost(c.Cost, command.ChargedUSD(float64(c.Cost)/1e6, c.Tokens) == nil),
 			term.Duration(chainTime(c, now))}
 	}))
@@ -178,14 +178,14 @@ func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) er
 
 // chainTime returns the time since a chain's first turn, rounded to seconds; 0 if it has
 // had no turns.
-func chainTime(c client.ChainInfo, now time.Time) time.Duration {
+func chainTime(c service.ChainInfo, now time.Time) time.Duration {
 	if c.Turns == 0 {
 		return 0
 	}
 	return max(now.Sub(c.StartedAt), 0).Round(time.Second)
 }
 
-func chainState(c client.ChainInfo) string {
+func chainState(c service.ChainInfo) string {
 	switch {
 	case c.Stopped > 0:
 		return "stopped: " + c.LimitHit
@@ -195,7 +195,7 @@ func chainState(c client.ChainInfo) string {
 	return "ended"
 }
 
-func bound(b client.Bound) string {
+func bound(b service.Bound) string {
 	switch {
 	case b.Value == 0:
 		return "no limit"
@@ -234,7 +234,7 @@ type chainJSON struct {
 	Stopped   int            `json:"stopped"` // mentions that a limit stopped
 }
 
-func (o *limitOptions) printJSON(conv fika.Conversation, limits []client.Bound, chains []client.ChainInfo) error {
+func (o *limitOptions) printJSON(conv fika.Conversation, limits []service.Bound, chains []service.ChainInfo) error {
 	j := limitsJSON{Conversation: conv.Name, Limits: []limitJSON{}, Chains: []chainJSON{}}
 	for _, b := range limits {
 		v := float64(b.Value)

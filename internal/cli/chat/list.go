@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -19,7 +19,7 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list chats, newest activity first", Example: "  fika chat list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -33,13 +33,13 @@ func newList(e *command.Env) *cobra.Command {
 			}
 			list = command.AtMost(list, limit)
 			if asJSON {
-				return command.PrintLines(e, list, func(c client.ConversationInfo) listed { return toChatJSON(c, all) })
+				return command.PrintLines(e, list, func(c service.ConversationInfo) listed { return toChatJSON(c, all) })
 			}
 			if len(list) == 0 {
 				e.Say("no chats yet; fika chat new NAME makes one")
 				return nil
 			}
-			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.TableRows(list, func(c client.ConversationInfo) []string { return chatRow(e, c, all) }))
+			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.TableRows(list, func(c service.ConversationInfo) []string { return chatRow(e, c, all) }))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "list at most this many")
@@ -60,11 +60,11 @@ type listed struct {
 	UpdatedAt    time.Time             `json:"updated_at"`
 }
 
-func toChatJSON(c client.ConversationInfo, all bool) listed {
+func toChatJSON(c service.ConversationInfo, all bool) listed {
 	return listed{c.Name, c.Messages, c.LastSeq, c.Paused || all, all, c.Pending, c.Running, command.EmptyIfNil(c.Participants), c.CreatedAt.UTC(), c.UpdatedAt.UTC()}
 }
 
-func chatRow(e *command.Env, c client.ConversationInfo, all bool) []string {
+func chatRow(e *command.Env, c service.ConversationInfo, all bool) []string {
 	state := "quiet"
 	switch {
 	case all:

@@ -14,7 +14,7 @@ func newNew(e *command.Env) *cobra.Command {
 		Long:    "Creates a chat with the given name or a generated one. On a terminal, joins it\n(fika chat join); elsewhere, prints its name.",
 		Example: "  fika chat new design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}

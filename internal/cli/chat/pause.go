@@ -32,9 +32,9 @@ func chatsOrAll(all *bool) cobra.PositionalArgs {
 }
 
 func setPaused(ctx context.Context, e *command.Env, words []string, all, paused bool) error {
-	open := e.Client
+	open := e.Service
 	if !paused {
-		open = e.ClientWithHub
+		open = e.ServiceWithHub
 	}
 	c, err := open(ctx)
 	if err != nil {

@@ -32,7 +32,7 @@ func pinning(e *command.Env, c *cobra.Command, pinned bool) *cobra.Command {
 }
 
 func setPinned(ctx context.Context, e *command.Env, word string, messages []string, pinned bool) error {
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}

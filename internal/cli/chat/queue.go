@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -43,7 +43,7 @@ fika chat why explains the same for one message and one agent.`,
 }
 
 func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool) error {
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool)
 	if several {
 		headers = append([]string{"CHAT"}, headers...)
 	}
-	return e.Table(headers, command.TableRows(items, func(i client.QueueItem) []string {
+	return e.Table(headers, command.TableRows(items, func(i service.QueueItem) []string {
 		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), page.SeqList(i.Seqs), term.CleanLine(page.Reason(i, now))}
 		if several {
 			row = append([]string{string(i.Chat)}, row...)
@@ -72,7 +72,7 @@ func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool)
 	}))
 }
 
-func queueOf(ctx context.Context, c *client.Client, words []string) ([]client.QueueItem, error) {
+func queueOf(ctx context.Context, c *service.Service, words []string) ([]service.QueueItem, error) {
 	if len(words) == 0 {
 		return c.Chats.Queue(ctx, "")
 	}
@@ -80,7 +80,7 @@ func queueOf(ctx context.Context, c *client.Client, words []string) ([]client.Qu
 	if err != nil {
 		return nil, err
 	}
-	var all []client.QueueItem
+	var all []service.QueueItem
 	for _, conv := range convs {
 		items, err := c.Chats.Queue(ctx, conv.ID)
 		if err != nil {
@@ -104,7 +104,7 @@ type itemJSON struct {
 	Stuck   bool                  `json:"stuck"` // it waits for a person
 }
 
-func toItemJSON(i client.QueueItem) itemJSON {
+func toItemJSON(i service.QueueItem) itemJSON {
 	if i.Seqs == nil {
 		i.Seqs = []int64{}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newRename(e *command.Env) *cobra.Command {
@@ -24,7 +24,7 @@ way, a session must keep the s-.`,
 		Args:    command.Exactly(2, "the old and the new name"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ way, a session must keep the s-.`,
 			for _, m := range now.Settings {
 				e.Warn(fmt.Sprintf("%s means %q, which is no chat now: change it at %s", m.What, conv.Name, m.At))
 			}
-			if client.IsSessionName(conv.Name) && !client.IsSessionName(now.Name) {
+			if service.IsSessionName(conv.Name) && !service.IsSessionName(now.Name) {
 				e.Say("it is no session any more; fika chat join %s enters it", now.Name)
 			}
 			return nil

@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newRetry(e *command.Env) *cobra.Command {
@@ -34,7 +34,7 @@ The exit status is 3 if there is nothing to retry.`,
 func chatRetry(ctx context.Context, e *command.Env, args []string) error {
 	var conv fika.Conversation
 	var only fika.Agent
-	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+	c, err := e.ServiceFor(ctx, func(c *service.Service) (err error) {
 		if conv, err = c.Chats.Find(ctx, args[0]); err == nil && len(args) == 2 {
 			only, err = c.Agents.FindKnown(ctx, args[1])
 		}

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newSend(e *command.Env) *cobra.Command {
@@ -67,9 +67,9 @@ type saying struct {
 }
 
 func send(ctx context.Context, e *command.Env, word string, said saying, as string, asJSON bool) error {
-	alias := client.Alias{Name: as, Option: "--as"}
+	alias := service.Alias{Name: as, Option: "--as"}
 	var conv fika.Conversation
-	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+	c, err := e.ServiceFor(ctx, func(c *service.Service) (err error) {
 		if err = c.CheckAlias(ctx, alias); err == nil {
 			conv, err = c.Chats.Find(ctx, word)
 		}
@@ -96,7 +96,7 @@ func send(ctx context.Context, e *command.Env, word string, said saying, as stri
 }
 
 // explainSent tells the person why nobody may answer.
-func explainSent(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, sent client.Sent) {
+func explainSent(ctx context.Context, e *command.Env, c *service.Service, conv fika.Conversation, sent service.Sent) {
 	switch {
 	case sent.Paused:
 		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("chat %q is paused: nobody answers before fika chat resume", conv.Name)))

@@ -25,7 +25,7 @@ func newStop(e *command.Env) *cobra.Command {
 }
 
 func stopChats(ctx context.Context, e *command.Env, words []string, all bool) error {
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}

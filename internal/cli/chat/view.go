@@ -10,7 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // viewOptions are the flags of chat view.
@@ -63,7 +63,7 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 	if o.form.Tree && o.follow {
 		return command.UsageError("--tree shows what there is; it cannot --follow")
 	}
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 }
 
 // watch shows the present entries, then those that arrive, with agents at work below.
-func (o *viewOptions) watch(ctx context.Context, c *client.Client, conv fika.Conversation, q client.EntryQuery, p *page.Printer) error {
+func (o *viewOptions) watch(ctx context.Context, c *service.Service, conv fika.Conversation, q service.EntryQuery, p *page.Printer) error {
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (o *viewOptions) watch(ctx context.Context, c *client.Client, conv fika.Con
 	return err
 }
 
-func (o *viewOptions) query(ctx context.Context, c *client.Client, conv fika.Conversation) (client.EntryQuery, error) {
-	q := client.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(o.all)}
+func (o *viewOptions) query(ctx context.Context, c *service.Service, conv fika.Conversation) (service.EntryQuery, error) {
+	q := service.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(o.all)}
 	if o.since == "" {
 		q.Last = o.limit
 		return q, nil
@@ -155,7 +155,7 @@ func (o *viewOptions) query(ctx context.Context, c *client.Client, conv fika.Con
 }
 
 // showTree shows who answered whom.
-func showTree(ctx context.Context, c *client.Client, q client.EntryQuery, p *page.Printer) error {
+func showTree(ctx context.Context, c *service.Service, q service.EntryQuery, p *page.Printer) error {
 	nodes, err := c.Chats.Tree(ctx, q)
 	if err != nil {
 		return err

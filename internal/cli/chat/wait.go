@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newWait(e *command.Env) *cobra.Command {
@@ -54,7 +54,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 	if timeout < 0 {
 		return command.UsageError("--timeout is a span of time such as 10m, not %s", timeout)
 	}
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 		waiting, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	items, err := c.Chats.AwaitIdle(waiting, conv, func(stuck []client.QueueItem) {
+	items, err := c.Chats.AwaitIdle(waiting, conv, func(stuck []service.QueueItem) {
 		for _, i := range stuck {
 			e.Warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, itemLine(e, i)))
 		}
@@ -100,6 +100,6 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 	return nil
 }
 
-func itemLine(e *command.Env, i client.QueueItem) string {
+func itemLine(e *command.Env, i service.QueueItem) string {
 	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, page.SeqList(i.Seqs), page.Reason(i, e.Now()))
 }

@@ -44,7 +44,7 @@ type whyJSON struct {
 }
 
 func explain(ctx context.Context, e *command.Env, args []string, asJSON bool) error {
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}

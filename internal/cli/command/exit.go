@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"fika"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -35,7 +35,7 @@ func ErrorKind(err error) fika.Kind {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fika.Interrupted
-	case client.IsBusy(err):
+	case service.IsBusy(err):
 		return fika.Locked
 	}
 	return fika.KindOf(err)

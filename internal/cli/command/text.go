@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -49,7 +49,7 @@ func JoinWords[T ~string](list []T) string {
 }
 
 // PromptOf returns what a request is about: its prompt, or the name of its conversation.
-func PromptOf(r client.RequestInfo) string {
+func PromptOf(r service.RequestInfo) string {
 	if r.Payload.Prompt == "" {
 		return "(" + string(r.ConversationName) + ")"
 	}
@@ -58,7 +58,7 @@ func PromptOf(r client.RequestInfo) string {
 
 // WorkedBy returns @ and the name of the agent that works a request, and of the
 // agent that was asked if that is another.
-func WorkedBy(r client.RequestInfo) string {
+func WorkedBy(r service.RequestInfo) string {
 	if r.AddressedName == "" {
 		return "@" + string(r.AgentName)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/setup"
 	"fika/internal/term"
 )
@@ -75,8 +75,8 @@ func WithAbout(name, about string) cobra.Completion {
 }
 
 // openOffline opens the store for a completion, without the bus.
-func openOffline(e *command.Env, cmd *cobra.Command) (*client.Client, error) {
-	return client.OpenOffline(cmd.Context(), e.App())
+func openOffline(e *command.Env, cmd *cobra.Command) (*service.Service, error) {
+	return service.OpenOffline(cmd.Context(), e.App())
 }
 
 // AgentNames completes the agents in the store and in the config, including pools and
@@ -194,7 +194,7 @@ func ConversationNames(e *command.Env) cobra.CompletionFunc {
 		if err != nil {
 			return out, NoFiles
 		}
-		list, err := c.Conversations.List(cmd.Context(), client.ConversationFilter{Limit: 100})
+		list, err := c.Conversations.List(cmd.Context(), service.ConversationFilter{Limit: 100})
 		if err != nil {
 			return out, NoFiles
 		}
@@ -213,7 +213,7 @@ func RequestIDs(e *command.Env, states ...fika.RequestState) cobra.CompletionFun
 		if err != nil {
 			return nil, NoFiles
 		}
-		list, err := c.Requests.List(cmd.Context(), client.RequestFilter{States: states, Limit: 50})
+		list, err := c.Requests.List(cmd.Context(), service.RequestFilter{States: states, Limit: 50})
 		if err != nil {
 			return nil, NoFiles
 		}

@@ -99,7 +99,7 @@ func heldByAgent(err error) bool {
 
 // compactElsewhere has the agent's process compact the context.
 func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentName) (worker.Compacted, error) {
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return worker.Compacted{}, err
 	}
@@ -113,7 +113,7 @@ func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentNa
 }
 
 func (o *compactOptions) undoElsewhere(ctx context.Context, name fika.AgentName) (string, error) {
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/client"
 	"fika/internal/contexts"
 	"fika/internal/folder"
+	"fika/internal/service"
 )
 
 // logOptions are the flags of context log.
@@ -69,7 +69,7 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	}
 	p := page.NewPrinter(o.Env, page.Options{JSON: o.json})
 	for _, x := range o.choose(entries) {
-		if err := p.Node(ctx, client.Node{Entry: x}); err != nil {
+		if err := p.Node(ctx, service.Node{Entry: x}); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/worker"
 )
 
@@ -54,7 +54,7 @@ func send(ctx context.Context, e *command.Env, name fika.AgentName, text, as str
 	if err != nil {
 		return err
 	}
-	posted, err := c.SendToContext(ctx, name, text, client.Alias{Name: as, Option: "--as"})
+	posted, err := c.SendToContext(ctx, name, text, service.Alias{Name: as, Option: "--as"})
 	if err == nil {
 		err = worker.CatchUp(ctx, e.App(), name)
 	}
@@ -67,15 +67,15 @@ func send(ctx context.Context, e *command.Env, name fika.AgentName, text, as str
 	return e.Println(posted.Entry.Seq)
 }
 
-// senderTo returns a client for a message to a context, with a hub if there is an agent
+// senderTo returns a service for a message to a context, with a hub if there is an agent
 // to wake.
-func senderTo(ctx context.Context, e *command.Env, name fika.AgentName) (*client.Client, error) {
+func senderTo(ctx context.Context, e *command.Env, name fika.AgentName) (*service.Service, error) {
 	c, err := e.App().Config()
 	if err != nil {
 		return nil, err
 	}
 	if c.Agent(name) == nil {
-		return e.Client(ctx)
+		return e.Service(ctx)
 	}
-	return e.ClientWithHub(ctx)
+	return e.ServiceWithHub(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // New returns the command fika conversation.
@@ -48,8 +48,8 @@ func (f *filter) flags(e *command.Env, c *cobra.Command, limit int) {
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *filter) query(ctx context.Context, c *client.Client) (client.ConversationFilter, error) {
-	out := client.ConversationFilter{Kind: fika.ConversationKind(f.kind), Limit: f.limit}
+func (f *filter) query(ctx context.Context, c *service.Service) (service.ConversationFilter, error) {
+	out := service.ConversationFilter{Kind: fika.ConversationKind(f.kind), Limit: f.limit}
 	switch out.Kind {
 	case "", fika.Ask, fika.Task, fika.Chat:
 	default:
@@ -65,7 +65,7 @@ func (f *filter) query(ctx context.Context, c *client.Client) (client.Conversati
 	return out, nil
 }
 
-func toListed(c client.ConversationInfo, active map[fika.ConversationID]bool) listed {
+func toListed(c service.ConversationInfo, active map[fika.ConversationID]bool) listed {
 	return listed{
 		Name: c.Name, Kind: c.Kind, Agent: command.Optional(c.AgentName), Status: c.Result(), Active: active[c.ID], Paused: c.Paused,
 		Messages: c.Messages, Participants: command.EmptyIfNil(c.Participants), LastSeq: c.LastSeq, CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -19,7 +19,7 @@ func newList(e *command.Env) *cobra.Command {
 		Long: "Lists conversations, newest first. * marks the ask conversation that an agent's\nnext ask continues.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -36,9 +36,9 @@ func newList(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return command.PrintLines(e, list, func(c client.ConversationInfo) listed { return toListed(c, active) })
+				return command.PrintLines(e, list, func(c service.ConversationInfo) listed { return toListed(c, active) })
 			}
-			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, command.TableRows(list, func(c client.ConversationInfo) []string {
+			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, command.TableRows(list, func(c service.ConversationInfo) []string {
 				name := string(c.Name)
 				if active[c.ID] {
 					name += " *"

@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -31,7 +31,7 @@ func newSearch(e *command.Env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ func newSearch(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				if err := command.PrintLines(e, found, func(x client.Found) foundJSON {
+				if err := command.PrintLines(e, found, func(x service.Found) foundJSON {
 					return foundJSON{x.ConversationName, x.Snippet, command.FullEntry(x.Entry)}
 				}); err != nil {
 					return err
@@ -56,7 +56,7 @@ func newSearch(e *command.Env) *cobra.Command {
 			if asJSON {
 				return nil
 			}
-			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.TableRows(found, func(x client.Found) []string {
+			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.TableRows(found, func(x service.Found) []string {
 				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, e.Now()), term.CleanLine(x.Snippet)}
 			}))
 		},

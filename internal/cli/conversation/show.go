@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -23,7 +23,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -31,7 +31,7 @@ func newShow(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q := client.EntryQuery{Conversation: conv.ID, Last: limit}
+			q := service.EntryQuery{Conversation: conv.ID, Last: limit}
 			if !all {
 				q.Types = []fika.EntryType{fika.Message, fika.Notice}
 			}

@@ -15,7 +15,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/hub"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 //go:embed config.toml rules.toml
@@ -57,14 +57,14 @@ func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	begun := time.Now()
-	ready, _, err := client.HubOf(d.App()).Start(ctx)
+	ready, _, err := service.HubOf(d.App()).Start(ctx)
 	if err != nil {
 		return err
 	}
 	if err := hub.ShowReady(d, ready, false); err != nil {
 		return err
 	}
-	c, err := d.Client(ctx)
+	c, err := d.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,13 +109,13 @@ func quietEnv(getenv func(string) string) func(string) string {
 
 // demoTalk sends the sentence to the chat and shows what follows until nothing waits or
 // runs in it.
-func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation) error {
+func demoTalk(ctx context.Context, e *command.Env, c *service.Service, conv fika.Conversation) error {
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	if _, err := c.Chats.Send(ctx, conv, demoMessage, client.Alias{}); err != nil {
+	if _, err := c.Chats.Send(ctx, conv, demoMessage, service.Alias{}); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 		return err
 	}
 	show := func(x fika.Entry) error {
-		if err := e.Print(shown.Entry(client.Node{Entry: x}, nil)); err != nil {
+		if err := e.Print(shown.Entry(service.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
 		quiet, err := isQuiet(ctx, c, conv)
@@ -134,7 +134,7 @@ func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 		}
 		return err
 	}
-	err = live.Run(watching, client.EntryQuery{Conversation: conv.ID}, show)
+	err = live.Run(watching, service.EntryQuery{Conversation: conv.ID}, show)
 	if ctx.Err() != nil {
 		return fika.Errorf(fika.Failed, "demo", "the agents did not come to an end in %s", demoTimeout)
 	}
@@ -142,7 +142,7 @@ func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 }
 
 // isQuiet reports whether nothing waits and nothing runs in a conversation.
-func isQuiet(ctx context.Context, c *client.Client, conv fika.Conversation) (bool, error) {
+func isQuiet(ctx context.Context, c *service.Service, conv fika.Conversation) (bool, error) {
 	list, err := c.Chats.List(ctx)
 	for _, c := range list {
 		if c.ID == conv.ID {
@@ -154,8 +154,8 @@ func isQuiet(ctx context.Context, c *client.Client, conv fika.Conversation) (boo
 
 // demoSum counts answers and tool calls, and fails if there are fewer than the demo
 // should show.
-func demoSum(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, took time.Duration) error {
-	entries, err := c.Conversations.Entries(ctx, client.EntryQuery{Conversation: conv.ID})
+func demoSum(ctx context.Context, e *command.Env, c *service.Service, conv fika.Conversation, took time.Duration) error {
+	entries, err := c.Conversations.Entries(ctx, service.EntryQuery{Conversation: conv.ID})
 	if err != nil {
 		return err
 	}

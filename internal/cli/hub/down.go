@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // NewDown returns the command fika down.
@@ -51,7 +51,7 @@ func downLeft(ctx context.Context, e *command.Env, how fika.Desired, timeout tim
 	e.Say("no hub is running")
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	names, err := client.HubOf(e.App()).EndOrphans(ctx, how)
+	names, err := service.HubOf(e.App()).EndOrphans(ctx, how)
 	sayLeaving(e, names)
 	return err
 }
@@ -65,7 +65,7 @@ func sayLeaving(e *command.Env, names []fika.AgentName) {
 // TakeDown ends the hub and all agents in the given way, and waits for them for at most
 // timeout. If no hub runs, it ends the agents that a killed hub left running.
 func TakeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout time.Duration) error {
-	h := client.HubOf(e.App())
+	h := service.HubOf(e.App())
 	p, up, err := h.Process()
 	if err != nil {
 		return err
@@ -93,11 +93,11 @@ func TakeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout tim
 func sayLeft(e *command.Env) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	c, err := client.OpenOffline(ctx, e.App())
+	c, err := service.OpenOffline(ctx, e.App())
 	if err != nil {
 		return
 	}
-	list, err := c.Requests.List(ctx, client.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
+	list, err := c.Requests.List(ctx, service.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
 	if err == nil && len(list) > 0 {
 		goOn := "they go on"
 		if len(list) == 1 {

@@ -12,9 +12,9 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/daemon"
 	"fika/internal/hub"
+	"fika/internal/service"
 )
 
 // NewUp returns the command fika up.
@@ -37,7 +37,7 @@ for a service manager, and logs to stderr.
 			if foreground {
 				return hubForeground(cmd.Context(), e, readyFD, o)
 			}
-			ready, already, err := client.HubOf(e.App()).Start(cmd.Context())
+			ready, already, err := service.HubOf(e.App()).Start(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 	"fika"
 	"fika/internal/attachment"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/console"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -142,7 +142,7 @@ func (r *Reader) load(ctx context.Context, name string) (attachment.File, error)
 	if r.options.Env.InTTY {
 		agree = func(why error) error { return r.confirmHidden(ctx, why) }
 	}
-	return client.PromptFilesOf(r.options.Env.App()).LoadFile(r.files.path(name), agree)
+	return service.PromptFilesOf(r.options.Env.App()).LoadFile(r.files.path(name), agree)
 }
 
 // errKept says that a line was not sent because the person did not confirm it.

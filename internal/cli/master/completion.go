@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"fika/internal/client"
 	"fika/internal/console"
 	"fika/internal/master"
+	"fika/internal/service"
 )
 
 // completeMaster returns a function that completes agents after @, verbs after the
 // colon, and slash commands.
-func completeMaster(ctx context.Context, agents *client.Agents) func(string, int) []console.Completion {
+func completeMaster(ctx context.Context, agents *service.Agents) func(string, int) []console.Completion {
 	takesAgent := []string{"/agents st", "/agents restart", "/switch", "/summari", "/tasks", "/conversations"}
 	return func(line string, pos int) []console.Completion {
 		text := line[:pos]
@@ -41,7 +41,7 @@ func completeMaster(ctx context.Context, agents *client.Agents) func(string, int
 }
 
 // agentWords returns the names of the agents, each between before and after.
-func agentWords(ctx context.Context, agents *client.Agents, before, after string) []string {
+func agentWords(ctx context.Context, agents *service.Agents, before, after string) []string {
 	list, err := agents.List(ctx, false)
 	if err != nil {
 		return nil

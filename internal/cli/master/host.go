@@ -6,8 +6,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/master"
+	"fika/internal/service"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )
@@ -16,25 +16,25 @@ import (
 type masterHost struct{ *command.Env }
 
 // workHere works on a prompt in the current context, as fika run does.
-func (e masterHost) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
+func (e masterHost) workHere(ctx context.Context, prompt string) (service.RequestInfo, error) {
 	here := e.App().CloneUnopened() // an App is for one goroutine
 	defer here.Close()
 	h, err := here.Home()
 	if err != nil {
-		return client.RequestInfo{}, err
+		return service.RequestInfo{}, err
 	}
 	state, err := h.State()
 	if err != nil {
-		return client.RequestInfo{}, err
+		return service.RequestInfo{}, err
 	}
 	began := here.Now()
 	ran, err := worker.Run(ctx, here, worker.RunOptions{
 		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.Warn,
 	})
 	if err != nil {
-		return client.RequestInfo{}, err
+		return service.RequestInfo{}, err
 	}
-	return client.RequestInfo{AgentName: ran.Context, Request: fika.Request{
+	return service.RequestInfo{AgentName: ran.Context, Request: fika.Request{
 		ID: ran.Request, State: ran.State, Reason: ran.Reason, Outcome: ran.Outcome, StartedAt: began, FinishedAt: here.Now(),
 	}}, nil
 }
@@ -50,7 +50,7 @@ func (e masterHost) summarise(ctx context.Context, agent fika.AgentName) (string
 // revivesHub reports whether reviveHub would start a hub now.
 func (e masterHost) revivesHub() bool {
 	conf, err := e.App().Config()
-	_, up, upErr := client.HubOf(e.App()).Process()
+	_, up, upErr := service.HubOf(e.App()).Process()
 	return err == nil && upErr == nil && conf.Hub.Autostart && !up
 }
 
@@ -72,7 +72,7 @@ func (e masterHost) reviveHub(ctx context.Context, killed bool) (string, error) 
 	if _, up := h.HubProcess(); up || killed && !gone {
 		return "", nil
 	}
-	ready, already, err := client.HubOf(own.App()).Start(ctx)
+	ready, already, err := service.HubOf(own.App()).Start(ctx)
 	if err != nil || already {
 		return "", err
 	}
@@ -89,11 +89,11 @@ func masterHub(ctx context.Context, e *command.Env) ([]master.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, up, err := client.HubOf(e.App()).Process()
+	_, up, err := service.HubOf(e.App()).Process()
 	if err != nil || up || len(conf.Agents) == 0 || !conf.Hub.Autostart {
 		return nil, err
 	}
-	ready, _, err := client.HubOf(e.App()).Start(ctx)
+	ready, _, err := service.HubOf(e.App()).Start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,10 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/console"
 	"fika/internal/master"
+	"fika/internal/service"
 )
 
 // New returns the command fika master.
@@ -92,7 +92,7 @@ func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
 
 // masterOptionsOf returns the options of the console, except for the screen and what
 // the console waits for.
-func masterOptionsOf(e *command.Env, c *client.Client, flags Flags) master.Options {
+func masterOptionsOf(e *command.Env, c *service.Service, flags Flags) master.Options {
 	conf, err := e.App().Config()
 	if err != nil { // it was read when c was opened
 		conf = config.Default()

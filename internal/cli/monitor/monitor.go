@@ -16,8 +16,8 @@ import (
 	"fika/internal/agent"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/message"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -79,12 +79,12 @@ what agents and people say: only you can read the file.`,
 	_ = c.RegisterFlagCompletionFunc("log", complete.FileNames)
 	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	_ = c.RegisterFlagCompletionFunc("chat", complete.ChatNames(e))
-	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(client.BusKinds(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(service.BusKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
-	show := client.MonitorShow{Message: o.line, Connected: o.sayConnected, Dropped: o.sayDropped}
+	show := service.MonitorShow{Message: o.line, Connected: o.sayConnected, Dropped: o.sayDropped}
 	if o.json {
 		show.Message = o.jsonLine
 	}
@@ -98,11 +98,11 @@ func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
 	} else if o.logSize != defaultLogSize || o.logKeep != defaultLogKeep {
 		return command.UsageError("--log-size and --log-keep are about --log FILE")
 	}
-	m, err := client.OpenMonitor(ctx, o.App(), client.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
+	m, err := service.OpenMonitor(ctx, o.App(), service.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
 	if err != nil {
 		return err
 	}
-	if _, up, err := client.HubOf(o.App()).Process(); err != nil {
+	if _, up, err := service.HubOf(o.App()).Process(); err != nil {
 		return errors.Join(err, m.Close())
 	} else if !up {
 		o.Say("no hub is running; waiting for one (fika up)")
@@ -135,9 +135,9 @@ func dropped(n int) string {
 
 // noted returns a MonitorShow that writes the messages to log, and also what say tells
 // the person about the bus: a reader of the log should know what is missing from it.
-func (o *monitorOptions) noted(log *rotatedLog, say client.MonitorShow) client.MonitorShow {
-	return client.MonitorShow{
-		Message: func(m client.BusMessage) error { return logLine(log, monitorToJSON(m)) },
+func (o *monitorOptions) noted(log *rotatedLog, say service.MonitorShow) service.MonitorShow {
+	return service.MonitorShow{
+		Message: func(m service.BusMessage) error { return logLine(log, monitorToJSON(m)) },
 		Connected: func(connected bool) error {
 			text := busAway
 			if connected {
@@ -164,7 +164,7 @@ type monitorJSON struct {
 	Text    command.Nullable `json:"text"` // a body that is not JSON in UTF-8
 }
 
-func (o *monitorOptions) jsonLine(m client.BusMessage) error { return o.PrintLine(monitorToJSON(m)) }
+func (o *monitorOptions) jsonLine(m service.BusMessage) error { return o.PrintLine(monitorToJSON(m)) }
 
 // openLog opens the file of --log.
 func (o *monitorOptions) openLog() (*rotatedLog, error) {
@@ -187,7 +187,7 @@ func logLine(log *rotatedLog, line any) error {
 	return log.Line(bytes.TrimRight(data, "\n"))
 }
 
-func monitorToJSON(m client.BusMessage) monitorJSON {
+func monitorToJSON(m service.BusMessage) monitorJSON {
 	line := monitorJSON{At: time.Now().UTC(), Subject: m.Subject}
 	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		line.Body = m.Data
@@ -198,7 +198,7 @@ func monitorToJSON(m client.BusMessage) monitorJSON {
 }
 
 // line shows a message on one line: the time, the place and the gist.
-func (o *monitorOptions) line(m client.BusMessage) error {
+func (o *monitorOptions) line(m service.BusMessage) error {
 	style := o.OutStyle()
 	where := m.Place
 	switch m.Kind {

@@ -9,8 +9,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/markdown"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -26,7 +26,7 @@ type Page struct {
 
 // OfChat makes a page for a chat, rendered if stdout is a terminal and the settings
 // allow it, unless raw.
-func OfChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, raw bool) (Page, error) {
+func OfChat(ctx context.Context, e *command.Env, c *service.Service, conv fika.Conversation, raw bool) (Page, error) {
 	people, err := c.Chats.People(ctx, conv)
 	if err != nil {
 		return Page{}, err
@@ -107,7 +107,7 @@ func (p Page) Calls(entries []fika.Entry) string {
 
 // Entry returns an entry as a person reads it, with what its turn used unless turn is
 // nil.
-func (p Page) Entry(n client.Node, turn *turnJSON) string {
+func (p Page) Entry(n service.Node, turn *turnJSON) string {
 	x, st := n.Entry, p.look.Style
 	about := fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format("15:04:05"))
 	if x.Pinned {

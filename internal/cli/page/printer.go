@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -27,7 +27,7 @@ type Options struct {
 type Printer struct {
 	env     *command.Env
 	options Options
-	client  *client.Client
+	service *service.Service
 	page    Page
 	total   fika.Usage
 	partly  bool // the cost of some of total is not known
@@ -41,8 +41,8 @@ func NewPrinter(e *command.Env, o Options) *Printer {
 }
 
 // NewChatPrinter makes a printer for a chat, which it reads through c.
-func NewChatPrinter(ctx context.Context, e *command.Env, o Options, c *client.Client, conv fika.Conversation) (*Printer, error) {
-	p := &Printer{env: e, options: o, client: c}
+func NewChatPrinter(ctx context.Context, e *command.Env, o Options, c *service.Service, conv fika.Conversation) (*Printer, error) {
+	p := &Printer{env: e, options: o, service: c}
 	var err error
 	if e.OutTTY && !o.JSON {
 		p.page, err = OfChat(ctx, e, c, conv, o.Raw)
@@ -77,7 +77,7 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	if !p.options.Costs || !ends || x.Request == "" {
 		return nil, nil
 	}
-	r, err := p.client.Requests.Request(ctx, x.Request)
+	r, err := p.service.Requests.Request(ctx, x.Request)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	u := r.Outcome.Usage
 	p.total, p.turns = p.total.Add(u), p.turns+1
 	t := &turnJSON{r.ID, r.State, u.Input, u.Output, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, r.Outcome.Models}
-	if p.client.RequestUnpriced(r) {
+	if p.service.RequestUnpriced(r) {
 		p.partly = true
 	} else {
 		usd := float64(u.Cost) / 1e6
@@ -98,11 +98,11 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 
 // Entries returns a function that writes one entry per call.
 func (p *Printer) Entries(ctx context.Context) func(fika.Entry) error {
-	return func(x fika.Entry) error { return p.Node(ctx, client.Node{Entry: x}) }
+	return func(x fika.Entry) error { return p.Node(ctx, service.Node{Entry: x}) }
 }
 
 // Node writes an entry, with what its turn used if that was asked for.
-func (p *Printer) Node(ctx context.Context, n client.Node) error {
+func (p *Printer) Node(ctx context.Context, n service.Node) error {
 	turn, err := p.spent(ctx, n.Entry)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (p *Printer) Node(ctx context.Context, n client.Node) error {
 }
 
 // json writes an entry with what the flags add to it.
-func (p *Printer) json(n client.Node, turn *turnJSON) error {
+func (p *Printer) json(n service.Node, turn *turnJSON) error {
 	var more any
 	switch {
 	case p.options.Tree && p.options.Costs:
@@ -157,7 +157,7 @@ type placeJSON struct {
 	Also   []int64 `json:"also"`
 }
 
-func placeOf(n client.Node) placeJSON {
+func placeOf(n service.Node) placeJSON {
 	return placeJSON{n.Level, command.Optional(n.Parent), command.EmptyIfNil(n.Also)}
 }
 

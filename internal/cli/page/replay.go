@@ -9,8 +9,8 @@ import (
 
 	"fika"
 	"fika/internal/attachment"
-	"fika/internal/client"
 	"fika/internal/mention"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -80,7 +80,7 @@ func (s *Script) Replay(entries []fika.Entry) string {
 func (s *Script) Entry(x fika.Entry) string {
 	switch {
 	case x.Type != fika.Message:
-		return strings.TrimRight(s.page.Entry(client.Node{Entry: x}, nil), "\n")
+		return strings.TrimRight(s.page.Entry(service.Node{Entry: x}, nil), "\n")
 	case x.From == s.me:
 		return s.typed(x.Content)
 	}
@@ -92,7 +92,7 @@ func (s *Script) Entry(x fika.Entry) string {
 // they spoke to before, and with only the names of files.
 func (s *Script) typed(content string) string {
 	var to mention.Result
-	if _, team, _ := client.TeamLine(content); !team { // a line for a team changes nothing
+	if _, team, _ := service.TeamLine(content); !team { // a line for a team changes nothing
 		to = mention.Parse(content, mention.Known{Agents: s.agents()})
 	}
 	rest, same := strings.CutPrefix(content, "@"+string(s.Last)+" ")

@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -57,7 +57,7 @@ func SeqList(seqs []int64) string {
 
 // Reason returns why an item of a queue is where it is, and until when, if that is
 // known.
-func Reason(i client.QueueItem, now time.Time) string {
+func Reason(i service.QueueItem, now time.Time) string {
 	if i.Until.IsZero() {
 		return i.Text
 	}
@@ -65,7 +65,7 @@ func Reason(i client.QueueItem, now time.Time) string {
 }
 
 // Stopped returns what was dropped and cancelled when a chat was stopped.
-func Stopped(d client.Dropped) string {
+func Stopped(d service.Dropped) string {
 	var said []string
 	if d.Notifications > 0 {
 		said = append(said, command.Plural(d.Notifications, "waiting mention")+" dropped")

@@ -8,8 +8,8 @@ import (
 	"fika/internal/agent"
 	"fika/internal/cli/command"
 	"fika/internal/cli/watch"
-	"fika/internal/client"
 	"fika/internal/message"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -42,7 +42,7 @@ func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
 // Begin connects the view to follow, so that it shows what the request waits for and
 // which agent takes it over: where the work is shown, or else on stderr. On a terminal,
 // it also shows that the agent has been given the request.
-func (v *FollowView) Begin(follow *client.Follow, id fika.RequestID, name fika.AgentName) {
+func (v *FollowView) Begin(follow *service.Follow, id fika.RequestID, name fika.AgentName) {
 	follow.Waits = func(why string) {
 		if v.Shown != nil {
 			v.Shown.Busy(string(id), string(name), term.CleanLine(why))
@@ -50,7 +50,7 @@ func (v *FollowView) Begin(follow *client.Follow, id fika.RequestID, name fika.A
 		}
 		v.note(why)
 	}
-	follow.Moved = func(info client.RequestInfo, text string) {
+	follow.Moved = func(info service.RequestInfo, text string) {
 		v.Show(message.Status{RequestID: string(id), AgentName: string(info.AgentName), Status: "processing", Data: message.StatusData{Message: text}})
 	}
 	if v.Shown != nil {
@@ -133,7 +133,7 @@ func (v *FollowView) EndLine() {
 
 // End prints the outcome, with the committed answer if that was not streamed. It
 // returns an error of the outcome's kind, or that of a write if the request is done.
-func (v *FollowView) End(info client.RequestInfo) error {
+func (v *FollowView) End(info service.RequestInfo) error {
 	if v.Shown != nil {
 		v.Shown.End(info)
 		v.wrote = true
@@ -159,7 +159,7 @@ func KeptAnswer(id fika.RequestID) string {
 }
 
 // outcomeError returns an error of the outcome's kind, or nil if the request is done.
-func outcomeError(info client.RequestInfo) error {
+func outcomeError(info service.RequestInfo) error {
 	why := info.Outcome.Error
 	if why == "" {
 		why = info.Reason

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/message"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -16,7 +16,7 @@ func TestWaitIsToldOnce(t *testing.T) {
 	const why = "waits for your word on a tool call: fika approve"
 	var errs term.Buffer
 	v := NewFollowView(&command.Env{Streams: &term.Streams{Out: &term.Buffer{}, Err: &errs}}, false, false)
-	follow := &client.Follow{}
+	follow := &service.Follow{}
 	v.Begin(follow, "r", "coder")
 	for range 2 {
 		follow.Waits(why)

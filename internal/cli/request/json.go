@@ -5,7 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // JSON is a request as --json prints it.
@@ -40,7 +40,7 @@ type JSON struct {
 }
 
 // ToJSON returns a request as --json prints it.
-func ToJSON(e *command.Env, r client.RequestInfo) JSON {
+func ToJSON(e *command.Env, r service.RequestInfo) JSON {
 	j := JSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), HandedOver: command.Optional(r.Handed), Conversation: r.ConversationName, State: r.State,
 		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
@@ -58,6 +58,6 @@ func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 }
 
 // toJSON returns [ToJSON] as a function for [command.PrintLines].
-func toJSON(e *command.Env) func(client.RequestInfo) JSON {
-	return func(r client.RequestInfo) JSON { return ToJSON(e, r) }
+func toJSON(e *command.Env) func(service.RequestInfo) JSON {
+	return func(r service.RequestInfo) JSON { return ToJSON(e, r) }
 }

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -21,11 +21,11 @@ func newList(e *command.Env) *cobra.Command {
 		Use: "list", Short: "list requests, newest first", Example: "  fika request list --agent coder --state running", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
-			f := client.RequestFilter{Limit: limit}
+			f := service.RequestFilter{Limit: limit}
 			if agent != "" {
 				row, err := c.Agents.FindKnown(ctx, agent)
 				if err != nil {
@@ -46,7 +46,7 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, toJSON(e))
 			}
-			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.TableRows(list, func(r client.RequestInfo) []string {
+			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.TableRows(list, func(r service.RequestInfo) []string {
 				return []string{string(r.ID), string(r.Kind), agentOf(r), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
 			}))
 		},
@@ -62,7 +62,7 @@ func newList(e *command.Env) *cobra.Command {
 
 // agentOf names the agent that works on a request and, if another one was asked, that
 // one too.
-func agentOf(r client.RequestInfo) string {
+func agentOf(r service.RequestInfo) string {
 	if r.AddressedName == "" {
 		return string(r.AgentName)
 	}

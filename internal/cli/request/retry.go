@@ -8,13 +8,13 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
-// requestsFor returns a client with a hub for requests. If one of them does not exist,
+// requestsFor returns a service with a hub for requests. If one of them does not exist,
 // it fails before it starts a hub.
-func requestsFor(ctx context.Context, e *command.Env, ids []string) (*client.Client, error) {
-	return e.ClientFor(ctx, func(c *client.Client) error {
+func requestsFor(ctx context.Context, e *command.Env, ids []string) (*service.Service, error) {
+	return e.ServiceFor(ctx, func(c *service.Service) error {
 		for _, id := range ids {
 			if _, err := c.Requests.Request(ctx, fika.RequestID(id)); err != nil {
 				return err

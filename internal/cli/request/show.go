@@ -12,7 +12,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -21,7 +21,7 @@ func newShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-func showRequest(e *command.Env, f client.Family, c *client.Client) {
+func showRequest(e *command.Env, f service.Family, c *service.Service) {
 	r := f.RequestInfo
 	p := func(k, v string) {
 		if v != "" {
@@ -82,7 +82,7 @@ func showRequest(e *command.Env, f client.Family, c *client.Client) {
 
 // costOf returns what a request has cost, alone and with all that it delegated; "" if
 // no model was called.
-func costOf(f client.Family, c *client.Client) string {
+func costOf(f service.Family, c *service.Service) string {
 	if u := f.Usage(); u.Input+u.Output == 0 {
 		return ""
 	}
@@ -93,15 +93,15 @@ func costOf(f client.Family, c *client.Client) string {
 	return own
 }
 
-func anyUnpriced(f client.Family, c *client.Client) bool {
-	return c.RequestUnpriced(f.RequestInfo) || slices.ContainsFunc(f.Children, func(k client.Family) bool { return anyUnpriced(k, c) })
+func anyUnpriced(f service.Family, c *service.Service) bool {
+	return c.RequestUnpriced(f.RequestInfo) || slices.ContainsFunc(f.Children, func(k service.Family) bool { return anyUnpriced(k, c) })
 }
 
 func tokensOf(u fika.Usage) string {
 	return fmt.Sprintf("%s in, %s out", term.ShortCount(u.Input), term.ShortCount(u.Output))
 }
 
-func stateOf(r client.RequestInfo) string {
+func stateOf(r service.RequestInfo) string {
 	switch {
 	case r.Reason == "":
 		return string(r.State)
@@ -114,7 +114,7 @@ func stateOf(r client.RequestInfo) string {
 }
 
 // kinOf returns a line about a parent or a child.
-func kinOf(r client.RequestInfo) string {
+func kinOf(r service.RequestInfo) string {
 	if r.AgentName == "" {
 		return string(r.ID) + " (deleted)"
 	}
@@ -128,7 +128,7 @@ type familyJSON struct {
 	Total    *fika.Usage  `json:"usage_with_children"`
 }
 
-func toFamilyJSON(e *command.Env, f client.Family) familyJSON {
+func toFamilyJSON(e *command.Env, f service.Family) familyJSON {
 	j := familyJSON{JSON: ToJSON(e, f.RequestInfo)}
 	for _, k := range f.Children {
 		j.Children = append(j.Children, toFamilyJSON(e, k))

@@ -20,7 +20,7 @@ func newWait(e *command.Env) *cobra.Command {
 		Example: "  fika request wait $(fika task --no-wait coder \"write tests\")",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}

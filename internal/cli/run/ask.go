@@ -8,9 +8,9 @@ import (
 	"fika"
 	"fika/internal/agent"
 	"fika/internal/cli/request"
-	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/message"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/turn"
 	"fika/internal/worker"
@@ -23,7 +23,7 @@ func (o *Options) askHolder(ctx context.Context, name fika.AgentName, prompt str
 	if o.cont {
 		return fika.Errorf(fika.Locked, "", "@%s runs as a process: it goes on with what was interrupted by itself; fika request list --agent %s shows what was", name, name)
 	}
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (o *Options) askHolder(ctx context.Context, name fika.AgentName, prompt str
 	view := newHolderView(o)
 	defer view.run.shown.Finish()
 	view.run.detail("@%s runs as a process and takes the prompt", name)
-	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, o.pictures, flags, client.Alias{Name: flags["username"], Option: "-U"})
+	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, o.pictures, flags, service.Alias{Name: flags["username"], Option: "-U"})
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,11 @@ func (o *Options) askHolder(ctx context.Context, name fika.AgentName, prompt str
 
 // awaitHolder waits for the outcome, and warns once if the process that should produce
 // it is gone.
-func (o *Options) awaitHolder(ctx context.Context, follow *client.Follow, id fika.RequestID, name fika.AgentName, view *holderView) (client.RequestInfo, error) {
+func (o *Options) awaitHolder(ctx context.Context, follow *service.Follow, id fika.RequestID, name fika.AgentName, view *holderView) (service.RequestInfo, error) {
 	const look = 3 * time.Second
 	h, err := o.App().Home()
 	if err != nil {
-		return client.RequestInfo{}, err
+		return service.RequestInfo{}, err
 	}
 	for told := false; ; {
 		slice, cancel := context.WithTimeout(ctx, look)
@@ -86,13 +86,13 @@ func (o *Options) awaitHolder(ctx context.Context, follow *client.Follow, id fik
 }
 
 // cancelHolder handles Ctrl-C: it cancels the request at the agent.
-func (o *Options) cancelHolder(c *client.Client, follow *client.Follow, id fika.RequestID, view *holderView) (client.RequestInfo, error) {
+func (o *Options) cancelHolder(c *service.Service, follow *service.Follow, id fika.RequestID, view *holderView) (service.RequestInfo, error) {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	view.run.endLine()
 	o.Say("cancelling request %s …", id)
 	if _, err := c.Requests.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
-		return client.RequestInfo{}, err
+		return service.RequestInfo{}, err
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})
 	if err != nil {
@@ -114,7 +114,7 @@ func newHolderView(o *Options) *holderView { return &holderView{run: newRunView(
 
 func (v *holderView) events() bool { return v.run.o.format == "stream-json" }
 
-func (v *holderView) begin(a client.Accepted, name fika.AgentName) {
+func (v *holderView) begin(a service.Accepted, name fika.AgentName) {
 	v.id, v.name = a.Request.ID, name
 	if v.events() {
 		v.run.write(event{Type: "init", RequestID: v.id, Context: string(name), Conversation: string(a.Conversation.Name)})
@@ -214,7 +214,7 @@ func (v *holderView) emit(s message.Status) {
 }
 
 // end shows the outcome like that of a run.
-func (v *holderView) end(info client.RequestInfo, entries []fika.Entry) error {
+func (v *holderView) end(info service.RequestInfo, entries []fika.Entry) error {
 	if v.events() {
 		for i := range entries {
 			if entries[i].Type == fika.Message {

@@ -13,8 +13,8 @@ import (
 	"fika/internal/cli/approve"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/folder"
+	"fika/internal/service"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )
@@ -217,7 +217,7 @@ func (o *Options) settings(ctx context.Context, name fika.AgentName) (map[string
 		flags["model"] = o.model
 	}
 	if o.username != "" {
-		if err := client.SetUsername(ctx, o.App(), name, o.username); err != nil {
+		if err := service.SetUsername(ctx, o.App(), name, o.username); err != nil {
 			return nil, err
 		}
 	}

@@ -113,7 +113,7 @@ func (o *createOptions) check() error {
 }
 
 func (o *createOptions) run(ctx context.Context) error {
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newList(e *command.Env) *cobra.Command {
@@ -16,7 +16,7 @@ func newList(e *command.Env) *cobra.Command {
 		Use: "list", Short: "list the schedules with their next and last times", Args: command.Exactly(0, "no arguments"),
 		Long: "Lists the schedules of this home by name. NEXT is in the time zone of the\nschedule; LAST is when it last started something, and the outcome.", Example: "  fika schedule list\n  fika schedule list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func newList(e *command.Env) *cobra.Command {
 	return c
 }
 
-func row(s client.Schedule) []string {
+func row(s service.Schedule) []string {
 	last := LastLine(s)
 	if last == "" {
 		last = "-"
@@ -55,7 +55,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Use: "show NAME", Short: "show one schedule", Args: command.Exactly(1, "the name of a schedule"),
 		Long: "Shows a schedule, its next three times, and the outcome of the last one.", Example: "  fika schedule show report\n  fika schedule show report --json", ValidArgsFunction: offerNames(e),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-func show(e *command.Env, s client.Schedule) error {
+func show(e *command.Env, s service.Schedule) error {
 	lines := [][2]string{{"when", s.Cron}, {"begins", s.WhatBegins()}}
 	if s.Zone != "" {
 		lines[0][1] += " " + s.Zone

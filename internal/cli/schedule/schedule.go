@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // New returns the command fika schedule.
@@ -52,7 +52,7 @@ type lastJSON struct {
 }
 
 // ToJSON returns a schedule as --json prints it.
-func ToJSON(s client.Schedule) JSON {
+func ToJSON(s service.Schedule) JSON {
 	d := s.Schedule
 	j := JSON{
 		Name: d.Name, Cron: d.Cron, Zone: command.Nullable(d.Zone), Agent: command.Nullable(d.Agent), Workflow: command.Nullable(d.Workflow),
@@ -75,7 +75,7 @@ func ToJSON(s client.Schedule) JSON {
 }
 
 // NextLine returns when a schedule is next due, in its own zone, or why it is not.
-func NextLine(s client.Schedule) string {
+func NextLine(s service.Schedule) string {
 	switch {
 	case s.Elsewhere != "":
 		return "never: it is another home's"
@@ -90,7 +90,7 @@ func NextLine(s client.Schedule) string {
 
 // LastLine returns what became of the last time, or why nothing began; "" if the
 // schedule has never been due.
-func LastLine(s client.Schedule) string {
+func LastLine(s service.Schedule) string {
 	if s.Hindrance() != "" {
 		return "nothing began: " + s.Hindrance()
 	}
@@ -130,7 +130,7 @@ func offerNames(e *command.Env) cobra.CompletionFunc {
 
 // hubHint says that nothing begins by itself, if no hub runs.
 func hubHint(e *command.Env) {
-	if _, up, err := client.HubOf(e.App()).Process(); err == nil && !up {
+	if _, up, err := service.HubOf(e.App()).Process(); err == nil && !up {
 		e.Say("no hub is running, so nothing begins by itself: fika up")
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/client"
 	"fika/internal/console"
 	"fika/internal/message"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -194,7 +194,7 @@ func (s *Screen) ShowEntry(x fika.Entry) error {
 		s.feed.Print(s.script.Entry(x))
 		return nil
 	}
-	if text := strings.TrimRight(s.page.Entry(client.Node{Entry: x}, nil), "\n"); text != "" {
+	if text := strings.TrimRight(s.page.Entry(service.Node{Entry: x}, nil), "\n"); text != "" {
 		s.feed.Print("\n" + text)
 	}
 	return nil

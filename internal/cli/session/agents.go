@@ -8,13 +8,13 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
 // showAgents carries out /agents.
 func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
-	list, err := v.chat.client().Agents.List(ctx, false)
+	list, err := v.chat.service().Agents.List(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 func (v *visit) setModel(ctx context.Context, line input.Line) error {
 	agent, words := v.session.agents.SpokenTo(), line.Arguments()
 	if len(words) > 0 && strings.HasPrefix(words[0], "@") {
-		row, err := v.chat.client().Agents.Find(ctx, strings.TrimPrefix(words[0], "@"))
+		row, err := v.chat.service().Agents.Find(ctx, strings.TrimPrefix(words[0], "@"))
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (v *visit) setModel(ctx context.Context, line input.Line) error {
 	}
 	switch len(words) {
 	case 0:
-		list, err := v.chat.client().Agents.List(ctx, false)
+		list, err := v.chat.service().Agents.List(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (v *visit) setModel(ctx context.Context, line input.Line) error {
 		v.screen.Note("— /model MODEL sets that of @" + string(agent) + "; fika model list shows what there is")
 		return nil
 	case 1:
-		if err := v.chat.client().Agents.SetModel(ctx, agent, words[0]); err != nil {
+		if err := v.chat.service().Agents.SetModel(ctx, agent, words[0]); err != nil {
 			return err
 		}
 		v.screen.Note(fmt.Sprintf("— @%s answers with %s from its next turn on", agent, words[0]))
@@ -59,12 +59,12 @@ func (v *visit) setModel(ctx context.Context, line input.Line) error {
 
 // showCost carries out /cost.
 func (v *visit) showCost(ctx context.Context, _ input.Line) error {
-	v.session.cost.count(ctx, v.chat.client(), v.chat.conversation())
+	v.session.cost.count(ctx, v.chat.service(), v.chat.conversation())
 	spent, unpriced := v.session.cost.soFar()
 	v.screen.Note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.ShortCount(spent.Input), term.ShortCount(spent.Output), term.Cost(spent.Cost, unpriced)))
-	budgets, err := v.chat.client().Budgets().List(ctx)
+	budgets, err := v.chat.service().Budgets().List(ctx)
 	for _, b := range budgets {
-		v.screen.Note("— budget of " + client.BudgetLine(b))
+		v.screen.Note("— budget of " + service.BudgetLine(b))
 	}
 	return err
 }

@@ -7,17 +7,17 @@ import (
 	"fika"
 	"fika/internal/changes"
 	"fika/internal/cli/input"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // chatChanges gives access to the changes made in one chat.
 type chatChanges struct {
-	*client.Undo
+	*service.Undo
 	conv fika.Conversation
 }
 
 // Newest implements [changes.Source].
-func (c chatChanges) Newest(ctx context.Context) (client.Undoing, error) {
+func (c chatChanges) Newest(ctx context.Context) (service.Undoing, error) {
 	return c.NewestOf(ctx, c.conv)
 }
 
@@ -33,7 +33,7 @@ func (v *visit) undo(ctx context.Context, line input.Line) error {
 
 // doWithChanges prints what do returns for the changes that a line names.
 func (v *visit) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), line input.Line) error {
-	source := chatChanges{v.chat.client().Undo(), v.chat.conversation()}
+	source := chatChanges{v.chat.service().Undo(), v.chat.conversation()}
 	lines, err := do(ctx, source, line.Arguments(), changes.Look{Style: v.OutStyle(), Width: v.screen.Width(), Now: v.Now()})
 	if len(lines) > 0 {
 		v.screen.Print(strings.Join(lines, "\n"))

@@ -13,13 +13,13 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
 // pause carries out /pause.
 func (v *visit) pause(ctx context.Context, _ input.Line) error {
-	err := v.chat.client().ChatControl.Pause(ctx, v.chat.conversation())
+	err := v.chat.service().ChatControl.Pause(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.Note("— paused; what is said now waits")
 	}
@@ -28,7 +28,7 @@ func (v *visit) pause(ctx context.Context, _ input.Line) error {
 
 // resume carries out /resume: a person who joined with --pause no longer holds the chat.
 func (v *visit) resume(ctx context.Context, _ input.Line) error {
-	err := v.chat.client().ChatControl.Resume(ctx, v.chat.conversation())
+	err := v.chat.service().ChatControl.Resume(ctx, v.chat.conversation())
 	if err == nil {
 		v.lease.Forget()
 		v.screen.Note("— resumed")
@@ -38,7 +38,7 @@ func (v *visit) resume(ctx context.Context, _ input.Line) error {
 
 // stop carries out /stop.
 func (v *visit) stop(ctx context.Context, _ input.Line) error {
-	d, err := v.chat.client().ChatControl.Stop(ctx, v.chat.conversation())
+	d, err := v.chat.service().ChatControl.Stop(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.Note("— " + page.Stopped(d))
 	}
@@ -47,7 +47,7 @@ func (v *visit) stop(ctx context.Context, _ input.Line) error {
 
 // continueChain carries out /continue.
 func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
-	agents, err := v.chat.client().ChatControl.Continue(ctx, v.chat.conversation())
+	agents, err := v.chat.service().ChatControl.Continue(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.Note("— goes on with " + page.Mentions(agents))
 	}
@@ -56,7 +56,7 @@ func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 
 // showParticipants carries out /who.
 func (v *visit) showParticipants(ctx context.Context, _ input.Line) error {
-	names, err := v.chat.client().Chats.Participants(ctx, v.chat.conversation())
+	names, err := v.chat.service().Chats.Participants(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.Note("— " + strings.Join(names, " "))
 	}
@@ -65,7 +65,7 @@ func (v *visit) showParticipants(ctx context.Context, _ input.Line) error {
 
 // showWaiting carries out /why: it shows what runs and waits in the chat, and for what.
 func (v *visit) showWaiting(ctx context.Context, _ input.Line) error {
-	queue, err := v.chat.client().Chats.Queue(ctx, v.chat.conversation().ID)
+	queue, err := v.chat.service().Chats.Queue(ctx, v.chat.conversation().ID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (v *visit) showWaiting(ctx context.Context, _ input.Line) error {
 	if err != nil {
 		return err
 	}
-	if len(runs) == 0 && !slices.ContainsFunc(queue, func(q client.QueueItem) bool { return !q.IsOver() }) {
+	if len(runs) == 0 && !slices.ContainsFunc(queue, func(q service.QueueItem) bool { return !q.IsOver() }) {
 		v.screen.Note("— nothing runs, nothing waits")
 	}
 	for _, r := range runs {
@@ -94,8 +94,8 @@ func (v *visit) showWaiting(ctx context.Context, _ input.Line) error {
 
 // expand carries out /expand [#N]: it prints one answer's tool calls and results in full.
 func (v *visit) expand(ctx context.Context, line input.Line) error {
-	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
-	c := v.chat.client()
+	q := service.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
+	c := v.chat.service()
 	var wanted int64
 	if words := line.Arguments(); len(words) > 0 {
 		var err error
@@ -131,7 +131,7 @@ func (v *visit) expand(ctx context.Context, line input.Line) error {
 
 // approve carries out /approve N and /approve N --deny WHY.
 func (v *visit) approve(ctx context.Context, line input.Line) error {
-	said, err := v.desk.CarryOut(ctx, v.chat.client().Approvals(), line.Arguments())
+	said, err := v.desk.CarryOut(ctx, v.chat.service().Approvals(), line.Arguments())
 	v.screen.PrintQuestions(said)
 	return err
 }
@@ -155,8 +155,8 @@ func (v *visit) export(ctx context.Context, line input.Line) error {
 	}
 	defer f.Close()
 	n := 0
-	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message}}
-	_, err = v.chat.client().Chats.Read(ctx, q, func(x fika.Entry) error {
+	q := service.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message}}
+	_, err = v.chat.service().Chats.Read(ctx, q, func(x fika.Entry) error {
 		n++
 		_, err := fmt.Fprintf(f, "## %s, %s (#%d)\n\n%s\n\n", x.From, x.At.Local().Format(time.DateTime), x.Seq, strings.TrimRight(x.Content, "\n"))
 		return err

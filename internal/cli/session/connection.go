@@ -6,41 +6,41 @@ import (
 	"io"
 	"sync"
 
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
-// connection holds the client of a person at a terminal. The client has no bus while
+// connection holds the service of a person at a terminal. The service has no bus while
 // the hub starts in the background; one that has a bus then replaces it.
 type connection struct {
-	mu     sync.Mutex
-	client *client.Client
-	ctx    context.Context // ends when another client replaces this one
-	retire context.CancelFunc
-	opened []io.Closer // of the clients after the first; closed by close
-	note   string      // what is being done about the hub, or what is wrong with it
-	tended bool        // a hub runs, or one is about to be started
+	mu      sync.Mutex
+	service *service.Service
+	ctx     context.Context // ends when another service replaces this one
+	retire  context.CancelFunc
+	opened  []io.Closer // of the clients after the first; closed by close
+	note    string      // what is being done about the hub, or what is wrong with it
+	tended  bool        // a hub runs, or one is about to be started
 }
 
-func newConnection(ctx context.Context, c *client.Client) *connection {
-	conn := &connection{client: c}
+func newConnection(ctx context.Context, c *service.Service) *connection {
+	conn := &connection{service: c}
 	conn.ctx, conn.retire = context.WithCancel(ctx)
 	return conn
 }
 
-// now returns the client, and a context that ends when another one replaces it.
-func (c *connection) now() (*client.Client, context.Context) {
+// now returns the service, and a context that ends when another one replaces it.
+func (c *connection) now() (*service.Service, context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.client, c.ctx
+	return c.service, c.ctx
 }
 
-// replace replaces the client and takes ownership of opened, which close closes. The
-// context of the new client is derived from outer.
-func (c *connection) replace(outer context.Context, next *client.Client, opened io.Closer) {
+// replace replaces the service and takes ownership of opened, which close closes. The
+// context of the new service is derived from outer.
+func (c *connection) replace(outer context.Context, next *service.Service, opened io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.retire()
-	c.client = next
+	c.service = next
 	c.ctx, c.retire = context.WithCancel(outer)
 	c.opened = append(c.opened, opened)
 }
@@ -73,7 +73,7 @@ func (c *connection) isTended() bool {
 	return c.tended
 }
 
-// close ends the client's context and closes what replace was given.
+// close ends the context of the service and closes what replace was given.
 func (c *connection) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

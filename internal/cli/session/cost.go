@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // cost adds up what the turns of a session have used since it was opened.
@@ -41,7 +41,7 @@ func (s *cost) scarceBudget() string {
 const countedAgain = time.Minute
 
 // count adds the usage of the turns of a chat that have ended since the last call.
-func (s *cost) count(ctx context.Context, c *client.Client, conv fika.Conversation) {
+func (s *cost) count(ctx context.Context, c *service.Service, conv fika.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

@@ -6,7 +6,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/sleep"
 )
 
@@ -38,7 +38,7 @@ func (k *hubKeeper) want() {
 
 // run starts a hub at first, and again if it was killed, until ctx ends. A hub that
 // somebody stopped stays down until something is said.
-func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
+func (k *hubKeeper) run(ctx context.Context, hub *service.Hub) {
 	wanted := true
 	var failed time.Time
 	k.conn.setTended(true)
@@ -53,7 +53,7 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 		case err != nil:
 			k.conn.setTrouble(err.Error())
 		case up:
-			stuck := client.HubStuck(p)
+			stuck := service.HubStuck(p)
 			k.conn.setTrouble(stuck)
 			if stuck != "" {
 				k.screen.NoteOnce(stuck) // the status line may be too short for the remedy
@@ -89,7 +89,7 @@ func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	own := k.env.App().CloneUnopened()
 	own.FollowConfig(func(string) {}) // run reports it
 	began := time.Now()
-	next, err := client.Open(ctx, own)
+	next, err := service.Open(ctx, own)
 	var notes []string
 	if err == nil {
 		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.Refresh() })

@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // JoinOptions say how a person takes part in a chat.
@@ -22,7 +22,7 @@ type JoinOptions struct {
 // nothing in the chat.
 func Join(ctx context.Context, e *command.Env, word string, o JoinOptions) error {
 	var conv fika.Conversation
-	find := func(c *client.Client) (err error) { conv, err = c.Chats.Find(ctx, word); return err }
+	find := func(c *service.Service) (err error) { conv, err = c.Chats.Find(ctx, word); return err }
 	c, err := openBehind(ctx, e, find)
 	if err != nil {
 		return err
@@ -30,13 +30,13 @@ func Join(ctx context.Context, e *command.Env, word string, o JoinOptions) error
 	return joinChat(ctx, e, c, conv, o, nil)
 }
 
-// openBehind opens a client for a person at a terminal, who does not wait for the hub:
+// openBehind opens a service for a person at a terminal, who does not wait for the hub:
 // it starts in the background. Piped input has no prompt, and waits for the hub.
-func openBehind(ctx context.Context, e *command.Env, find func(*client.Client) error) (*client.Client, error) {
+func openBehind(ctx context.Context, e *command.Env, find func(*service.Service) error) (*service.Service, error) {
 	if !e.InTTY || !e.OutTTY {
-		return e.ClientFor(ctx, find)
+		return e.ServiceFor(ctx, find)
 	}
-	c, err := e.Client(ctx)
+	c, err := e.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +45,12 @@ func openBehind(ctx context.Context, e *command.Env, find func(*client.Client) e
 
 // joinChat takes part in a chat until the person leaves; s is nil unless the chat is
 // the person's session.
-func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, o JoinOptions, s *session) error {
+func joinChat(ctx context.Context, e *command.Env, c *service.Service, conv fika.Conversation, o JoinOptions, s *session) error {
 	h, err := e.App().Home()
 	if err != nil {
 		return err
 	}
-	as := client.Alias{Name: o.As, Option: "--as"}
+	as := service.Alias{Name: o.As, Option: "--as"}
 	name, err := c.Chats.Enter(ctx, conv, as)
 	if err != nil {
 		return err

@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 
 	"fika"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // joinedChat is the chat that a person has joined. In the meantime it may be renamed,
-// and another client may read and write it once a hub runs. It is safe for concurrent
+// and another service may read and write it once a hub runs. It is safe for concurrent
 // use.
 type joinedChat struct {
 	conn *connection
 	conv atomic.Pointer[fika.Conversation]
-	as   client.Alias // the name under which the person speaks
+	as   service.Alias // the name under which the person speaks
 }
 
-func newJoinedChat(conn *connection, conv fika.Conversation, as client.Alias) *joinedChat {
+func newJoinedChat(conn *connection, conv fika.Conversation, as service.Alias) *joinedChat {
 	c := &joinedChat{conn: conn, as: as}
 	c.conv.Store(&conv)
 	return c
@@ -36,21 +36,21 @@ func (c *joinedChat) rename(to fika.ConversationName) {
 	c.conv.Store(&conv)
 }
 
-// client returns the client that reads and writes the chat at present.
-func (c *joinedChat) client() *client.Client {
+// service returns the service that reads and writes the chat at present.
+func (c *joinedChat) service() *service.Service {
 	now, _ := c.conn.now()
 	return now
 }
 
 // isPaused reports whether the chat is paused now; false if it cannot be read.
 func (c *joinedChat) isPaused(ctx context.Context) bool {
-	now, err := c.client().Chats.ByID(ctx, c.conversation().ID)
+	now, err := c.service().Chats.ByID(ctx, c.conversation().ID)
 	return err == nil && now.Paused
 }
 
 // teamRuns returns the unfinished runs of teams that began in the chat.
 func (c *joinedChat) teamRuns(ctx context.Context) ([]teamRun, error) {
-	runs := c.client().Runs()
+	runs := c.service().Runs()
 	list, err := runs.InChat(ctx, c.conversation())
 	if err != nil {
 		return nil, err

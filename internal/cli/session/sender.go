@@ -10,7 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
 	"fika/internal/cli/screen"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // sender sends what a person has typed to those it is meant for.
@@ -38,7 +38,7 @@ func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 // send sends a line, or tells the person why it was not sent.
 func (s *sender) send(ctx context.Context, line input.Line) {
 	if s.session != nil {
-		if _, isTeam, _ := client.TeamLine(line.Text); isTeam {
+		if _, isTeam, _ := service.TeamLine(line.Text); isTeam {
 			if err := s.sendTeam(ctx, line); err != nil {
 				s.screen.NoteNotSent(err)
 			}
@@ -52,12 +52,12 @@ func (s *sender) send(ctx context.Context, line input.Line) {
 		line.Text = text
 	}
 	s.hub.want()
-	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
-	var sent client.Sent
+	text, pictures, err := service.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
+	var sent service.Sent
 	if err == nil {
-		sent, err = s.chat.client().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
+		sent, err = s.chat.service().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
 	}
-	for _, given := range s.chat.client().Chats.AssignedTo(text, sent.Notified) {
+	for _, given := range s.chat.service().Chats.AssignedTo(text, sent.Notified) {
 		s.screen.Note("→ " + given)
 	}
 	switch {
@@ -78,7 +78,7 @@ func (s *sender) addressed(ctx context.Context, text string) (string, error) {
 	s.session.takeConfig(s.env, s.screen)
 	text, toAll := s.session.agents.Address(text)
 	if toAll {
-		return text, s.chat.client().Chats.Invite(ctx, s.chat.conversation(), s.session.agents.Names())
+		return text, s.chat.service().Chats.Invite(ctx, s.chat.conversation(), s.session.agents.Names())
 	}
 	return text, nil
 }
@@ -86,19 +86,19 @@ func (s *sender) addressed(ctx context.Context, text string) (string, error) {
 // sendTeam starts a team's work on a line, with its files. The result is posted in the
 // chat, even if the person has left.
 func (s *sender) sendTeam(ctx context.Context, line input.Line) error {
-	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
+	text, pictures, err := service.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
 	if err != nil {
 		return err
 	}
 	if len(pictures) > 0 {
 		return fika.Errorf(fika.Invalid, "", "pictures are for one agent, and the line is for a team")
 	}
-	team, _, err := client.TeamLine(text)
+	team, _, err := service.TeamLine(text)
 	if err != nil {
 		return err
 	}
 	s.hub.want()
-	r, err := s.chat.client().Runs().StartTeamIn(ctx, s.chat.conversation(), text, team, s.chat.as)
+	r, err := s.chat.service().Runs().StartTeamIn(ctx, s.chat.conversation(), text, team, s.chat.as)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *sender) proposeAgent(ctx context.Context, text string) error {
 	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.IsInteractive() || !s.session.agents.IsForLast(text) {
 		return nil
 	}
-	row, match, err := s.chat.client().Routing.Choose(ctx, text)
+	row, match, err := s.chat.service().Routing.Choose(ctx, text)
 	if err != nil || row.Name == s.session.agents.SpokenTo() || !slices.Contains(s.session.agents.Names(), row.Name) || slices.Contains(s.session.declined, row.Name) {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -19,9 +19,9 @@ import (
 // session is what a joined chat has in addition if it is one person's session: text
 // without a name goes to the agent spoken to last.
 type session struct {
-	fresh  bool                  // the person asked for another session
-	first  fika.AgentName        // whom text goes to at first
-	agents *client.SessionAgents // who is in it
+	fresh  bool                   // the person asked for another session
+	first  fika.AgentName         // whom text goes to at first
+	agents *service.SessionAgents // who is in it
 	cost   *cost
 	// declined are the agents that were proposed and not wanted. Only the goroutine that
 	// reads lines may use it.
@@ -39,7 +39,7 @@ func Open(ctx context.Context, e *command.Env) error {
 	}
 	// If the config cannot be read, the last one applies; the agents warn about that.
 	e.App().FollowConfig(func(string) {})
-	s := &session{agents: client.NewSessionAgents(conf)}
+	s := &session{agents: service.NewSessionAgents(conf)}
 	s.first = s.agents.SpokenTo()
 	for fresh := false; ; fresh = true {
 		again, err := openSession(ctx, e, s, fresh)
@@ -64,7 +64,7 @@ func (s *session) takeConfig(e *command.Env, out *screen.Screen) {
 // openSession enters a session and reports whether the person then wants another one.
 func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (again bool, err error) {
 	var conv fika.Conversation
-	c, err := openBehind(ctx, e, func(c *client.Client) (err error) {
+	c, err := openBehind(ctx, e, func(c *service.Service) (err error) {
 		conv, err = c.Chats.Session(ctx, fresh)
 		return err
 	})
@@ -85,7 +85,7 @@ const sessionHistory = 30
 
 // recent returns the entries to begin with: the last ones, and all since the person
 // last said something.
-func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQuery) ([]fika.Entry, error) {
+func (s *session) recent(ctx context.Context, c *service.Service, q service.EntryQuery) ([]fika.Entry, error) {
 	var list []fika.Entry
 	collect := func(x fika.Entry) error { list = append(list, x); return nil }
 	for {

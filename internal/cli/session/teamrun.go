@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
 
 // teamRun is a run of a team that was begun in a chat, with its steps under way.
 type teamRun struct {
-	client.Run
-	steps []client.RunStep
+	service.Run
+	steps []service.RunStep
 }
 
 // workersOfRuns returns the agents at work in runs, for the status line.

@@ -15,8 +15,8 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/cli/screen"
-	"fika/internal/client"
 	"fika/internal/question"
+	"fika/internal/service"
 )
 
 // visit is one person in one chat, from joining to leaving. It has up to three
@@ -29,10 +29,10 @@ type visit struct {
 	watcher *watcher
 	sender  *sender
 	hub     *hubKeeper
-	desk    *question.Desk     // where the person is asked about tool calls
-	lease   *client.PauseLease // nil: the person does not keep the chat paused
-	session *session           // nil: the chat is not a session
-	script  *page.Script       // how the session shows entries; nil: not a session
+	desk    *question.Desk      // where the person is asked about tool calls
+	lease   *service.PauseLease // nil: the person does not keep the chat paused
+	session *session            // nil: the chat is not a session
+	script  *page.Script        // how the session shows entries; nil: not a session
 }
 
 // newVisit opens the terminal for a person who speaks as name in a chat; s is nil
@@ -40,7 +40,7 @@ type visit struct {
 func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, history string, s *session) (*visit, error) {
 	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}}
 	if s == nil { // a session concerns everything that the person's agents do
-		v.desk.Concerns = func(a client.OpenApproval) bool { return string(a.Conversation) == chat.name() }
+		v.desk.Concerns = func(a service.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
 	in := input.Options{
 		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames,
@@ -88,7 +88,7 @@ func (v *visit) agentNames() []fika.AgentName {
 	if v.session != nil {
 		return v.session.agents.MentionableNames()
 	}
-	rows, err := v.chat.client().Agents.Rows(context.Background())
+	rows, err := v.chat.service().Agents.Rows(context.Background())
 	if err != nil {
 		return nil // nothing is offered
 	}
@@ -102,7 +102,7 @@ func (v *visit) agentNames() []fika.AgentName {
 }
 
 // keepPaused keeps the chat paused until [visit.releaseLease].
-func (v *visit) keepPaused(lease *client.PauseLease) { v.lease, v.watcher.lease = lease, lease }
+func (v *visit) keepPaused(lease *service.PauseLease) { v.lease, v.watcher.lease = lease, lease }
 
 // releaseLease ends the person's hold on the chat and says whether the chat goes on.
 func (v *visit) releaseLease() {
@@ -134,7 +134,7 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 	var wg sync.WaitGroup
 	wg.Go(func() { v.watcher.run(ctx, last) })
 	if v.screen.IsInteractive() {
-		wg.Go(func() { v.hub.run(ctx, client.HubOf(looker)) })
+		wg.Go(func() { v.hub.run(ctx, service.HubOf(looker)) })
 	}
 	err = v.readLines(ctx)
 	stop()
@@ -146,11 +146,11 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 // everything since the person last said something, which they may not have seen.
 // It returns the number of the last entry; 0 if there is none.
 func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err error) {
-	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: page.ShownTypes(v.session != nil), Last: limit}
+	q := service.EntryQuery{Conversation: v.chat.conversation().ID, Types: page.ShownTypes(v.session != nil), Last: limit}
 	if v.session == nil {
-		return v.chat.client().Chats.Read(ctx, q, v.screen.ShowEntry)
+		return v.chat.service().Chats.Read(ctx, q, v.screen.ShowEntry)
 	}
-	recent, err := v.session.recent(ctx, v.chat.client(), q)
+	recent, err := v.session.recent(ctx, v.chat.service(), q)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +169,7 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 // welcome tells the person where they are.
 func (v *visit) welcome() {
 	if v.session != nil {
-		v.screen.Note(v.session.welcome(v.Env, v.chat.client().Sandbox().Tier))
+		v.screen.Note(v.session.welcome(v.Env, v.chat.service().Sandbox().Tier))
 		if v.session.fresh {
 			v.screen.Note("— a new session, the chat " + v.chat.name())
 		}
@@ -219,15 +219,15 @@ func (v *visit) readLines(ctx context.Context) error {
 func (v *visit) interrupt() {
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
-	running, err := v.chat.client().Chats.Running(ctx, v.chat.conversation())
-	runs, runsErr := v.chat.client().Runs().InChat(ctx, v.chat.conversation())
+	running, err := v.chat.service().Chats.Running(ctx, v.chat.conversation())
+	runs, runsErr := v.chat.service().Runs().InChat(ctx, v.chat.conversation())
 	switch {
 	case err != nil || runsErr != nil:
 		v.screen.Note("— " + errors.Join(err, runsErr).Error())
 	case len(runs) > 0 && len(running)+len(runs) > 1:
 		v.screen.Note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", command.Plural(len(running), "turn"), command.Plural(len(runs), "run")+" of a team"))
 	case len(runs) == 1:
-		if _, err := v.chat.client().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
+		if _, err := v.chat.service().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
 			v.screen.Note("— " + err.Error())
 			return
 		}
@@ -236,7 +236,7 @@ func (v *visit) interrupt() {
 		v.screen.Note("— nothing runs here; ctrl-c again leaves")
 	case len(running) == 1:
 		for id, name := range running {
-			if _, err := v.chat.client().Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
+			if _, err := v.chat.service().Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
 				v.screen.Note("— " + err.Error())
 				return
 			}

@@ -14,8 +14,8 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/cli/screen"
-	"fika/internal/client"
 	"fika/internal/question"
+	"fika/internal/service"
 	"fika/internal/sleep"
 	"fika/internal/view"
 )
@@ -27,15 +27,15 @@ type watcher struct {
 	chat    *joinedChat
 	screen  *screen.Screen
 	input   *input.Reader
-	desk    *question.Desk     // what the person is asked about tool calls
-	lease   *client.PauseLease // nil: the person does not keep the chat paused
-	session *session           // nil: the chat is not a session
+	desk    *question.Desk      // what the person is asked about tool calls
+	lease   *service.PauseLease // nil: the person does not keep the chat paused
+	session *session            // nil: the chat is not a session
 
 	mu    sync.Mutex
 	waits []view.Worker // work that has not begun, and why; agents at work in runs of teams
 }
 
-// run shows the entries after since until ctx ends, through the present client. It
+// run shows the entries after since until ctx ends, through the present service. It
 // reports an error and tries again.
 func (w *watcher) run(ctx context.Context, since int64) {
 	for ctx.Err() == nil {
@@ -47,9 +47,9 @@ func (w *watcher) run(ctx context.Context, since int64) {
 	}
 }
 
-// follow shows the entries after since through one client until ctx ends, and keeps
+// follow shows the entries after since through one service until ctx ends, and keeps
 // since at the last one shown.
-func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) error {
+func (w *watcher) follow(ctx context.Context, c *service.Service, since *int64) error {
 	conv := w.chat.conversation()
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 		return err
 	}
 	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
-	q := client.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(false), Since: *since}
+	q := service.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(false), Since: *since}
 	return live.Run(ctx, q, func(x fika.Entry) error {
 		err := w.screen.ShowNew(x, c.Connected(), func(id fika.RequestID) []view.Call { return callsOf(ctx, c, x, id) })
 		*since = x.Seq
@@ -83,9 +83,9 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 
 // callsOf reads the tool calls of the turn that an entry ended, as far as they are among
 // the last of the chat; none if they cannot be read, since /expand can show them.
-func callsOf(ctx context.Context, c *client.Client, end fika.Entry, id fika.RequestID) []view.Call {
+func callsOf(ctx context.Context, c *service.Service, end fika.Entry, id fika.RequestID) []view.Call {
 	const last = 200
-	q := client.EntryQuery{Conversation: end.Conversation, Upto: end.Seq, Types: []fika.EntryType{fika.ToolCall, fika.ToolResult}, Last: last}
+	q := service.EntryQuery{Conversation: end.Conversation, Upto: end.Seq, Types: []fika.EntryType{fika.ToolCall, fika.ToolResult}, Last: last}
 	var entries []fika.Entry
 	_, err := c.Chats.Read(ctx, q, func(x fika.Entry) error {
 		if x.Request == id {
@@ -101,7 +101,7 @@ func callsOf(ctx context.Context, c *client.Client, end fika.Entry, id fika.Requ
 
 // lookAround finds out who is at work, what waits, what the person is asked and what was
 // spent, and refreshes the status line. It also renews the lease that pauses the chat.
-func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
+func (w *watcher) lookAround(ctx context.Context, c *service.Service) {
 	conv := w.chat.conversation()
 	running, err := c.Chats.Running(ctx, conv)
 	if err == nil {
@@ -122,7 +122,7 @@ func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
 }
 
 // lookAtQueue finds out what waits in the chat, and who works in runs of teams.
-func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
+func (w *watcher) lookAtQueue(ctx context.Context, c *service.Service) {
 	queue, err := c.Chats.Queue(ctx, w.chat.conversation().ID)
 	if err != nil && ctx.Err() == nil {
 		w.screen.NoteOnce("cannot see what waits: " + err.Error())
@@ -142,7 +142,7 @@ func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
 
 // waitingOf returns the items of a queue that have not begun, for the status line. It
 // reports, once and in full, an item that needs the person to do something.
-func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []client.QueueItem) []view.Worker {
+func (w *watcher) waitingOf(ctx context.Context, c *service.Service, queue []service.QueueItem) []view.Worker {
 	now := w.env.Now()
 	var out []view.Worker
 	for _, q := range queue {

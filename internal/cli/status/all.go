@@ -9,9 +9,9 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/project"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -19,7 +19,7 @@ import (
 type standingOf struct {
 	home, folder string
 	current      bool
-	status       *client.Status // nil: no hub runs
+	status       *service.Status // nil: no hub runs
 	trouble      string
 }
 
@@ -82,14 +82,14 @@ func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
 		if !up {
 			continue
 		}
-		s.status = &client.Status{Hub: p}
+		s.status = &service.Status{Hub: p}
 		st, err := statusOf(ctx, e, s.home)
 		if err == nil {
 			s.status = &st
 		} else {
 			s.trouble = err.Error()
 		}
-		if stuck := client.HubStuck(p); stuck != "" {
+		if stuck := service.HubStuck(p); stuck != "" {
 			s.trouble = stuck
 		}
 	}
@@ -98,14 +98,14 @@ func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
 
 // statusOf reads the state of another home from its database alone, so that a hub that
 // hangs there does not block this command.
-func statusOf(ctx context.Context, e *command.Env, home string) (client.Status, error) {
+func statusOf(ctx context.Context, e *command.Env, home string) (service.Status, error) {
 	a := app.New(app.Options{Root: home, Getenv: e.Getenv, Now: e.Clock})
 	defer a.Close()
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	c, err := client.OpenOffline(ctx, a)
+	c, err := service.OpenOffline(ctx, a)
 	if err != nil {
-		return client.Status{}, err
+		return service.Status{}, err
 	}
 	return c.Status(ctx)
 }

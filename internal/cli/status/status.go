@@ -14,8 +14,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/schedule"
 	"fika/internal/cli/store"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -98,7 +98,7 @@ hub, and what it works on; the exit status is then 0.`,
 			case all:
 				return showAllHomes(cmd.Context(), e, asJSON)
 			}
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ hub, and what it works on; the exit status is then 0.`,
 	return c
 }
 
-func toStatusJSON(st client.Status) statusJSON {
+func toStatusJSON(st service.Status) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: command.Optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: command.Optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
 		Store: store.ToJSON(st.Store, st.Bytes),
@@ -156,7 +156,7 @@ func toStatusJSON(st client.Status) statusJSON {
 	return j
 }
 
-func showStatus(e *command.Env, st client.Status) error {
+func showStatus(e *command.Env, st service.Status) error {
 	p := func(k, v string) { _ = e.Printf("%-7s %s\n", k, term.CleanLine(v)) }
 	p("home", st.Home)
 	if st.Hub.PID == 0 {
@@ -196,7 +196,7 @@ func showStatus(e *command.Env, st client.Status) error {
 		p("waiting", fmt.Sprintf("%d", st.Waiting))
 	}
 	for i, b := range st.Budgets {
-		p([]string{"budgets", ""}[min(i, 1)], client.BudgetLine(b))
+		p([]string{"budgets", ""}[min(i, 1)], service.BudgetLine(b))
 	}
 	for i, l := range scheduleLines(st.Schedules) {
 		p([]string{"next", ""}[min(i, 1)], l)
@@ -210,7 +210,7 @@ func showStatus(e *command.Env, st client.Status) error {
 
 // scheduleLines returns which schedule comes next, and which began nothing or failed
 // the last time.
-func scheduleLines(list []client.Schedule) (lines []string) {
+func scheduleLines(list []service.Schedule) (lines []string) {
 	next := -1
 	for i, s := range list {
 		if s.Paused.IsZero() && s.Elsewhere == "" && !s.Next.IsZero() && (next < 0 || s.Next.Before(list[next].Next)) {
@@ -229,7 +229,7 @@ func scheduleLines(list []client.Schedule) (lines []string) {
 	return lines
 }
 
-func hubLine(st client.Status) string {
+func hubLine(st service.Status) string {
 	if st.Trouble != "" {
 		return st.Trouble
 	}
@@ -237,7 +237,7 @@ func hubLine(st client.Status) string {
 }
 
 // busLines returns the state of the bus, and what waits there.
-func busLines(st client.Status) []string {
+func busLines(st service.Status) []string {
 	kind, answers := "somebody else's server", "does not answer"
 	if st.BusOwn {
 		kind = "the hub's own"
@@ -258,7 +258,7 @@ func busLines(st client.Status) []string {
 // showBus prints a URL, or several with commas between, that a NATS client can use as
 // it is. It also names the files that the client needs, which a URL cannot contain.
 func showBus(e *command.Env, asJSON bool) error {
-	access, err := client.ReadBusAccess(e.App())
+	access, err := service.ReadBusAccess(e.App())
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func showBus(e *command.Env, asJSON bool) error {
 
 // withLogin puts user and password, or token, into the URL of a server, unless the URL
 // has a login already.
-func withLogin(server string, access client.BusAccess) string {
+func withLogin(server string, access service.BusAccess) string {
 	if access.User == "" && access.Token == "" {
 		return server
 	}
@@ -300,7 +300,7 @@ func withLogin(server string, access client.BusAccess) string {
 }
 
 // executorLine returns the state of an executor.
-func executorLine(x client.ExecutorStatus) string {
+func executorLine(x service.ExecutorStatus) string {
 	line := x.Name + ", which nobody runs: fika executor " + x.Name + " starts it"
 	if x.Running {
 		line = x.Name + ", which runs"

@@ -6,8 +6,8 @@ import (
 	"fika/internal/backup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 )
 
 func newMove(e *command.Env) *cobra.Command {
@@ -21,7 +21,7 @@ database once [store] url in config.toml names it; to go back to a file, copy to
 fika.db in the home and remove the key.`,
 		Example: "  fika down && fika store move 'postgres://fika@localhost/fika?search_path=team'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := backup.MoveStore(cmd.Context(), e.App(), args[0], func(c client.Copied) { e.Say("%s: %d rows", c.Table, c.Rows) })
+			err := backup.MoveStore(cmd.Context(), e.App(), args[0], func(c service.Copied) { e.Say("%s: %d rows", c.Table, c.Rows) })
 			if err != nil {
 				return err
 			}

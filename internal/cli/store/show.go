@@ -8,8 +8,8 @@ import (
 
 	"fika/internal/backup"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 )
 
 // JSON is a database as --json prints it.
@@ -27,12 +27,12 @@ type JSON struct {
 }
 
 // ServerLine returns the state of a database server.
-func ServerLine(m client.StoreMeta) string {
+func ServerLine(m service.StoreMeta) string {
 	return fmt.Sprintf("%s, %d of %d connections, %s", m.Sync, m.Connections, m.MaxConnections, m.Latency.Round(10*time.Microsecond))
 }
 
 // ToJSON returns a database as --json prints it; bytes is its size.
-func ToJSON(m client.StoreMeta, bytes int64) JSON {
+func ToJSON(m service.StoreMeta, bytes int64) JSON {
 	return JSON{
 		Path: config.WithoutSecrets(m.Path), Engine: m.Engine, Schema: m.Schema, Bytes: bytes, ID: m.StoreID, Sync: m.Sync,
 		Latency: command.Optional(float64(m.Latency.Microseconds()) / 1000), Connections: command.Optional(m.Connections), MaxConnections: command.Optional(m.MaxConnections),

@@ -5,7 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/trace"
 )
 
@@ -49,7 +49,7 @@ type spanJSON struct {
 	Usage     *fika.Usage `json:"usage"`
 }
 
-func traceToJSON(t client.Traced) traceJSON {
+func traceToJSON(t service.Traced) traceJSON {
 	j := traceJSON{
 		ID: t.ID, What: t.What, StartedAt: command.JSONTime(t.Start), EndedAt: command.JSONTime(t.End), Took: t.End.Sub(t.Start).Milliseconds(),
 		Spent: map[trace.Kind]int64{}, Usage: t.Usage, Unpriced: t.Unpriced, Requests: []tracedRequestJSON{},

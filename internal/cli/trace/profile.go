@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/trace"
 )
@@ -53,7 +53,7 @@ requests. fika trace shows a single one.`,
 			if err != nil {
 				return err
 			}
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ requests. fika trace shows a single one.`,
 	return c
 }
 
-func profileRow(a client.AgentProfile) []string {
+func profileRow(a service.AgentProfile) []string {
 	of := func(k trace.Kind) string {
 		d, there := a.Spans[k]
 		if !there {
@@ -97,7 +97,7 @@ func profileRow(a client.AgentProfile) []string {
 	}
 }
 
-func profileToJSON(a client.AgentProfile) profileJSON {
+func profileToJSON(a service.AgentProfile) profileJSON {
 	of := func(k trace.Kind) durationsJSON {
 		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 		d := a.Spans[k]

@@ -10,15 +10,15 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/trace"
 )
 
 // topRow is the state of an agent, and what its requests took and spent.
 type topRow struct {
-	view    client.AgentView
-	profile client.AgentProfile // of no requests if it has not worked
+	view    service.AgentView
+	profile service.AgentProfile // of no requests if it has not worked
 }
 
 type topJSON struct {
@@ -49,7 +49,7 @@ in that time. Piped, or with --json, it prints once.`,
 			if _, err := sinceFlag(e, since); err != nil {
 				return err
 			}
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ in that time. Piped, or with --json, it prints once.`,
 
 // topRows returns all agents, and also the contexts without an [[agents]] entry that
 // have worked in the time that since names.
-func topRows(ctx context.Context, e *command.Env, c *client.Client, since string) ([]topRow, error) {
+func topRows(ctx context.Context, e *command.Env, c *service.Service, since string) ([]topRow, error) {
 	from, err := sinceFlag(e, since)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func topRows(ctx context.Context, e *command.Env, c *client.Client, since string
 	}
 	var list []topRow
 	for _, v := range views {
-		list = append(list, topRow{view: v, profile: client.AgentProfile{AgentProfile: trace.AgentProfile{Agent: v.Row.Name}}})
+		list = append(list, topRow{view: v, profile: service.AgentProfile{AgentProfile: trace.AgentProfile{Agent: v.Row.Name}}})
 	}
 	for _, p := range profiles {
 		known := false
@@ -101,7 +101,7 @@ func topRows(ctx context.Context, e *command.Env, c *client.Client, since string
 			}
 		}
 		if !known { // a mere context
-			list = append(list, topRow{view: client.AgentView{Row: fika.Agent{Name: p.Agent}, Status: fika.AgentStopped}, profile: p})
+			list = append(list, topRow{view: service.AgentView{Row: fika.Agent{Name: p.Agent}, Status: fika.AgentStopped}, profile: p})
 		}
 	}
 	return list, nil
@@ -181,7 +181,7 @@ const (
 
 // watchTop keeps the table up to date until ctx ends. An update that takes long is
 // followed by a pause ten times as long.
-func watchTop(ctx context.Context, e *command.Env, c *client.Client, since string) (err error) {
+func watchTop(ctx context.Context, e *command.Env, c *service.Service, since string) (err error) {
 	if err := e.Print(otherScreen); err != nil {
 		return err
 	}

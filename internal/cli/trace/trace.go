@@ -11,7 +11,7 @@ import (
 	"fika/internal/agent"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/trace"
 )
@@ -29,7 +29,7 @@ them (·). The name of a conversation means the chain that was last active there
 The sums are those of fika usage.`,
 		Example: "  fika trace 01a1fd6e\n  fika trace design\n  fika trace 01a1fd6e --json | jq .cost_usd",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ const (
 )
 
 // showTrace prints a waterfall that fits into 80 columns.
-func showTrace(e *command.Env, t client.Traced) error {
+func showTrace(e *command.Env, t service.Traced) error {
 	p := waterfall{style: e.OutStyle(), trace: t.Trace}
 	head := fmt.Sprintf("%s %s\n%s in %s: %s", t.What, t.ID, command.Plural(len(t.Requests), "request"), short(t.End.Sub(t.Start)), spentOf(t.Usage, t.Unpriced))
 	if err := e.Println(head); err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/config"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -49,10 +49,10 @@ the chat; (none) is everything that belongs to no chat, or to no workflow;
 			if err != nil {
 				return err
 			}
-			if by != "" && !slices.Contains(client.SpendingKeys(), by) {
-				return command.UsageError("--by is one of %s, not %q", strings.Join(client.SpendingKeys(), ", "), by)
+			if by != "" && !slices.Contains(service.SpendingKeys(), by) {
+				return command.UsageError("--by is one of %s, not %q", strings.Join(service.SpendingKeys(), ", "), by)
 			}
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -68,15 +68,15 @@ the chat; (none) is everything that belongs to no chat, or to no workflow;
 			}
 			budgets, err := c.Budgets().List(cmd.Context())
 			for _, b := range budgets {
-				e.Say("budget of %s", client.BudgetLine(b))
+				e.Say("budget of %s", service.BudgetLine(b))
 			}
 			return err
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
-	c.Flags().StringVar(&by, "by", "", "add up by "+strings.Join(client.SpendingKeys(), ", ")+" (default: agent and model)")
+	c.Flags().StringVar(&by, "by", "", "add up by "+strings.Join(service.SpendingKeys(), ", ")+" (default: agent and model)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
-	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(client.SpendingKeys(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(service.SpendingKeys(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -93,7 +93,7 @@ func sinceFlag(e *command.Env, since string) (time.Time, error) {
 	return e.Now().Add(-d), nil
 }
 
-func usageToJSON(s client.Spent) usageJSON {
+func usageToJSON(s service.Spent) usageJSON {
 	l := usageJSON{
 		Agent: command.Nullable(s.Agent), Model: command.Nullable(s.Model), Chat: command.Nullable(s.Chat), Workflow: command.Nullable(s.Workflow), Day: command.Nullable(s.Day),
 		Requests: s.Requests, Usage: s.Usage, Unpriced: s.Unpriced,
@@ -104,15 +104,15 @@ func usageToJSON(s client.Spent) usageJSON {
 	return l
 }
 
-func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by string) error {
+func showUsage(e *command.Env, lines []service.Spent, total service.Spent, by string) error {
 	if len(lines) == 0 {
 		e.Say("nothing was spent")
 		return nil
 	}
-	names := func(s client.Spent) []string { return []string{string(s.Agent), s.Model} }
+	names := func(s service.Spent) []string { return []string{string(s.Agent), s.Model} }
 	headers, last := []string{"AGENT", "MODEL"}, []string{"total", ""}
 	if by != "" {
-		names = func(s client.Spent) []string {
+		names = func(s service.Spent) []string {
 			name := string(s.Agent) + s.Model + string(s.Chat) + s.Workflow + s.Day // at most one is not empty
 			if name == "" {
 				name = "(none)"
@@ -121,9 +121,9 @@ func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by stri
 		}
 		headers, last = []string{strings.ToUpper(by)}, []string{"total"}
 	}
-	figures := func(s client.Spent) []string {
+	figures := func(s service.Spent) []string {
 		return []string{fmt.Sprint(s.Requests), term.ShortCount(s.Usage.Input), term.ShortCount(s.Usage.Cached), term.ShortCount(s.Usage.Output), term.Cost(s.Usage.Cost, s.Unpriced)}
 	}
-	rows := command.TableRows(lines, func(s client.Spent) []string { return append(names(s), figures(s)...) })
+	rows := command.TableRows(lines, func(s service.Spent) []string { return append(names(s), figures(s)...) })
 	return e.Table(append(headers, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"), append(rows, append(last, figures(total)...)))
 }

@@ -11,7 +11,7 @@ import (
 	"fika/internal/changes"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/undo"
 )
@@ -51,7 +51,7 @@ that tools may not write, are left alone. The agents are not told.`,
 }
 
 func (o undoOptions) run(ctx context.Context, args []string) error {
-	c, err := o.Client(ctx)
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (o undoOptions) run(ctx context.Context, args []string) error {
 
 // apply asks the person, undoes the changes or makes them again, and prints the result.
 // It fails if it left files as they are.
-func (o undoOptions) apply(ctx context.Context, c *client.Client, x client.Undoing) error {
+func (o undoOptions) apply(ctx context.Context, c *service.Service, x service.Undoing) error {
 	if !o.yes {
 		o.say(changes.PlanLines(x, o.look()))
 		if err := o.Confirm("do it"); err != nil {
@@ -110,7 +110,7 @@ func (o undoOptions) apply(ctx context.Context, c *client.Client, x client.Undoi
 	return changes.LeftError(x)
 }
 
-func (o undoOptions) find(ctx context.Context, c *client.Client, args []string) (client.Undoing, error) {
+func (o undoOptions) find(ctx context.Context, c *service.Service, args []string) (service.Undoing, error) {
 	if len(args) == 0 {
 		return c.Undo().NewestIn(ctx, o.App().Dir())
 	}
@@ -129,15 +129,15 @@ func (o undoOptions) print(lines []string) error {
 // say writes lines to stderr.
 func (o undoOptions) say(lines []string) { o.Say("%s", strings.Join(lines, "\n")) }
 
-func (o undoOptions) printList(ctx context.Context, c *client.Client) error {
+func (o undoOptions) printList(ctx context.Context, c *service.Service) error {
 	list, err := c.Undo().List(ctx, o.limit)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return command.PrintLines(o.Env, list, func(x client.Undoing) undoJSON { return toUndoJSON(x, false) })
+		return command.PrintLines(o.Env, list, func(x service.Undoing) undoJSON { return toUndoJSON(x, false) })
 	}
-	return o.Table([]string{"REQUEST", "AGENT", "CHANGED", "FILES", "STATE", "PROMPT"}, command.TableRows(list, func(x client.Undoing) []string {
+	return o.Table([]string{"REQUEST", "AGENT", "CHANGED", "FILES", "STATE", "PROMPT"}, command.TableRows(list, func(x service.Undoing) []string {
 		return []string{changes.ShortID(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.LastChange(), o.Now()), changes.CountFiles(x), changes.StateText(x), term.Truncate(term.CleanLine(x.Info.Payload.Prompt), 40)}
 	}))
 }
@@ -166,7 +166,7 @@ type undoCommandJSON struct {
 	Notes   []string `json:"notes"`
 }
 
-func toUndoJSON(x client.Undoing, done bool) undoJSON {
+func toUndoJSON(x service.Undoing, done bool) undoJSON {
 	j := undoJSON{
 		Request: x.Turn.Request, Agent: x.Turn.Agent, Workspace: x.Turn.Workspace, ChangedAt: x.Turn.LastChange().UTC(), Redo: x.Redo, Done: done,
 		Files: []undoFileJSON{}, Commands: undoCommandJSON{Changed: []string{}, Notes: []string{}},
@@ -184,7 +184,7 @@ func toUndoJSON(x client.Undoing, done bool) undoJSON {
 // completeUndo completes the ids of requests whose changes are kept.
 func completeUndo(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := client.OpenOffline(cmd.Context(), e.App())
+		c, err := service.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
 			return nil, complete.NoFiles
 		}

@@ -8,8 +8,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/message"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -18,14 +18,14 @@ import (
 // whose prompt is on the screen, rounds is as in agentLines.
 type agentFeed struct {
 	*Rendered
-	requests *client.Requests
+	requests *service.Requests
 	begun    map[string]bool
 	rounds   map[string]int
 }
 
 // follow shows what an agent does on a terminal, in the form of every other view of
 // agents at work, until ctx ends.
-func (w *agentFeed) follow(ctx context.Context, running []client.RequestInfo, statuses <-chan message.Status) error {
+func (w *agentFeed) follow(ctx context.Context, running []service.RequestInfo, statuses <-chan message.Status) error {
 	defer w.Finish()
 	for _, r := range running {
 		if err := w.catchUp(ctx, r); err != nil {
@@ -43,7 +43,7 @@ func (w *agentFeed) follow(ctx context.Context, running []client.RequestInfo, st
 }
 
 // catchUp shows what a running request has committed so far.
-func (w *agentFeed) catchUp(ctx context.Context, r client.RequestInfo) error {
+func (w *agentFeed) catchUp(ctx context.Context, r service.RequestInfo) error {
 	entries, err := w.requests.Entries(ctx, r.ID)
 	if err != nil {
 		return err

@@ -5,20 +5,20 @@ import (
 
 	"fika/internal/agent"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/message"
+	"fika/internal/service"
 )
 
 // agentLines shows the requests of one agent as its own log does. rounds counts the model
 // rounds of each request shown from the store, so that nothing is shown twice.
 type agentLines struct {
 	display  *agent.Display
-	requests *client.Requests
+	requests *service.Requests
 	rounds   map[string]int
 }
 
 // follow shows what an agent does until ctx ends, or reading or the output fails.
-func (l *agentLines) follow(ctx context.Context, e *command.Env, running []client.RequestInfo, statuses <-chan message.Status) error {
+func (l *agentLines) follow(ctx context.Context, e *command.Env, running []service.RequestInfo, statuses <-chan message.Status) error {
 	for _, r := range running {
 		if err := l.begin(ctx, r); err != nil {
 			return err
@@ -39,7 +39,7 @@ func (l *agentLines) follow(ctx context.Context, e *command.Env, running []clien
 }
 
 // begin shows what a running request has committed so far.
-func (l *agentLines) begin(ctx context.Context, r client.RequestInfo) error {
+func (l *agentLines) begin(ctx context.Context, r service.RequestInfo) error {
 	entries, err := l.requests.Entries(ctx, r.ID)
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 	"fika/internal/console"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -39,7 +39,7 @@ func Render(e *command.Env, raw bool) *Rendered {
 }
 
 // End shows the rest of the answer of a request, as it was committed, and finishes.
-func (r *Rendered) End(info client.RequestInfo) {
+func (r *Rendered) End(info service.RequestInfo) {
 	if info.State == fika.Done {
 		r.Turns.End(string(info.ID), string(info.AgentName), info.Outcome.Answer)
 	}

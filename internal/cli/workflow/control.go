@@ -5,7 +5,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 func newPause(e *command.Env) *cobra.Command {
@@ -14,9 +14,9 @@ func newPause(e *command.Env) *cobra.Command {
 		Use: "pause RUN...", Short: "pause runs", Args: command.AtLeastOne("the ids of runs"),
 		Long:              "Nothing more of the run begins, however much of it waits, and work under way\nstops between two steps. The pause is stored, and lasts until fika workflow\nresume. The time in which a run is paused counts toward none of its time limits\nexcept max_time.",
 		Example:           "  fika workflow pause 01a1fd6e",
-		ValidArgsFunction: complete.AnyNumber(completeRuns(e, func(r client.Run) bool { return !r.Over() && r.Paused.IsZero() })),
+		ValidArgsFunction: complete.AnyNumber(completeRuns(e, func(r service.Run) bool { return !r.Over() && r.Paused.IsZero() })),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context()) // a command that stops work starts no hub
+			c, err := e.Service(cmd.Context()) // a command that stops work starts no hub
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func controlFlags(c *cobra.Command, asJSON *bool) {
 }
 
 // printAsJSON prints a run as JSON, if wanted is set.
-func printAsJSON(e *command.Env, wanted bool, r client.Run) error {
+func printAsJSON(e *command.Env, wanted bool, r service.Run) error {
 	if !wanted {
 		return nil
 	}
@@ -61,7 +61,7 @@ func newCancel(e *command.Env) *cobra.Command {
 		Example:           "  fika workflow cancel 01a1fd6e",
 		ValidArgsFunction: complete.AnyNumber(completeRuns(e, isGoing)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context()) // a command that stops work starts no hub
+			c, err := e.Service(cmd.Context()) // a command that stops work starts no hub
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 )
 
 // listed is a workflow as --json prints it.
@@ -35,7 +35,7 @@ type workflowStepJSON struct {
 	Needs    []string `json:"needs"`
 }
 
-func toListed(w client.WorkflowInfo) listed {
+func toListed(w service.WorkflowInfo) listed {
 	j := listed{Name: w.Name, File: command.Optional(w.File), Shipped: w.File == "", Inputs: []workflowInputJSON{}, Steps: []workflowStepJSON{}}
 	if w.Trouble != nil {
 		j.Trouble = command.Optional(w.Trouble.Error())
@@ -62,7 +62,7 @@ func newList(e *command.Env) *cobra.Command {
 		Long: "Lists the workflows with the inputs that a run needs; those in brackets have a\ndefault. With --runs, lists all runs so far, newest first.", Example: "  fika workflow list\n  fika workflow list --runs",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runs {
-				c, err := e.Client(cmd.Context())
+				c, err := e.Service(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -85,7 +85,7 @@ func newList(e *command.Env) *cobra.Command {
 	return c
 }
 
-func workflowRow(w client.WorkflowInfo) []string {
+func workflowRow(w service.WorkflowInfo) []string {
 	from := "fika"
 	if w.File != "" {
 		from = "home"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/workflow"
 )
@@ -28,9 +28,9 @@ func newProgress(e *command.Env, total int) *progress {
 const manyItems = 20
 
 // Show reports what has changed since it was last called.
-func (p *progress) Show(r client.Run, steps []client.RunStep) {
+func (p *progress) Show(r service.Run, steps []service.RunStep) {
 	ended := endedSteps(steps)
-	rows := map[string]client.RunStep{}
+	rows := map[string]service.RunStep{}
 	for _, s := range steps {
 		rows[s.ID] = s
 	}
@@ -49,8 +49,8 @@ func (p *progress) Show(r client.Run, steps []client.RunStep) {
 
 // endedSteps counts the steps of a run that have ended and are not to be done
 // again.
-func endedSteps(steps []client.RunStep) int {
-	last := map[string]client.RunStep{}
+func endedSteps(steps []service.RunStep) int {
+	last := map[string]service.RunStep{}
 	for _, s := range steps {
 		if s.Parent == "" && s.Attempt >= last[s.Path].Attempt {
 			last[s.Path] = s
@@ -66,7 +66,7 @@ func endedSteps(steps []client.RunStep) int {
 }
 
 // inLongList reports whether a step is an item of a long list, or inside one.
-func inLongList(s client.RunStep, rows map[string]client.RunStep) bool {
+func inLongList(s service.RunStep, rows map[string]service.RunStep) bool {
 	for s.Parent != "" {
 		s = rows[s.Parent]
 		if s.ID == "" || s.Kind == workflow.KindEach && s.Count > manyItems {
@@ -77,7 +77,7 @@ func inLongList(s client.RunStep, rows map[string]client.RunStep) bool {
 }
 
 // step reports a step whose state or worker has changed since the last report.
-func (p *progress) step(s client.RunStep, ended int) {
+func (p *progress) step(s service.RunStep, ended int) {
 	now := string(s.State) + " " + string(s.Worker)
 	if s.Kind == workflow.KindRepeat && !s.State.Ended() || s.Approval > 0 || p.told[s.ID] == now {
 		return
@@ -88,7 +88,7 @@ func (p *progress) step(s client.RunStep, ended int) {
 
 // list reports how far a list is: at its beginning, at its end, and at each tenth of a
 // long one.
-func (p *progress) list(s client.RunStep, ended int) {
+func (p *progress) list(s service.RunStep, ended int) {
 	tenth := 10
 	if !s.State.Ended() && s.Count > 0 {
 		tenth = 10 * (s.Done + s.Failed) / s.Count
@@ -113,7 +113,7 @@ func (p *progress) line(ended int, path, text string) {
 }
 
 // describeStep returns the state of a step in a few words.
-func describeStep(s client.RunStep) string {
+func describeStep(s service.RunStep) string {
 	var parts []string
 	switch {
 	case s.State == workflow.Running && s.Agent != "":

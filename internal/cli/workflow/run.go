@@ -13,7 +13,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/workflow"
 )
 
@@ -93,7 +93,7 @@ func (o *runOptions) run(ctx context.Context, word string) error {
 	if _, err := d.Bind(given, all.Agents()); err != nil { // before a hub is started for nothing
 		return err
 	}
-	c, err := o.ClientWithHub(ctx)
+	c, err := o.ServiceWithHub(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (o *runOptions) run(ctx context.Context, word string) error {
 }
 
 // begun prints a run that this command does not wait for.
-func (o *runOptions) begun(r client.Run) error {
+func (o *runOptions) begun(r service.Run) error {
 	if o.json {
 		return printAsJSON(o.Env, true, r)
 	}
@@ -151,7 +151,7 @@ func looksLikeFile(word string) bool {
 
 // await shows a run until it is over, and prints its result. If ctx ends or the timeout
 // passes first, it fails with Detached, and the run goes on.
-func (o *runOptions) await(ctx context.Context, c *client.Client, id fika.RequestID, d *workflow.Definition) error {
+func (o *runOptions) await(ctx context.Context, c *service.Service, id fika.RequestID, d *workflow.Definition) error {
 	waiting, cancel := context.WithCancel(ctx)
 	if o.timeout > 0 {
 		waiting, cancel = context.WithTimeout(ctx, o.timeout)
@@ -169,7 +169,7 @@ func (o *runOptions) await(ctx context.Context, c *client.Client, id fika.Reques
 }
 
 // end prints the result of a run, and returns an error if the run is not done.
-func (o *runOptions) end(r client.Run) error {
+func (o *runOptions) end(r service.Run) error {
 	switch {
 	case o.json:
 		_ = o.PrintLine(toRunJSON(r))
@@ -183,7 +183,7 @@ func (o *runOptions) end(r client.Run) error {
 }
 
 // foundRun returns the run that a person names, and its definition.
-func foundRun(ctx context.Context, c *client.Client, word string) (client.Run, *workflow.Definition, error) {
+func foundRun(ctx context.Context, c *service.Service, word string) (service.Run, *workflow.Definition, error) {
 	r, err := c.Runs().Find(ctx, word)
 	if err != nil {
 		return r, nil, err
@@ -198,9 +198,9 @@ func newWait(e *command.Env) *cobra.Command {
 		Use: "wait RUN", Short: "wait for a run and print its result", Args: command.Exactly(1, "the id of a run"),
 		Long:              "Waits for a run and prints its result, as fika workflow run does. Ctrl-C stops\nwaiting; the run goes on.\n\n" + command.ExitHelp,
 		Example:           "  fika workflow wait $(fika workflow run tandem -i goal=\"a logo\" --no-wait)",
-		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(service.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ to use: --new-definition uses the new one, and shows how it differs;
 
 ` + command.ExitHelp,
 		Example:           "  fika workflow resume 01a1fd6e\n  fika workflow resume 01a1fd6e --from test --no-wait",
-		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(r client.Run) bool { return r.Over() && r.State != fika.Done || !r.Paused.IsZero() })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(r service.Run) bool { return r.Over() && r.State != fika.Done || !r.Paused.IsZero() })),
 	}
 	var oldDefinition bool
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -249,7 +249,7 @@ to use: --new-definition uses the new one, and shows how it differs;
 		if len(args) != 1 {
 			return nil, complete.NoFiles
 		}
-		c, err := client.OpenOffline(cmd.Context(), e.App())
+		c, err := service.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
 			return nil, complete.NoFiles
 		}
@@ -266,7 +266,7 @@ to use: --new-definition uses the new one, and shows how it differs;
 }
 
 func (o *runOptions) resume(ctx context.Context, word, from string, changed, unchanged bool) error {
-	c, err := o.ClientFor(ctx, func(c *client.Client) error {
+	c, err := o.ServiceFor(ctx, func(c *service.Service) error {
 		_, err := c.Runs().Find(ctx, word)
 		return err
 	})
@@ -306,7 +306,7 @@ func (o *runOptions) resume(ctx context.Context, word, from string, changed, unc
 
 // newDefinition returns the definition with which a run goes on instead of its own, nil
 // if the file has not changed. If it has, and wanted is false, it fails with Conflict.
-func (o *runOptions) newDefinition(ctx context.Context, c *client.Client, r client.Run, wanted bool) (*workflow.Definition, error) {
+func (o *runOptions) newDefinition(ctx context.Context, c *service.Service, r service.Run, wanted bool) (*workflow.Definition, error) {
 	now, diff, err := c.Runs().FileChanges(ctx, r)
 	if err != nil || len(diff) == 0 {
 		return nil, err
@@ -325,7 +325,7 @@ func countChanges(diff []string) int {
 }
 
 // follow waits for a run that goes on, unless --no-wait is set.
-func (o *runOptions) follow(ctx context.Context, c *client.Client, r client.Run, d *workflow.Definition) error {
+func (o *runOptions) follow(ctx context.Context, c *service.Service, r service.Run, d *workflow.Definition) error {
 	if o.noWait {
 		return o.begun(r)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/workflow"
 )
@@ -40,7 +40,7 @@ type resultJSON struct {
 }
 
 // stateOf returns the state of a run, for people and programs.
-func stateOf(r client.Run) string {
+func stateOf(r service.Run) string {
 	switch {
 	case r.Over():
 		return string(r.State)
@@ -52,7 +52,7 @@ func stateOf(r client.Run) string {
 	return "running"
 }
 
-func toRunJSON(r client.Run) runJSON {
+func toRunJSON(r service.Run) runJSON {
 	j := runJSON{
 		ID: r.ID, Workflow: command.Optional(r.Name), Title: r.Title, State: stateOf(r), Error: command.Optional(r.Outcome.Error), Answer: command.Optional(r.Outcome.Answer),
 		Results: []resultJSON{}, From: r.From, Request: r.Request, Conversation: r.Where, Turns: r.Spent.Turns, Tokens: r.Spent.Tokens, CostUSD: command.ChargedUSD(r.Spent.Cost, r.Spent.Tokens),
@@ -93,7 +93,7 @@ type stepJSON struct {
 	FinishedAt   *time.Time `json:"finished_at"`
 }
 
-func toStepJSON(s client.RunStep) stepJSON {
+func toStepJSON(s service.RunStep) stepJSON {
 	j := stepJSON{
 		Path: s.Path, Attempt: s.Attempt, Kind: s.Kind, State: string(s.State), Reason: command.Optional(s.Reason), Error: command.Optional(s.Error),
 		Agent: command.Optional(string(s.Agent)), WorkedBy: command.Optional(string(s.Worker)), Request: command.Optional(string(s.Request)), Conversation: command.Optional(string(s.Conversation)),
@@ -118,7 +118,7 @@ func money(usd float64) string {
 }
 
 // outcomeOf returns an error of the kind of a run's outcome, or nil if the run is done.
-func outcomeOf(r client.Run) error {
+func outcomeOf(r service.Run) error {
 	switch r.State {
 	case fika.Done:
 		return nil

@@ -8,7 +8,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 )
 
@@ -27,7 +27,7 @@ func newShow(e *command.Env) *cobra.Command {
 			if !asJSON {
 				return e.Println(term.Clean(strings.TrimSuffix(d.Source, "\n")))
 			}
-			info := client.WorkflowInfo{Name: d.Name, Definition: d}
+			info := service.WorkflowInfo{Name: d.Name, Definition: d}
 			if filepath.Base(d.File) != d.File || strings.HasSuffix(args[0], ".toml") {
 				info.File = d.File
 			}

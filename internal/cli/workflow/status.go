@@ -11,16 +11,16 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/toml"
 	"fika/internal/workflow"
 )
 
 // completeRuns completes the ids of the runs for which of returns true.
-func completeRuns(e *command.Env, of func(client.Run) bool) cobra.CompletionFunc {
+func completeRuns(e *command.Env, of func(service.Run) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := client.OpenOffline(cmd.Context(), e.App())
+		c, err := service.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
 			return nil, complete.NoFiles
 		}
@@ -37,7 +37,7 @@ func completeRuns(e *command.Env, of func(client.Run) bool) cobra.CompletionFunc
 	}
 }
 
-func isGoing(r client.Run) bool { return !r.Over() }
+func isGoing(r service.Run) bool { return !r.Over() }
 
 func newStatus(e *command.Env) *cobra.Command {
 	var asJSON, all bool
@@ -48,9 +48,9 @@ func newStatus(e *command.Env) *cobra.Command {
 when, what it has used, and what it waits for. For a step that goes through a
 list, only what is under way and what failed is shown; --all shows everything.`,
 		Example:           "  fika workflow status\n  fika workflow status 01a1fd6e\n  fika workflow status 01a1fd6e --json",
-		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(service.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Client(cmd.Context())
+			c, err := e.Service(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ list, only what is under way and what failed is shown; --all shows everything.`,
 }
 
 // listRuns shows runs, newest first.
-func listRuns(ctx context.Context, e *command.Env, c *client.Client, going bool, limit int, asJSON bool) error {
+func listRuns(ctx context.Context, e *command.Env, c *service.Service, going bool, limit int, asJSON bool) error {
 	list, err := c.Runs().List(ctx, going, limit)
 	if err != nil {
 		return err
@@ -79,12 +79,12 @@ func listRuns(ctx context.Context, e *command.Env, c *client.Client, going bool,
 		e.Say("no runs")
 		return nil
 	}
-	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.TableRows(list, func(r client.Run) []string {
+	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.TableRows(list, func(r service.Run) []string {
 		return []string{string(r.ID), command.OrDash(r.Name), stateOf(r), term.Ago(r.Begun, e.Now()), command.OrDash(money(r.Spent.Cost)), term.Truncate(term.CleanLine(r.Title), 60)}
 	}))
 }
 
-func showRun(ctx context.Context, e *command.Env, c *client.Client, word string, asJSON, all bool) error {
+func showRun(ctx context.Context, e *command.Env, c *service.Service, word string, asJSON, all bool) error {
 	r, d, err := foundRun(ctx, c, word)
 	if err != nil {
 		return err
@@ -124,14 +124,14 @@ func showRun(ctx context.Context, e *command.Env, c *client.Client, word string,
 
 // shown reports whether a step is worth a line: the live rows of the run's own steps,
 // and of the steps inside them those that are under way or have failed.
-func shown(s client.RunStep) bool {
+func shown(s service.RunStep) bool {
 	if s.Parent == "" {
 		return s.Live
 	}
 	return !s.State.Ended() || s.State == workflow.Failed
 }
 
-func printRun(e *command.Env, r client.Run, d *workflow.Definition, steps []client.RunStep) {
+func printRun(e *command.Env, r service.Run, d *workflow.Definition, steps []service.RunStep) {
 	p := func(k, v string) {
 		if v != "" {
 			_ = e.Printf("%-13s %s\n", k, term.Clean(v))
@@ -159,7 +159,7 @@ func printRun(e *command.Env, r client.Run, d *workflow.Definition, steps []clie
 	_ = e.Printf("\n")
 }
 
-func stateLine(r client.Run, now time.Time) string {
+func stateLine(r service.Run, now time.Time) string {
 	switch state := stateOf(r); state {
 	case "paused":
 		return "paused " + term.Ago(r.Paused, now) + " (fika workflow resume " + string(r.ID) + ")"
@@ -170,7 +170,7 @@ func stateLine(r client.Run, now time.Time) string {
 	}
 }
 
-func stepRow(s client.RunStep, now time.Time) []string {
+func stepRow(s service.RunStep, now time.Time) []string {
 	who := ""
 	switch {
 	case s.Agent != "":
@@ -196,7 +196,7 @@ func stepRow(s client.RunStep, now time.Time) []string {
 }
 
 // whatOf returns what else there is to know about a step.
-func whatOf(s client.RunStep) string {
+func whatOf(s service.RunStep) string {
 	switch {
 	case s.Approval > 0:
 		return fmt.Sprintf("fika approve %d", s.Approval)
@@ -214,10 +214,10 @@ func newOutput(e *command.Env) *cobra.Command {
 		Use: "output RUN [STEP]", Short: "print the whole result of a run, or of one of its steps", Args: runAndStep,
 		Long:              "Prints the result of a run. With STEP, named as in fika workflow status: the\nwhole result of that step, however long; for a step that went through a list,\none item after the other.",
 		Example:           "  fika workflow output 01a1fd6e\n  fika workflow output 01a1fd6e research\n  fika workflow output 01a1fd6e 'files[17]'",
-		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(service.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := e.Client(ctx)
+			c, err := e.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -257,12 +257,12 @@ func runAndStep(cmd *cobra.Command, args []string) error {
 }
 
 // stepOutput returns the output of the last attempt at a step.
-func stepOutput(ctx context.Context, c *client.Client, r client.Run, path string) ([]string, error) {
+func stepOutput(ctx context.Context, c *service.Service, r service.Run, path string) ([]string, error) {
 	steps, err := c.Runs().Steps(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	var last *client.RunStep
+	var last *service.RunStep
 	var paths []string
 	for i, s := range steps {
 		paths = append(paths, s.Path)

@@ -18,7 +18,7 @@ type TeamOptions struct {
 // RunTeam gives a prompt to a team, shows what happens as fika workflow run does, and
 // prints the result: the answers of some agents even if others failed.
 func RunTeam(ctx context.Context, e *command.Env, l workflow.Line, t TeamOptions) error {
-	c, err := e.ClientWithHub(ctx)
+	c, err := e.ServiceWithHub(ctx)
 	if err != nil {
 		return err
 	}

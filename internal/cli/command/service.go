@@ -1,0 +1,37 @@
+package command
+
+import (
+	"context"
+
+	"fika/internal/service"
+)
+
+// Service opens a service that only looks, or waits for work that others do.
+func (e *Env) Service(ctx context.Context) (*service.Service, error) {
+	return service.Open(ctx, e.App())
+}
+
+// ServiceWithHub opens the service for work that needs a hub: see [service.Service.EnsureHub].
+func (e *Env) ServiceWithHub(ctx context.Context) (*service.Service, error) {
+	return e.ServiceFor(ctx, func(*service.Service) error { return nil })
+}
+
+// ServiceFor is ServiceWithHub for something that find looks up: if find fails, its
+// error is returned and no hub is started.
+func (e *Env) ServiceFor(ctx context.Context, find func(*service.Service) error) (*service.Service, error) {
+	c, err := e.Service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := find(c); err != nil {
+		return nil, err
+	}
+	notes, err := c.EnsureHub(ctx, func() { e.Say("%s", e.ErrStyle().Dim("starting the hub …")) })
+	for _, n := range notes {
+		e.Warn(n)
+	}
+	return c, err
+}
+
+// Workflows opens the workflows of the home and those that come with fika.
+func (e *Env) Workflows() (*service.Workflows, error) { return service.OpenWorkflows(e.App()) }

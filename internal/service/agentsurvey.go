@@ -1,0 +1,299 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+	"fika/internal/term"
+	"fika/internal/worker"
+)
+
+// agentSurvey is one look at the agents: it holds what is the same for all of them at
+// that moment.
+type agentSurvey struct {
+	c        *Service
+	now      time.Time
+	hub      bool          // a hub runs
+	work     []store.Work  // what each agent could take
+	underWay []RequestInfo // running requests, and those suspended midway
+}
+
+// newAgentSurvey reads the queue and looks for a hub.
+func newAgentSurvey(ctx context.Context, c *Service) (*agentSurvey, error) {
+	work, err := c.store.WithWork(ctx)
+	if err != nil {
+		return nil, err
+	}
+	underWay, err := c.store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running, fika.Waiting}})
+	if err != nil {
+		return nil, err
+	}
+	_, hub := c.home.HubProcess()
+	return &agentSurvey{c: c, now: c.now(), hub: hub, work: work, underWay: underWay}, nil
+}
+
+// views returns the views of agents, including the members of pools.
+func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView, error) {
+	out := make([]AgentView, 0, len(rows))
+	for _, row := range rows {
+		v := AgentView{Row: row}
+		s.addSettings(&v)
+		s.addWork(&v)
+		lock, err := s.c.home.Folder(row.Name).Inspect()
+		if err != nil {
+			lock = folder.LockState{}
+		}
+		v.judge(lock, s.hub, s.now)
+		if len(v.Members) > 0 {
+			if err := s.judgePool(ctx, &v); err != nil {
+				return nil, err
+			}
+		} else {
+			s.addReasons(ctx, &v)
+			s.addQuota(ctx, &v)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// addSettings adds what the configuration says about an agent.
+func (s *agentSurvey) addSettings(v *AgentView) {
+	name := v.Row.Name
+	v.Model, v.Choice = s.modelOf(name)
+	v.NoLimits = worker.NoLimits(s.c.app, s.c.home.Root, name)
+	v.CallableBy, _ = s.c.app.CallableBy(name) // if it cannot be read, doctor reports that
+	entry := s.c.config().Agent(name)
+	if entry == nil {
+		return
+	}
+	v.Entry, v.Can, v.Pool, v.Members = true, entry.Capabilities, fika.AgentName(entry.Pool), entry.Members()
+	for _, backup := range entry.Backup {
+		v.Backup = append(v.Backup, fika.AgentName(backup))
+	}
+	if entry.Description != "" { // the row has the description of its last start
+		v.Row.Description = entry.Description
+	}
+}
+
+// addWork adds what an agent works on and what it could take.
+func (s *agentSurvey) addWork(v *AgentView) {
+	for _, w := range s.work {
+		if w.Agent == v.Row.Name {
+			v.Waiting = w.Open
+		}
+	}
+	for _, r := range s.underWay {
+		switch {
+		case r.Agent != v.Row.ID:
+		case r.State == fika.Running:
+			v.Running = append(v.Running, r)
+		default:
+			v.Suspended = append(v.Suspended, r)
+		}
+	}
+}
+
+// judgePool sets the status of a pool from its members, and adds the requests that were
+// handed over from it.
+func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
+	members, err := s.c.Agents.Members(ctx, []fika.Agent{v.Row})
+	if err != nil {
+		return err
+	}
+	views, err := s.views(ctx, members)
+	if err != nil {
+		return err
+	}
+	how := map[fika.AgentState]int{}
+	var order []fika.AgentState
+	for _, m := range views {
+		if how[m.Status]++; how[m.Status] == 1 {
+			order = append(order, m.Status)
+		}
+	}
+	slices.Sort(order)
+	var parts []string
+	for _, status := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", how[status], status))
+	}
+	v.Status, v.Why = AgentPool, fmt.Sprintf("%d members: %s", len(views), strings.Join(parts, ", "))
+	if v.Waiting > 0 && how[fika.AgentFailed] == len(views) {
+		v.Trouble = fmt.Sprintf("%d waiting, and all members have failed", v.Waiting)
+	}
+	if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil && v.Row.ID != "" {
+		v.HandedOver = handed
+	}
+	return nil
+}
+
+// addReasons adds what a busy agent is doing, the outcome of its last request, and
+// which of all this is trouble.
+func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
+	if v.Row.ID != "" {
+		last, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
+			fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,
+		}})
+		if err == nil && len(last) == 1 {
+			v.Last = &last[0]
+		}
+		if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil {
+			v.HandedOver = handed
+		}
+	}
+	if v.Status == fika.AgentBusy && len(v.Running) > 0 {
+		v.Why = s.currentStep(ctx, v.Running[0])
+	}
+	if v.Why == "" && len(v.Suspended) > 0 {
+		v.Why = s.awaited(ctx, v.Suspended)
+	}
+	switch {
+	case v.Status == fika.AgentFailed || v.Status == fika.AgentUnhealthy:
+		v.Trouble = v.Why
+	case v.Status == fika.AgentStopped && v.Why != "" && len(v.Suspended) == 0:
+		v.Trouble = v.Why
+	case v.Last != nil && (v.Last.State == fika.RequestFailed || v.Last.State == fika.Dead):
+		v.Trouble = fmt.Sprintf("its last request failed (%s): %s", term.Ago(v.Last.FinishedAt, s.now), reasonOf(*v.Last))
+	case v.Waiting > 0 && v.Row.Desired.Stopped():
+		v.Trouble = fmt.Sprintf("%d waiting, and it was stopped by hand", v.Waiting)
+	case v.Waiting > 0 && !v.Alive() && !v.Entry && !s.onlyUnread(ctx, v):
+		v.Trouble = fmt.Sprintf("%d waiting, and nobody starts it: fika agent run %s", v.Waiting, v.Row.Name)
+	}
+}
+
+// mostHanded is the most handed-over requests that a view contains.
+const mostHanded = 5
+
+// onlyUnread reports whether nothing but messages wait for a context. Its next prompt
+// reads them: that is what an inbox is for, and no trouble.
+func (s *agentSurvey) onlyUnread(ctx context.Context, v *AgentView) bool {
+	open, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
+	if err != nil || len(open) > 0 || v.Waiting > 1 {
+		return false
+	}
+	asks, err := s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: v.Row.ID})
+	return err == nil && slices.ContainsFunc(asks, func(c store.ConversationInfo) bool { return c.ID == v.Row.ActiveAsk && c.Pending > 0 })
+}
+
+// addQuota adds that the agent's hour is used up, and how much waits for the next.
+func (s *agentSurvey) addQuota(ctx context.Context, v *AgentView) {
+	why := app.QuotaUsedUp(v.Row, s.now)
+	if why == "" {
+		return
+	}
+	v.HeldUntil, v.Waiting = v.Row.HeldUntil, s.waitingFor(ctx, v.Row.ID)
+	if v.Why == "" {
+		v.Why = "used up its " + v.Row.HeldReason + ", " + app.ResumesAt(v.Row, s.now)
+	}
+}
+
+// currentStep says which step a running request is in, and for how long.
+func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) string {
+	steps, err := s.c.store.Steps(ctx, r.ID)
+	if err == nil {
+		for _, st := range slices.Backward(steps) {
+			if st.State == fika.StepStarted {
+				return fmt.Sprintf("in the tool %s for %s", st.Tool, term.Duration(s.now.Sub(st.StartedAt)))
+			}
+		}
+	}
+	return fmt.Sprintf("works on %s for %s", requestKind(r.Kind), term.Duration(s.now.Sub(r.StartedAt)))
+}
+
+// modelOf returns the agent's model from its settings, the first if there are several.
+// If none is configured, it does not ask the network for one.
+func (s *agentSurvey) modelOf(name fika.AgentName) (string, config.ModelChoice) {
+	keys := s.c.app.Getenv("ANTHROPIC_API_KEY") + s.c.app.Getenv("OPENAI_API_KEY") + s.c.app.Getenv("OPENROUTER_API_KEY")
+	entry := s.c.config().Agent(name)
+	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "" && len(entry.Models) == 0) && keys == "" {
+		return "", config.ModelChoice{}
+	}
+	set, err := s.c.app.Settings(name, nil, true)
+	if err != nil {
+		return "", config.ModelChoice{}
+	}
+	return set.Model.ShortName(), set.Choice
+}
+
+// waitingFor counts what an agent would take if its hour were not used up: requests,
+// and conversations with notifications.
+func (s *agentSurvey) waitingFor(ctx context.Context, id fika.AgentID) int {
+	a, err := s.c.store.Activity(ctx, store.ActivityQuery{DroppedSince: s.now})
+	if err != nil {
+		return 0
+	}
+	n, seen := 0, map[fika.ConversationID]bool{}
+	for _, r := range a.Requests {
+		if r.Agent == id && r.State == fika.Open {
+			n++
+		}
+	}
+	for _, x := range a.Notifications {
+		if x.Agent == id && x.State == fika.NotificationPending && !seen[x.Conversation] {
+			seen[x.Conversation] = true
+			n++
+		}
+	}
+	return n
+}
+
+// asksBeforeCall describes a request that waits for an approval.
+const asksBeforeCall = "waits for your word on a tool call: fika approve"
+
+// awaited says for whom an agent's suspended requests wait, why one of those might take
+// long, and whether they wait for a person's approval. It returns "" if they wait for
+// nobody.
+func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) string {
+	var parts []string
+	asks := false
+	for _, r := range waiting {
+		asks = asks || fika.WaitReason(r.Reason) == fika.WaitApproval
+		if fika.WaitReason(r.Reason) != fika.WaitChild {
+			continue
+		}
+		children, err := s.c.store.Children(ctx, r.ID)
+		if err != nil {
+			continue
+		}
+		for _, k := range children {
+			if !k.State.Terminal() {
+				parts = append(parts, s.awaitedOne(ctx, k))
+			}
+		}
+	}
+	switch {
+	case asks:
+		return asksBeforeCall // this is the one that a person can end
+	case len(parts) == 0:
+		return ""
+	}
+	slices.Sort(parts)
+	return "waits for " + strings.Join(slices.Compact(parts), ", ")
+}
+
+// awaitedOne names a child that is being waited for, and says what might delay it.
+func (s *agentSurvey) awaitedOne(ctx context.Context, k store.Child) string {
+	var notes []string
+	if row, err := s.c.store.Agent(ctx, k.AgentName); err == nil {
+		switch {
+		case row.Desired.Stopped():
+			notes = append(notes, "stopped by hand")
+		case row.State == fika.AgentFailed:
+			notes = append(notes, "failed")
+		case k.State == fika.Open && s.c.config().Agent(k.AgentName) == nil && row.Owner == "":
+			notes = append(notes, "nobody starts it: fika agent run "+string(k.AgentName))
+		}
+	}
+	if left := k.Deadline.Sub(s.now); left > 0 {
+		notes = append(notes, fmt.Sprintf("at most %s more", left.Round(time.Second)))
+	}
+	return fmt.Sprintf("@%s (%s)", k.AgentName, strings.Join(notes, ", "))
+}

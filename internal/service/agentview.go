@@ -1,0 +1,140 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/process"
+	"fika/internal/term"
+)
+
+// AgentView is what lists show of an agent. It is derived from the agent's row, its
+// lock, the queue and the configuration, so that it is true even when the agent's
+// process can no longer report anything.
+type AgentView struct {
+	Row   fika.Agent
+	Entry bool     // it has an [[agents]] entry: the hub may start it
+	Can   []string // its capabilities, as named in the entry
+	// CallableBy lists who may ask it; nil: everybody.
+	CallableBy []string
+	Status     fika.AgentState // actual status of its process, not the last reported one
+	Why        string          // what is wrong, or what it is doing
+	PID        int             // 0: no process
+	Since      time.Time       // when the process started; zero: none
+	Processed  int64           // requests finished since then
+	Waiting    int             // requests and chats that it could take now
+	Running    []RequestInfo
+	Suspended  []RequestInfo // requests that wait: for a child, for the end of a pause
+	Model      string        // nickname or id; empty if unknown without asking the network
+	// Choice says how it chooses among several models; empty if it has only one.
+	Choice     config.ModelChoice
+	Last       *RequestInfo
+	Trouble    string           // empty: healthy
+	NoLimits   string           // why the limits of its tools are not enforced; empty if they are, or there are none
+	Pool       fika.AgentName   // the pool that it is a member of; empty: none
+	Members    []fika.AgentName // of a pool
+	Backup     []fika.AgentName
+	HandedOver []RequestInfo // requests to it that others work or have worked, newest first
+	HeldUntil  time.Time     // when its used-up hour ends; zero: not used up
+}
+
+// The statuses that a list adds to those of a process.
+const (
+	AgentStopping fika.AgentState = "stopping"
+	AgentInUse    fika.AgentState = "in use" // a one-shot prompt holds its context
+	AgentPool     fika.AgentState = "pool"   // its members have processes
+)
+
+// Alive reports whether the agent's own process runs.
+func (v AgentView) Alive() bool { return v.PID != 0 && v.Status != AgentInUse }
+
+// judge sets the status of the agent's process. Locks and heartbeats decide; the state
+// in the row is only what the process last reported.
+func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
+	row := v.Row
+	v.Status, v.Why = fika.AgentStopped, row.StateReason
+	switch {
+	case lock.Held && lock.Info.Kind != folder.LockAgent:
+		v.PID, v.Status, v.Why = lock.Info.PID, AgentInUse, fmt.Sprintf("a prompt (pid %d) has its context", lock.Info.PID)
+	case lock.Held:
+		v.PID, v.Since, v.Processed = lock.Info.PID, lock.Info.Since, row.Processed
+		v.judgeAlive(lock, now)
+	case row.State == fika.AgentFailed:
+		v.Status = fika.AgentFailed
+	case row.Desired.Stopped() || row.ID == "":
+		v.Why = ""
+	case hub && (row.State == fika.AgentStarting || row.State == fika.AgentUnhealthy):
+		v.Status = row.State
+	case row.Owner != "" && row.State != fika.AgentStopped:
+		v.Why = "its process ended without a word"
+	}
+}
+
+// judgeAlive sets the status of an agent whose process holds the lock.
+func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
+	silent := min(lock.Age, now.Sub(v.Row.SeenAt))
+	stuck := stuckHolder(v.Row.Name, lock)
+	switch {
+	case stuck != "":
+		v.Status, v.Why = fika.AgentUnhealthy, stuck
+	case lock.Status == folder.LockStale && silent.Seconds() > 1.5*lock.Info.Heartbeat:
+		v.Status, v.Why = fika.AgentUnhealthy, "no sign of life for "+term.Duration(silent.Round(time.Second))
+	case v.Row.Desired.Stopped():
+		v.Status, v.Why = AgentStopping, ""
+	case v.Row.State == fika.AgentUnhealthy:
+		v.Status = fika.AgentUnhealthy
+	case len(v.Running) > 0:
+		v.Status, v.Why = fika.AgentBusy, ""
+	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && process.OwnsLease(v.Row.Owner, v.PID):
+		v.Status, v.Why = fika.AgentIdle, ""
+	default: // it holds the lock and has not yet reported in its row that it is ready
+		v.Status, v.Why = fika.AgentStarting, ""
+	}
+}
+
+// AgentSummary summarises a list of agents in one line.
+func AgentSummary(views []AgentView) string {
+	running, bad := 0, 0
+	views = slices.DeleteFunc(slices.Clone(views), func(v AgentView) bool { return v.Status == AgentPool && v.Trouble == "" })
+	for _, v := range views {
+		if v.Alive() {
+			running++
+		}
+		if v.Trouble != "" {
+			bad++
+		}
+	}
+	switch {
+	case len(views) == 0:
+		return "No agents are configured"
+	case bad == 0:
+		return fmt.Sprintf("All agents healthy (%d/%d running)", running, len(views))
+	default:
+		return fmt.Sprintf("%d of %d agents need attention (%d/%d running)", bad, len(views), running, len(views))
+	}
+}
+
+// reasonOf returns why a request ended as it did.
+func reasonOf(r RequestInfo) string {
+	if r.Outcome.Error != "" {
+		return r.Outcome.Error
+	}
+	return r.Reason
+}
+
+// requestKind names a request of the given kind: "an ask", "a chat".
+func requestKind(k fika.RequestKind) string {
+	switch k {
+	case fika.AskRequest:
+		return "an ask"
+	case fika.TaskRequest:
+		return "a task"
+	case fika.NotifyRequest:
+		return "a chat"
+	}
+	return "a prompt"
+}

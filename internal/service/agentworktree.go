@@ -1,0 +1,41 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"fika"
+	"fika/internal/worktree"
+)
+
+// Worktree returns the git worktree of an agent, given the name that a person typed,
+// whether or not the worktree exists. With idle it returns Locked if the agent is at
+// work, because the agent would keep working in a worktree that is being merged or
+// removed. It returns NotFound if the home does not belong to a project.
+func (s *Agents) Worktree(ctx context.Context, name string, idle bool) (worktree.Tree, error) {
+	row, err := s.FindLone(ctx, name)
+	if err != nil {
+		return worktree.Tree{}, err
+	}
+	t, err := s.c.app.Worktree(row.Name)
+	if err != nil {
+		return worktree.Tree{}, fika.Errorf(fika.NotFound, "", "@%s has no worktree: this home is no project's", row.Name)
+	}
+	if idle {
+		err = s.checkIdle(ctx, row.Name)
+	}
+	return t, err
+}
+
+// checkIdle returns Locked if the agent is in the middle of a turn.
+func (s *Agents) checkIdle(ctx context.Context, name fika.AgentName) error {
+	v, err := s.View(ctx, string(name))
+	if err != nil || len(v.Running)+len(v.Suspended) == 0 {
+		return err
+	}
+	ids := []string{}
+	for _, r := range append(v.Running, v.Suspended...) {
+		ids = append(ids, string(r.ID))
+	}
+	return fika.Errorf(fika.Locked, "", "@%s is in the middle of a turn in its worktree; fika request wait %s, then say it again", name, strings.Join(ids, " "))
+}

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+
+	"fika/internal/store"
+)
+
+// Approvals is the interface to tool calls that wait for a person's approval.
+type Approvals struct{ c *Service }
+
+// The values of the store that describe approvals.
+type (
+	// OpenApproval is a question with the agent that asks it.
+	OpenApproval = store.OpenApproval
+	// ApprovalAnswer is a person's answer.
+	ApprovalAnswer = store.ApprovalAnswer
+)
+
+// The states of a question.
+const (
+	ApprovalOpen  = store.ApprovalOpen
+	ApprovalGiven = store.ApprovalGiven
+)
+
+// Approvals returns the interface to the approvals of this home.
+func (c *Service) Approvals() *Approvals { return &Approvals{c} }
+
+// Open returns the questions that wait for an answer, oldest first.
+func (a *Approvals) Open(ctx context.Context) ([]OpenApproval, error) {
+	return a.c.store.OpenApprovals(ctx)
+}
+
+// Find returns one question, answered or not, or NotFound.
+func (a *Approvals) Find(ctx context.Context, n int64) (OpenApproval, error) {
+	return a.c.store.Approval(ctx, n)
+}
+
+// Answer stores the answer and wakes the agent that waits for it. It returns Conflict
+// if the question has been answered already or nobody waits for the answer any more.
+func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) error {
+	open, err := a.Find(ctx, n)
+	if err != nil {
+		return err
+	}
+	if _, err := a.c.store.AnswerApproval(ctx, n, answer); err != nil {
+		return err
+	}
+	if open.FlowStep != "" {
+		run, err := a.c.store.Run(ctx, open.Request)
+		if err == nil {
+			_, err = a.c.Runs().advanced(ctx, run.ID)
+		}
+		return err
+	}
+	a.c.wakeHub(ctx, open.Agent)
+	return nil
+}

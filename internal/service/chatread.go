@@ -1,0 +1,150 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/chat"
+	"fika/internal/store"
+)
+
+// readAtOnce is how many entries are read at a time, because a chat may be larger than
+// the memory.
+const readAtOnce = 1000
+
+// Read passes the entries that match a query to show, page by page, and returns the seq
+// of the last one, or 0 if there were none. It returns Denied if an agent asks through
+// a command in one of its tools and takes no part in the chat.
+func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) error) (last int64, err error) {
+	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
+		return 0, err
+	}
+	wanted := q.First // 0: all
+	for {
+		if q.Last == 0 {
+			q.First = readAtOnce
+			if wanted > 0 {
+				q.First = min(wanted, readAtOnce)
+			}
+		}
+		entries, err := s.c.store.Entries(ctx, q)
+		if err != nil {
+			return last, err
+		}
+		for _, x := range entries {
+			if err := show(x); err != nil {
+				return last, err
+			}
+			last = x.Seq
+		}
+		if wanted -= len(entries); q.Last > 0 || len(entries) < q.First || wanted == 0 {
+			return last, nil
+		}
+		q.Since = last
+	}
+}
+
+// Tree returns the entries that match a query, with answers below the entries that they
+// answer.
+func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
+	entries, err := s.c.store.Entries(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := s.c.store.Notifications(ctx, store.NotificationFilter{Conversation: q.Conversation})
+	if err != nil {
+		return nil, err
+	}
+	covers := map[fika.RequestID][]int64{}
+	for _, n := range notes {
+		covers[n.Request] = append(covers[n.Request], n.Seq)
+	}
+	return chat.AnswerTree(entries, covers), nil
+}
+
+// ChatWatch follows a chat: the bus makes it quick, and reading the store now and then
+// makes it reliable.
+type ChatWatch struct {
+	// AfterLook is called after each reading of the store; may be nil.
+	AfterLook func(context.Context)
+	// Renamed is called with the chat after it was renamed; may be nil.
+	Renamed func(fika.Conversation) error
+
+	c     *Service
+	sub   bus.Subscription
+	woken chan struct{} // capacity 1: look at the store
+}
+
+// Watch starts listening to a chat. Call it before the first read, so that nothing is
+// missed.
+func (s *Chats) Watch(conv fika.Conversation) (*ChatWatch, error) {
+	w := &ChatWatch{c: s.c, woken: make(chan struct{}, 1)}
+	return w, w.listen(conv.Name)
+}
+
+func (w *ChatWatch) listen(name fika.ConversationName) (err error) {
+	w.sub, err = w.c.bus.Subscribe(w.c.subjects.Chat(name), func(bus.Msg) {
+		select {
+		case w.woken <- struct{}{}:
+		default:
+		}
+	})
+	return err
+}
+
+// follow listens to a chat under its current name.
+func (w *ChatWatch) follow(ctx context.Context, id fika.ConversationID) error {
+	conv, err := w.c.store.ConversationByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	old := w.sub
+	if err := w.listen(conv.Name); err != nil {
+		w.sub = old
+		return err
+	}
+	if err := old.Close(); err != nil || w.Renamed == nil {
+		return err
+	}
+	return w.Renamed(conv)
+}
+
+// Close stops listening.
+func (w *ChatWatch) Close() error { return w.sub.Close() }
+
+// Run passes the entries that match the query, and later ones, to show until ctx ends,
+// which is not an error.
+func (w *ChatWatch) Run(ctx context.Context, q EntryQuery, show func(fika.Entry) error) error {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	renamed := false
+	seen := func(x fika.Entry) error {
+		renamed = renamed || x.Meta.Kind == fika.RenamedNotice
+		return show(x)
+	}
+	for {
+		last, err := w.c.Chats.Read(ctx, q, seen)
+		if err == nil && renamed {
+			renamed = false
+			err = w.follow(ctx, q.Conversation)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		q.Since = max(q.Since, last)
+		if w.AfterLook != nil {
+			w.AfterLook(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.woken:
+		case <-look.C:
+		}
+	}
+}

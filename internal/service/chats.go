@@ -1,0 +1,334 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/mention"
+	"fika/internal/spelling"
+	"fika/internal/store"
+)
+
+// Chats is the interface to chats.
+type Chats struct{ c *Service }
+
+// Find returns a chat by name. A NotFound error suggests the nearest name.
+func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error) {
+	name, err := fika.ParseChatName(word)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	conv, err := s.c.store.Conversation(ctx, name)
+	if err == nil && conv.Kind == fika.Chat {
+		return conv, nil
+	}
+	if err != nil && !fika.IsKind(err, fika.NotFound) {
+		return conv, err
+	}
+	list, err := s.List(ctx)
+	if err != nil {
+		return conv, err
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, string(x.Name))
+	}
+	hint := fmt.Sprintf(" (fika chat create %s makes it)", name)
+	if near := spelling.Nearest(string(name), names); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return conv, fika.Errorf(fika.NotFound, "", "no chat named %q%s", name, hint)
+}
+
+// FindAnyKind returns a conversation of any kind by its name. If there is none, the
+// name is treated as a misspelt chat.
+func (s *Chats) FindAnyKind(ctx context.Context, word string) (fika.Conversation, error) {
+	if name, err := fika.ParseConversationName(word); err == nil {
+		if conv, err := s.c.store.Conversation(ctx, name); !fika.IsKind(err, fika.NotFound) {
+			return conv, err
+		}
+	}
+	return s.Find(ctx, word)
+}
+
+// Match returns the chats that match names and patterns with * ? [a-z], each once. wild
+// reports whether there was a pattern among the words.
+func (s *Chats) Match(ctx context.Context, words []string) (found []fika.Conversation, wild bool, err error) {
+	seen := map[fika.ConversationID]bool{}
+	add := func(conv fika.Conversation) {
+		if !seen[conv.ID] {
+			seen[conv.ID] = true
+			found = append(found, conv)
+		}
+	}
+	for _, w := range words {
+		if !strings.ContainsAny(w, "*?[") {
+			conv, err := s.Find(ctx, w)
+			if err != nil {
+				return nil, wild, err
+			}
+			add(conv)
+			continue
+		}
+		wild = true
+		list, err := s.List(ctx)
+		if err != nil {
+			return nil, wild, err
+		}
+		n := len(found)
+		for _, x := range list {
+			ok, err := path.Match(strings.ToLower(w), string(x.Name))
+			if err != nil {
+				return nil, wild, fika.Errorf(fika.Invalid, "", "%q is not a pattern: use * and ?", w)
+			}
+			if ok {
+				add(x.Conversation)
+			}
+		}
+		if len(found) == n {
+			return nil, wild, fika.Errorf(fika.NotFound, "", "no chat matches %q", w)
+		}
+	}
+	return found, wild, nil
+}
+
+// List returns all chats, newest activity first.
+func (s *Chats) List(ctx context.Context) ([]ConversationInfo, error) {
+	return s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+}
+
+// Busy returns the chats in which something runs or waits.
+func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
+	list, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	going, err := s.c.store.Runs(ctx, true, 0)
+	var busy []fika.Conversation
+	for _, c := range list {
+		if c.Pending+c.Running > 0 || slices.ContainsFunc(going, func(r Run) bool { return r.Chat == c.ID }) {
+			busy = append(busy, c.Conversation)
+		}
+	}
+	return busy, err
+}
+
+// ByID returns the current state of a chat.
+func (s *Chats) ByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+	return s.c.store.ConversationByID(ctx, id)
+}
+
+// Create creates a chat of the given name. Error kinds: Invalid for a malformed name,
+// Conflict if there is already a chat of that name.
+func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, error) {
+	name, err := fika.ParseChatName(word)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	conv, err := s.c.store.CreateChat(ctx, name)
+	if fika.IsKind(err, fika.Conflict) {
+		return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
+	}
+	return conv, err
+}
+
+// CreateUnnamed creates a chat with a generated name.
+func (s *Chats) CreateUnnamed(ctx context.Context) (fika.Conversation, error) {
+	for range 100 {
+		name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
+		conv, err := s.c.store.CreateChat(ctx, name)
+		if !fika.IsKind(err, fika.Conflict) {
+			return conv, err
+		}
+	}
+	return s.c.store.CreateChat(ctx, fika.ConversationName(fmt.Sprintf("chat-%d", time.Now().UnixMilli())))
+}
+
+var (
+	adjectives = [...]string{"amber", "brisk", "calm", "clever", "crisp", "dapper", "eager", "fuzzy", "gentle", "golden", "hazel", "jolly", "keen", "lively", "mellow", "misty", "nimble", "quiet", "rosy", "sunny", "tidy", "velvet", "warm", "witty"}
+	nouns      = [...]string{"almond", "birch", "bun", "cardamom", "cinnamon", "cup", "fern", "harbor", "kettle", "lantern", "maple", "meadow", "mug", "oat", "otter", "pebble", "roast", "saucer", "spoon", "teapot", "thimble", "waffle", "willow", "wren"}
+)
+
+// poster returns the poster of messages, which wakes the agents they mention.
+func (s *Chats) poster() *chat.Chats {
+	c := chat.New(s.c.store, s.c.waker)
+	c.Team, c.PoolOf = s.c.app.Colleagues(""), s.c.app.PoolOf
+	c.MayCall = func(self, to fika.AgentName) error {
+		if self == "" {
+			return s.c.app.MayCall(nil, to)
+		}
+		return s.c.app.MayCall(&app.Speaker{Agent: self}, to)
+	}
+	return c
+}
+
+// Enter makes a person a participant of a chat, and returns the name they use there. It
+// returns Denied for the name of an agent.
+func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (string, error) {
+	said, err := s.c.personSays("", as.Name)
+	if err != nil {
+		return "", err
+	}
+	if err := s.c.app.MayBeCalled(ctx, said.From, said.Username); err != nil {
+		return "", err
+	}
+	return said.From, s.poster().Enter(ctx, conv, said.From)
+}
+
+// Invite makes agents participants, so that a mention of all includes them.
+func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fika.AgentName) error {
+	in, err := s.Participants(ctx, conv)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if slices.Contains(in, string(a)) {
+			continue
+		}
+		if _, err := s.c.Agents.Find(ctx, string(a)); err != nil {
+			return err
+		}
+		if err := s.c.store.Join(ctx, conv.ID, string(a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Send posts a message in a chat for the caller: a person, or the agent whose tool runs
+// the command. Error kinds: NotFound for a mention of nobody, Denied for a name that is
+// not the speaker's, Limit if an agent's chain may grow no further.
+func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, as Alias) (Sent, error) {
+	return s.SendWith(ctx, conv, text, nil, as)
+}
+
+// AssignedTo says, for each member of a pool that a message went to, which pool it
+// stands for, because the text names only the pool.
+func (s *Chats) AssignedTo(text string, notified []fika.AgentName) (out []string) {
+	for _, name := range notified {
+		e := s.c.config().Agent(name)
+		if e == nil || e.Pool == "" || len(mention.Parse(text, mention.Known{Agents: []fika.AgentName{name}}).Agents) > 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("@%s of @%s", name, e.Pool))
+	}
+	return out
+}
+
+// SendWith is [Chats.Send] for a message with pictures. The pictures are stored already
+// and the text describes them.
+func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text string, pictures []fika.Attachment, as Alias) (Sent, error) {
+	said, err := s.c.personSays(text, as.Name)
+	if err != nil {
+		return Sent{}, err
+	}
+	said.Attachments = pictures
+	speaker, err := s.c.speaker(ctx, as)
+	if err != nil {
+		return Sent{}, err
+	}
+	if speaker != nil {
+		said.Agent, err = s.c.agentSays(speaker, conv)
+	} else {
+		err = s.c.app.MayBeCalled(ctx, said.From, said.Username)
+	}
+	if err != nil {
+		return Sent{}, err
+	}
+	if speaker == nil {
+		if err := s.c.Agents.ensureMentioned(ctx, text); err != nil {
+			return Sent{}, err
+		}
+	}
+	sent, err := s.poster().Send(ctx, conv, said)
+	if err == nil {
+		_ = s.c.bus.Flush(ctx)
+	}
+	return sent, err
+}
+
+// FindEntry returns the seq of an entry, given what a person typed: a seq, which is not
+// looked up, or an id.
+func (s *Chats) FindEntry(ctx context.Context, conv fika.Conversation, word string) (int64, error) {
+	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
+	if err == nil {
+		return seq, nil
+	}
+	entry, err := s.c.store.EntryByID(ctx, conv.ID, fika.EntryID(word))
+	if fika.IsKind(err, fika.NotFound) {
+		return 0, fika.Errorf(fika.NotFound, "", "no entry %q in %q", word, conv.Name)
+	}
+	return entry.Seq, err
+}
+
+// Pin exempts an entry from its time to live, or ends the exemption.
+func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinned bool) (fika.Entry, error) {
+	entry, err := s.c.store.Pin(ctx, conv.ID, seq, pinned)
+	if fika.IsKind(err, fika.NotFound) {
+		return entry, fika.Errorf(fika.NotFound, "", "no entry %d in %q", seq, conv.Name)
+	}
+	return entry, err
+}
+
+// Clear makes agents forget everything said so far; the entries stay.
+func (s *Chats) Clear(ctx context.Context, conv fika.Conversation) error {
+	entry, err := s.c.store.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
+	if err != nil {
+		return err
+	}
+	s.c.waker.Show(conv, entry)
+	_ = s.c.bus.Flush(ctx)
+	return nil
+}
+
+// emptyAge is how long a chat must have been empty before a clean-up removes it.
+const emptyAge = 24 * time.Hour
+
+// Cleanup removes expired entries, and chats that have been empty for a day. With dry
+// it only reports what it would remove.
+func (s *Chats) Cleanup(ctx context.Context, dry bool) (Cleaned, error) {
+	return s.c.store.Cleanup(ctx, store.CleanupOptions{DryRun: dry, EmptyAge: emptyAge})
+}
+
+// Participants returns the names of the participants of a chat.
+func (s *Chats) Participants(ctx context.Context, conv fika.Conversation) ([]string, error) {
+	return s.c.store.Participants(ctx, conv.ID)
+}
+
+// People returns the participants who are not agents.
+func (s *Chats) People(ctx context.Context, conv fika.Conversation) ([]string, error) {
+	agents, in, err := s.agentsAndParticipants(ctx, conv)
+	return chat.PeopleAmong(in, agents), err
+}
+
+// AgentsIn returns the participants that are agents.
+func (s *Chats) AgentsIn(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
+	agents, in, err := s.agentsAndParticipants(ctx, conv)
+	var out []fika.AgentName
+	for _, name := range in {
+		for _, a := range agents {
+			if string(a.Name) == name {
+				out = append(out, a.Name)
+			}
+		}
+	}
+	return out, err
+}
+
+func (s *Chats) agentsAndParticipants(ctx context.Context, conv fika.Conversation) ([]fika.Agent, []string, error) {
+	agents, err := s.c.store.ListAgents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := s.c.store.Participants(ctx, conv.ID)
+	return agents, in, err
+}

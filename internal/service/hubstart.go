@@ -1,0 +1,167 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/folder"
+	"fika/internal/hub"
+	"fika/internal/process"
+	"fika/internal/sleep"
+)
+
+// Start starts a hub in the background and waits until it is ready. already reports
+// that one was running; then only its process id is known.
+func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err error) {
+	h, err := s.app.Home()
+	if err != nil {
+		return hub.Ready{}, false, err
+	}
+	if _, err := s.app.Config(); err != nil { // reported here, with all positions, rather than in a log
+		return hub.Ready{}, false, err
+	}
+	if p, up := s.answering(ctx, h); up {
+		if why := HubStuck(p); why != "" {
+			return hub.Ready{PID: p.PID}, true, fika.Errorf(fika.Locked, "up", "%s", why)
+		}
+		return hub.Ready{PID: p.PID}, true, nil
+	}
+	if err := h.EnsureDir(h.LogsDir()); err != nil {
+		return hub.Ready{}, false, err
+	}
+	logPath := filepath.Join(h.LogsDir(), "hub.log")
+	log, err := folder.OpenLog(logPath)
+	if err != nil {
+		return hub.Ready{}, false, fika.Wrap(fika.Storage, "hub log", err)
+	}
+	defer log.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return hub.Ready{}, false, fika.Wrap(fika.Failed, "up", err)
+	}
+	defer r.Close()
+	err = s.spawn(h.Root, log, w)
+	_ = w.Close()
+	if err != nil {
+		return hub.Ready{}, false, fika.Wrap(fika.Failed, "up", err)
+	}
+	ready, already, err = awaitReady(ctx, r, logPath)
+	if err != nil && ctx.Err() == nil {
+		if p, up := h.HubProcess(); up { // another start was quicker
+			return hub.Ready{PID: p.PID}, true, nil
+		}
+	}
+	return ready, already, err
+}
+
+// answering returns the hub, if there is one. A hub that holds the lock but whose bus
+// does not answer is starting, stopping, or being killed; a moment later it is known
+// which.
+func (s *Hub) answering(ctx context.Context, h folder.Home) (fika.Process, bool) {
+	ctx, cancel := context.WithTimeout(ctx, hubSettles)
+	defer cancel()
+	for {
+		p, up := h.HubProcess()
+		if !up || HubStuck(p) != "" || s.answers(ctx) {
+			return p, up
+		}
+		if sleep.For(ctx, 20*time.Millisecond) != nil {
+			return p, up
+		}
+	}
+}
+
+// hubSettles bounds how long a hub may hold its lock without answering before it counts
+// as running but in trouble.
+const hubSettles = 10 * time.Second
+
+func (s *Hub) spawn(root string, log, ready *os.File) error {
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(binary, "up", "--foreground", "--ready-fd", "3", "--home", root)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = root, log, log, []*os.File{ready}
+	cmd.SysProcAttr = process.OwnGroup()
+	if err := s.app.Children().Keep(cmd); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}
+
+// awaitReady reads the one line that a hub writes when it is ready. A hub that ends
+// before that has written the reason to its log.
+func awaitReady(ctx context.Context, r *os.File, logPath string) (hub.Ready, bool, error) {
+	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Now()) })
+	defer stop()
+	var ready hub.Ready
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	if ctx.Err() != nil {
+		return ready, false, fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub goes on starting (fika status)")
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err == nil {
+		return ready, false, nil
+	}
+	last := folder.Tail(logPath, 1)
+	if len(last) == 1 {
+		// The hub printed its error as any command does, with kind and words.
+		return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start: %s (all of it: %s)", strings.TrimPrefix(last[0], "fika: "), logPath)
+	}
+	return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start; see %s", logPath)
+}
+
+// EnsureHub makes sure that a hub runs for the following requests. It starts one if
+// none runs and [hub] autostart allows it, but not inside a tool, because what a tool
+// starts ends with the tool, and a hub serves everybody. starting is called before
+// that. EnsureHub returns what a person should know about what they send now.
+func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []string, err error) {
+	if _, up := c.home.HubProcess(); !up {
+		if notes, err = c.startHub(ctx, starting); err != nil {
+			return notes, err
+		}
+		l, err := lineOf(c.app)
+		if err != nil {
+			return notes, err
+		}
+		l.dial(ctx)
+		c.use(l)
+	}
+	if c.trouble != "" {
+		notes = append(notes, c.trouble+"; what is sent is kept, and agents that run find it within seconds")
+	}
+	return notes, nil
+}
+
+func (c *Service) startHub(ctx context.Context, starting func()) (notes []string, err error) {
+	who, err := c.app.Caller()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case who.InsideTool():
+		return []string{"no hub is running, and a tool starts none: what is sent waits until a person says fika up"}, nil
+	case !c.config().Hub.Autostart:
+		return []string{"no hub is running: what is sent waits in the store (fika up)"}, nil
+	}
+	starting()
+	ready, _, err := c.Hub.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range ready.Agents {
+		if !a.OK {
+			notes = append(notes, "@"+string(a.Name)+" did not come up: "+a.Error)
+		}
+	}
+	return notes, nil
+}

@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+
+	"fika"
+)
+
+// Family is a request with the request that it works for and those that it has
+// delegated.
+type Family struct {
+	RequestInfo
+	Parent   *RequestInfo // nil: nobody waits for it
+	Children []Family     // in the order of the steps that made them
+}
+
+// Family reads a request, its parent, and all its descendants. It returns Denied if an
+// agent asks through a command in one of its tools and may not see the request.
+func (s *Requests) Family(ctx context.Context, id fika.RequestID) (Family, error) {
+	info, err := s.c.store.Request(ctx, id)
+	if err == nil {
+		err = s.c.mayReadRequest(ctx, info)
+	}
+	if err != nil {
+		return Family{}, err
+	}
+	f, err := s.family(ctx, info)
+	if err != nil || info.Parent == "" {
+		return f, err
+	}
+	parent, err := s.c.store.Request(ctx, info.Parent)
+	if fika.IsKind(err, fika.NotFound) { // deleted
+		parent, err = RequestInfo{Request: fika.Request{ID: info.Parent}}, nil
+	}
+	f.Parent = &parent
+	return f, err
+}
+
+func (s *Requests) family(ctx context.Context, info RequestInfo) (Family, error) {
+	f := Family{RequestInfo: info}
+	children, err := s.c.store.Children(ctx, info.ID)
+	if err != nil {
+		return f, err
+	}
+	for _, k := range children {
+		below, err := s.family(ctx, k.RequestInfo)
+		if err != nil {
+			return f, err
+		}
+		f.Children = append(f.Children, below)
+	}
+	return f, nil
+}
+
+// walk visits all descendants.
+func (f Family) walk(visit func(Family)) {
+	for _, k := range f.Children {
+		visit(k)
+		k.walk(visit)
+	}
+}
+
+// Usage returns what the request and all its descendants have used, without those that
+// are still at work.
+func (f Family) Usage() fika.Usage {
+	u := f.Outcome.Usage
+	f.walk(func(k Family) { u = u.Add(k.Outcome.Usage) })
+	return u
+}
+
+// Count returns the number of descendants.
+func (f Family) Count() int {
+	n := 0
+	f.walk(func(Family) { n++ })
+	return n
+}

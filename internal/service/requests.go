@@ -1,0 +1,191 @@
+package service
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// Requests is the interface to requests: submit, follow, cancel, retry.
+type Requests struct{ c *Service }
+
+// Ask is work for an agent.
+type Ask struct {
+	ID         fika.RequestID // empty: one is generated
+	Kind       fika.RequestKind
+	Prompt     string
+	As         Alias
+	Model      string // for this request only; empty: the agent's
+	Background bool   // nobody waits for it
+	// Attachments are pictures that are stored already and that the prompt describes.
+	Attachments []fika.Attachment
+	// Sender is the program that asks, such as the master console; empty: a command.
+	Sender string
+}
+
+// Submit commits work for an agent in the name of the caller, and wakes the agent.
+// Error kinds: Denied for a name that is not the speaker's, Invalid if an agent asks
+// itself, Limit if an agent's chain may grow no further.
+func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
+	settings, err := s.c.app.Settings(row.Name, nil, false)
+	if fika.IsKind(err, fika.Invalid) { // the agent reports it, or the settings are corrected before it takes the work
+		settings, err = s.c.app.PlainSettings(row.Name)
+	}
+	if err != nil {
+		return Accepted{}, err
+	}
+	from := settings.Username
+	if ask.As.Name != "" {
+		if from, err = fika.ParseUsername(ask.As.Name); err != nil {
+			return Accepted{}, err
+		}
+	}
+	return s.submit(ctx, row, ask, fika.Payload{
+		Prompt: ask.Prompt, From: from, Writer: fika.ByHuman, Model: ask.Model, Background: ask.Background, Sender: ask.Sender,
+		Attachments: ask.Attachments,
+	})
+}
+
+// SubmitPrompt submits a prompt for a context to the agent process that holds the
+// context. flags are settings for this prompt alone; the agent works in the person's
+// current folder.
+func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, pictures []fika.Attachment, flags map[string]string, as Alias) (Accepted, error) {
+	settings, err := s.c.app.Settings(row.Name, flags, false)
+	if err != nil {
+		return Accepted{}, err
+	}
+	return s.submit(ctx, row, Ask{Kind: fika.AskRequest, As: as}, fika.Payload{
+		Prompt: prompt, Attachments: pictures, From: settings.Username, Writer: fika.ByHuman, Model: flags["model"], Workspace: settings.WorkspaceOr(s.c.app.Dir()),
+	})
+}
+
+func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.Payload) (Accepted, error) {
+	r, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Payload: p})
+	if err != nil {
+		return Accepted{}, err
+	}
+	accepted, err := s.c.store.Accept(ctx, r)
+	if err == nil {
+		s.c.wake(ctx, row.Name)
+	}
+	return accepted, err
+}
+
+// spoken attributes a request to the speaker: a person under a name that is nobody
+// else's, or the agent whose tool runs the command.
+func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.NewRequest) (store.NewRequest, error) {
+	speaker, err := s.c.speaker(ctx, as)
+	switch {
+	case err != nil:
+		return r, err
+	case speaker == nil:
+		if err := s.c.app.MayCall(nil, to.Name); err != nil {
+			return r, err
+		}
+		return r, s.c.app.MayBeCalled(ctx, r.Payload.From)
+	case speaker.Agent == to.Name:
+		return r, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
+	}
+	if err := s.c.app.MayCall(speaker, to.Name); err != nil {
+		return r, err
+	}
+	limits, err := s.c.limitsOf(speaker)
+	if err != nil {
+		return r, err
+	}
+	return speaker.SignRequest(r, limits)
+}
+
+// Request returns a request by its id or a unique prefix of it, or NotFound. It returns
+// Denied if an agent asks through a command in one of its tools and may not see the
+// request.
+func (s *Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
+	r, err := s.c.store.Request(ctx, id)
+	if err == nil {
+		err = s.c.mayReadRequest(ctx, r)
+	}
+	return r, err
+}
+
+// List returns the requests that the caller may see, newest first.
+func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
+	reader, err := s.c.newReader()
+	if err != nil {
+		return nil, err
+	}
+	want := f.Limit
+	if reader.agent != "" && want > 0 {
+		f.Limit *= listAhead
+	}
+	list, err := s.c.store.ListRequests(ctx, f)
+	if err != nil || reader.agent == "" {
+		return list, err
+	}
+	list, _, err = reader.readable(ctx, list)
+	if want > 0 {
+		list = list[:min(want, len(list))]
+	}
+	return list, err
+}
+
+// listAhead is how many times more requests than wanted are read for an agent's list,
+// because it may not see some of them.
+const listAhead = 4
+
+// Entries returns the entries that a request has made, in order.
+func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
+	return s.c.store.OfRequest(ctx, id)
+}
+
+// ModelRounds returns how many times a request has called its model, as far as its
+// steps are committed.
+func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, error) {
+	steps, err := s.c.store.Steps(ctx, id)
+	round := 0
+	for _, st := range steps {
+		round = max(round, st.Round)
+	}
+	return round, err
+}
+
+// Cancel asks a request, and those that it delegated, to end.
+func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
+	r, err := s.c.store.Cancel(ctx, id, reason)
+	if err != nil {
+		return r, err
+	}
+	s.wakeStopped(ctx, id)
+	_ = s.c.bus.Flush(ctx)
+	return r, nil
+}
+
+// wakeStopped wakes the agents of a request that was asked to end, of the running
+// requests that it delegated, and of the request that waits for it.
+func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
+	f, err := s.Family(ctx, id)
+	if err != nil {
+		return // the agents also look by themselves
+	}
+	s.c.waker.Wake(f.AgentName)
+	if f.Parent != nil && !f.Parent.State.Terminal() {
+		s.c.waker.Wake(f.Parent.AgentName)
+	}
+	f.walk(func(k Family) {
+		if !k.State.Terminal() {
+			s.c.waker.Wake(k.AgentName)
+		}
+	})
+}
+
+// Retry makes a new request from one that did not end well, and returns its id.
+func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID, error) {
+	r, err := s.c.store.Retry(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if info, err := s.c.store.Request(ctx, r.ID); err == nil {
+		s.c.wake(ctx, info.AgentName)
+	}
+	return r.ID, nil
+}

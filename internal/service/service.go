@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// Service commits what is wanted to the store, wakes the agents concerned, and follows
+// the results. The operations are methods of its fields.
+type Service struct {
+	Agents        *Agents
+	Availability  *Availability
+	Routing       *Routing
+	Chats         *Chats
+	ChatControl   *ChatControl
+	Conversations *Conversations
+	Requests      *Requests
+	Hub           *Hub
+
+	app      *app.App
+	home     folder.Home
+	store    *store.Store
+	subjects bus.Subjects
+	bus      bus.Bus
+	waker    app.Waker
+	trouble  string
+
+	unscheduled bool // no rows of undefined schedules are left
+}
+
+const (
+	// pollEvery is how often the service reads the store while it waits for an outcome:
+	// the bus makes waiting quick, this makes it reliable.
+	pollEvery = 500 * time.Millisecond
+	// lookEvery is how often a waiting command reads locks and rows.
+	lookEvery = 50 * time.Millisecond
+	// startingGrace bounds how quickly a bus must refuse for its hub to count as just
+	// starting or ending.
+	startingGrace = 500 * time.Millisecond
+)
+
+// Open opens the store and, if a hub runs, the bus: both at once, because each makes a
+// command wait for a server.
+func Open(ctx context.Context, a *app.App) (*Service, error) {
+	l, err := lineOf(a)
+	if err != nil {
+		return nil, err
+	}
+	var dialling sync.WaitGroup
+	dialling.Go(func() { l.dial(ctx) })
+	c, err := OpenOffline(ctx, a)
+	dialling.Wait()
+	if err != nil {
+		return nil, err
+	}
+	c.use(l)
+	return c, nil
+}
+
+// OpenOffline opens the store alone. It waits for nobody, and writes through it wake
+// nobody: it is for reading.
+func OpenOffline(ctx context.Context, a *app.App) (*Service, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Service{app: a, home: h, store: s}
+	c.use(&line{bus: bus.Nobody{}})
+	c.Agents, c.Availability, c.Routing = &Agents{c}, &Availability{c}, &Routing{c}
+	c.Chats, c.ChatControl, c.Conversations = &Chats{c}, &ChatControl{c}, &Conversations{c}
+	c.Requests, c.Hub = &Requests{c}, HubOf(a)
+	return c, nil
+}
+
+// OnBus opens the store and uses an existing bus, for a process that keeps running.
+func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*Service, error) {
+	c, err := OpenOffline(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	c.use(&line{bus: b, subjects: subjects})
+	return c, nil
+}
+
+// line is the service's connection to the bus.
+type line struct {
+	app      *app.App
+	config   *config.Config
+	home     folder.Home
+	subjects bus.Subjects
+
+	bus     bus.Bus // [bus.Nobody] if there is none
+	trouble string  // why there is none although a hub runs
+}
+
+func lineOf(a *app.App) (*line, error) {
+	l := &line{app: a, bus: bus.Nobody{}}
+	var err error
+	if l.subjects, err = a.Subjects(); err != nil {
+		return nil, err
+	}
+	if l.config, err = a.Config(); err != nil {
+		return nil, err
+	}
+	l.home, err = a.Home()
+	return l, err
+}
+
+func (c *Service) use(l *line) {
+	c.bus, c.subjects, c.trouble = l.bus, l.subjects, l.trouble
+	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
+}
+
+// dial connects if a hub runs, and does not wait for a hub that does not answer: that
+// is not an error, and [Service.BusTrouble] says so.
+func (l *line) dial(ctx context.Context) {
+	p, up := l.home.HubProcess()
+	if !up {
+		return
+	}
+	if l.trouble = HubStuck(p); l.trouble != "" {
+		return
+	}
+	began := time.Now()
+	b, err := l.app.Bus(ctx, busnats.UserMember, false)
+	switch {
+	case err == nil:
+		l.bus = b
+	case l.app.External(l.config, l.home):
+		l.trouble = "the bus does not answer: " + err.Error()
+	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials is invalid
+		l.trouble = fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
+	case time.Since(began) < startingGrace:
+		l.app.Log().Warn("no bus", "err", err)
+	default:
+		l.trouble = fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
+	}
+}
+
+// BusTrouble says why there is no bus although a hub runs: the hub does not answer.
+// Everything still works, only slower. It returns "" if there is no trouble.
+func (c *Service) BusTrouble() string { return c.trouble }
+
+// Connected reports whether there is a bus.
+func (c *Service) Connected() bool {
+	_, off := c.bus.(bus.Nobody)
+	return !off
+}
+
+// now is the clock that rows are stamped with.
+func (c *Service) now() time.Time { return c.app.Now() }
+
+// config returns the current configuration, because a console runs for a long time.
+func (c *Service) config() *config.Config {
+	conf, err := c.app.Config()
+	if err != nil { // it could be read when c was opened
+		return config.Default()
+	}
+	return conf
+}
+
+// wake tells agents that there is something to look at, and flushes the wake-up to the
+// server before the command ends. Its errors are ignored, because agents also look by
+// themselves soon.
+func (c *Service) wake(ctx context.Context, names ...fika.AgentName) {
+	c.waker.Wake(names...)
+	_ = c.bus.Flush(ctx)
+}
+
+// wakeHub tells an agent and the hub that the agent's desired state has changed.
+func (c *Service) wakeHub(ctx context.Context, name fika.AgentName) {
+	c.waker.Wake(name)
+	c.waker.WakeHub()
+	_ = c.bus.Flush(ctx)
+}
+
+// Usage returns what was spent since a time, by agent and model.
+func (c *Service) Usage(ctx context.Context, since time.Time) ([]UsageRow, error) {
+	return c.store.UsageSince(ctx, since)
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/config"
+	"fika/internal/store"
+)
+
+// Alias is the name that a person wants to use instead of their username; empty: none.
+// Option is how it was given, for errors.
+type Alias struct {
+	Name   string
+	Option string
+}
+
+// speaker returns the agent that speaks through this command, or nil if a person does.
+// It returns Denied if an agent wants to use another name: it speaks as itself.
+func (c *Service) speaker(ctx context.Context, as Alias) (*app.Speaker, error) {
+	s, err := c.app.Speaker(ctx)
+	if s != nil && as.Name != "" {
+		return nil, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", as.Option, s.Agent)
+	}
+	return s, err
+}
+
+// CheckAlias returns an error for a name that a person may not use, before anything is
+// created for their message: Denied for the name of an agent.
+func (c *Service) CheckAlias(ctx context.Context, as Alias) error {
+	if as.Name == "" {
+		return nil
+	}
+	return c.app.MayBeCalled(ctx, as.Name)
+}
+
+// SetUsername stores a person's name for a context in its local.toml, and creates the
+// context if needed. It needs no service. Error kinds: Invalid for a malformed username,
+// Denied for the name of an agent.
+func SetUsername(ctx context.Context, a *app.App, in fika.AgentName, username string) error {
+	user, err := fika.ParseUsername(username)
+	if err == nil { // checked before writing: with an agent's name no run would work any more
+		err = a.MayBeCalled(ctx, user)
+	}
+	if err != nil {
+		return err
+	}
+	h, err := a.Home()
+	if err != nil {
+		return err
+	}
+	f, _, err := h.Ensure(in)
+	if err != nil {
+		return err
+	}
+	return config.SetKey(f.LocalConfig(), "username", user)
+}
+
+// personSays returns a message of the person who asks.
+func (c *Service) personSays(text, as string) (chat.Said, error) {
+	conf, err := c.app.Config()
+	if err != nil {
+		return chat.Said{}, err
+	}
+	user := conf.Username
+	if u := c.app.Getenv("FIKA_USERNAME"); u != "" {
+		user = u
+	}
+	if user, err = fika.ParseUsername(user); err != nil {
+		return chat.Said{}, err
+	}
+	s := chat.Said{From: user, Username: user, Text: text, TTL: conf.Chat.MessageTTL}
+	if as != "" {
+		if s.From, err = fika.ParseUsername(as); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// agentSays returns what an agent adds to a message in a conversation: its chain, one
+// deeper than its request. It returns Limit if the chain has reached its greatest
+// depth.
+func (c *Service) agentSays(s *app.Speaker, conv fika.Conversation) (*chat.AgentSays, error) {
+	limits, err := c.limitsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.CheckDepth(limits.HoldingIn(conv.Limits)); err != nil {
+		return nil, err
+	}
+	rights, taint := s.PassedOn()
+	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1, Rights: rights, Taint: taint}, nil
+}
+
+// limitsOf returns the limits on chains in an agent's settings.
+func (c *Service) limitsOf(s *app.Speaker) (store.Limits, error) {
+	settings, err := c.app.Settings(s.Agent, nil, true)
+	if err != nil {
+		return store.Limits{}, err
+	}
+	return app.StoreLimits(settings.Chat.Limits), nil
+}

@@ -1,0 +1,164 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"fika"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/sandbox"
+	"fika/internal/store"
+)
+
+// Status is the state of a home.
+type Status struct {
+	Home    string
+	Hub     fika.Process         // PID 0: no hub runs
+	Trouble string               // why the running hub does not answer; empty: it does
+	HubFrom time.Time            // when the hub started; zero: unknown
+	BusURL  string               // empty: none
+	BusOwn  bool                 // the hub's own server
+	BusUp   bool                 // the bus answers
+	BusTrip time.Duration        // round-trip time
+	Stream  *busnats.StreamState // of foreign requests; nil: no answer
+	// Warnings say what foreign programs cannot rely on, or have lost.
+	Warnings  []string
+	Store     StoreMeta
+	Bytes     int64 // of the database, its log included
+	Agents    []AgentView
+	Waiting   int // requests and chats that all agents could take now
+	Paused    bool
+	Sandbox   SandboxStatus
+	Budgets   []BudgetBalance
+	Schedules []Schedule
+	// Executors are the executors that the settings define.
+	Executors []ExecutorStatus
+}
+
+// ExecutorStatus is the state of an executor.
+type ExecutorStatus struct {
+	Name    string
+	User    string // the user that tools run as; empty: the user that runs it
+	Running bool
+}
+
+// executors returns the state of the executors of this home.
+func (c *Service) executors(ctx context.Context) ([]ExecutorStatus, error) {
+	var out []ExecutorStatus
+	list := c.config().Executors
+	if len(list) == 0 {
+		return nil, nil
+	}
+	home, err := c.home.ID()
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range list {
+		row, err := c.store.Executor(ctx, store.ExecutorID(home, x.Name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ExecutorStatus{Name: x.Name, User: x.User, Running: row.Owner != "" && row.LeaseUntil.After(c.now())})
+	}
+	return out, nil
+}
+
+// SandboxStatus says how commands are confined by default.
+type SandboxStatus struct {
+	Tier  string   // full, landlock or none
+	Lacks []string // what it does not protect from commands
+	Why   string   // what prevents a stronger tier; empty: nothing does
+}
+
+// Status collects the state of everything. It needs no hub and starts none.
+func (c *Service) Status(ctx context.Context) (Status, error) {
+	var st Status
+	var err error
+	h := c.home
+	st.Home = h.Root
+	st.Sandbox = c.Sandbox()
+	if p, up := h.HubProcess(); up {
+		st.Hub = p
+		st.HubFrom = h.HubSince()
+		st.BusURL, st.BusOwn = c.config().NATS.Server, false
+		if !c.app.External(c.config(), h) {
+			st.BusOwn = true
+			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
+				st.BusURL = info.URL
+			}
+		}
+	}
+	st.Trouble = c.trouble
+	st.Warnings = append(st.Warnings, busnats.DamageWarnings(h.RunDir())...)
+	if c.Connected() {
+		st.readBus(ctx, c)
+	}
+	s := c.store
+	if st.Store, err = s.Meta(ctx); err != nil {
+		return st, err
+	}
+	st.Bytes = st.Store.Bytes
+	if c.app.ReadOnly() && strings.HasPrefix(st.Store.Engine, "sqlite") {
+		st.Store.Path = h.DatabaseFile() // not the path of the copy that is read
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(st.Store.Path + suffix); err == nil {
+			st.Bytes += info.Size()
+		}
+	}
+	if st.Paused, err = s.AllPaused(ctx); err != nil {
+		return st, err
+	}
+	work, err := s.WithWork(ctx)
+	if err != nil {
+		return st, err
+	}
+	for _, w := range work {
+		st.Waiting += w.Open
+	}
+	if st.Schedules, err = c.Schedules().List(ctx); err != nil {
+		return st, err
+	}
+	if st.Budgets, err = c.Budgets().List(ctx); err != nil {
+		return st, err
+	}
+	if st.Executors, err = c.executors(ctx); err != nil {
+		return st, err
+	}
+	st.Agents, err = c.Agents.List(ctx, false)
+	return st, err
+}
+
+// readBus reads the state of the bus, without waiting for long.
+func (st *Status) readBus(ctx context.Context, c *Service) {
+	var err error
+	if st.BusTrip, err = busnats.RoundTrip(c.bus); err != nil {
+		return
+	}
+	st.BusUp = true
+	ctx, cancel := context.WithTimeout(ctx, streamPatience)
+	defer cancel()
+	s, err := busnats.ReadStream(ctx, c.bus, c.subjects.Prefix)
+	switch {
+	case err == nil:
+		st.Stream = &s
+	case errors.Is(err, busnats.ErrNoJetStream) || !st.BusOwn:
+		st.Warnings = append(st.Warnings, busnats.UnkeptWarning(err))
+	}
+}
+
+// streamPatience is how long a status may wait for the numbers of a stream: a server
+// may leave a question unanswered that the user may not ask.
+const streamPatience = time.Second
+
+// Sandbox finds out how commands are confined by default.
+func (c *Service) Sandbox() SandboxStatus {
+	found, err := c.app.SandboxProbe().Open(sandbox.Mode(c.config().Guard.SandboxMode))
+	if err != nil {
+		return SandboxStatus{Tier: string(sandbox.None), Why: err.Error(), Lacks: []string{"nothing is run"}}
+	}
+	return SandboxStatus{Tier: string(found.Tier()), Lacks: found.Lacks(), Why: found.WhyWeaker()}
+}
