@@ -45,9 +45,11 @@ type Message struct {
 	Text    string
 	Images  []Image // of a user message, besides its text
 	Calls   []Call
-	CallID  string          // of a tool message
-	IsError bool            // of a tool message
-	Blob    json.RawMessage // the raw message as this provider and model made it; sent back unchanged
+	CallID  string // of a tool message
+	IsError bool   // of a tool message
+	// Blob is the raw message as this provider and model made it. It is sent back
+	// unchanged if it holds Calls and no others, and else not at all.
+	Blob json.RawMessage
 	// Passing marks a message that may be missing or elsewhere in the next call:
 	// providers are not asked to cache it or anything after it.
 	Passing bool

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"context"
+
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/store"
@@ -9,4 +11,20 @@ import (
 // Messages returns what the model would be sent for these entries.
 func Messages(cfg Config, c store.Claimed, entries []fika.Entry) []llm.Message {
 	return newAttempt(New(cfg), c).model.composer.composeMessages(entries)
+}
+
+// Window returns what the model would be sent next by a turn that has written its own
+// entries.
+func Window(ctx context.Context, cfg Config, c store.Claimed, own []fika.Entry) ([]llm.Message, error) {
+	a := newAttempt(New(cfg), c)
+	a.own = own
+	a.model.useLast()
+	if err := a.records.readEarlier(ctx, own); err != nil {
+		return nil, err
+	}
+	entries, err := a.window.selectEntries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.model.composer.composeMessages(entries), nil
 }

@@ -31,13 +31,12 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	pictures := c.loadPictures(entries)
 	c.shown, c.calls = "", callNames{now: map[string]string{}, taken: map[string]bool{}}
 	var out []llm.Message
-	open := false // the last message is an assistant's that may still take calls
-	for _, e := range entries {
+	var answer *fika.Entry // the entry that began the last message, if that is an assistant's and may still take calls
+	for i, e := range entries {
 		switch e.Type {
 		case fika.ToolCall:
-			if !open {
-				out = c.beginAnswer(out, e)
-				open = true
+			if answer == nil || !c.ofOneAnswer(*answer, e) {
+				out, answer = c.beginAnswer(out, e), &entries[i]
 			}
 			m := &out[len(out)-1]
 			id := c.calls.name(e.Meta.ToolCallID)
@@ -47,22 +46,31 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 			m.Calls = append(m.Calls, llm.Call{ID: id, Name: e.To, Args: e.Content})
 		case fika.ToolResult:
 			out = append(out, llm.Message{Role: llm.ToolRole, Text: e.Content, CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError})
-			open = false
+			answer = nil
 		case fika.Message:
-			if open = c.isOwn(e); open {
-				out = c.beginAnswer(out, e)
+			if c.isOwn(e) {
+				out, answer = c.beginAnswer(out, e), &entries[i]
 				if why := c.records.byEntry[e.ID].Rejected; why != "" {
-					out, open = append(out, llm.Message{Role: llm.User, Text: why}), false
+					out, answer = append(out, llm.Message{Role: llm.User, Text: why}), nil
 				}
 			} else {
 				m := c.othersMessage(e)
 				m.Images = pictures[e.ID].shown
 				m.Text += pictures[e.ID].notes
-				out = append(out, m)
+				out, answer = append(out, m), nil
 			}
 		}
 	}
 	return c.frameEnds(pairCalls(out))
+}
+
+// ofOneAnswer reports whether a call belongs to the answer of the model that an entry
+// began: an answer is of one request, and only its first entry has a record. An agent
+// that is mentioned while it answers has two answers in a row: the end of one request,
+// and the first call of the next.
+func (c *composer) ofOneAnswer(first, call fika.Entry) bool {
+	_, begins := c.records.byEntry[call.ID]
+	return first.Request == call.Request && !begins
 }
 
 // callNames keeps the ids of the calls in a window apart. A provider gives each call an
@@ -141,7 +149,7 @@ func (c *composer) frameEnds(m []llm.Message) []llm.Message {
 		m = append([]llm.Message{{Role: llm.User, Text: "(the conversation began earlier)"}}, m...)
 	}
 	if last := m[len(m)-1]; last.Role == llm.Assistant {
-		m = append(m, llm.Message{Role: llm.User, Text: c.closingReminder(m), Passing: true})
+		m = append(m, llm.Message{Role: llm.User, Text: c.nextReminder(m), Passing: true})
 	}
 	if news := c.stateNews(); news != "" {
 		m = append(m, llm.Message{Role: llm.System, Text: news, Passing: true})
@@ -149,11 +157,11 @@ func (c *composer) frameEnds(m []llm.Message) []llm.Message {
 	return m
 }
 
-// closingReminder returns the message that closes a window which would end with the
-// agent's own words. For a notification it is the newest message that mentions the
-// agent, which came in while the agent answered another; for an interrupted turn it asks
-// the agent to go on.
-func (c *composer) closingReminder(m []llm.Message) string {
+// nextReminder returns the message that stands between two answers of the agent, and
+// after the last one if the window would end with it. For a notification it is the
+// newest message that mentions the agent, which came in while the agent answered
+// another; for an interrupted turn it asks the agent to go on.
+func (c *composer) nextReminder(m []llm.Message) string {
 	if c.claimed.Request.Kind != fika.NotifyRequest {
 		return "(go on from where you stopped)"
 	}
@@ -166,10 +174,14 @@ func (c *composer) closingReminder(m []llm.Message) string {
 	return "(answer what is still open)"
 }
 
-// beginAnswer appends the assistant's message that an entry stands for, after the state
-// that the model was shown before it. The provider's own message is sent only to the
-// model that made it.
+// beginAnswer appends the assistant's message that an entry stands for, after what the
+// model was shown before it: the reminder, where the window ended with the agent's own
+// words, and the state. The provider's own message is sent only to the model that made
+// it.
 func (c *composer) beginAnswer(out []llm.Message, e fika.Entry) []llm.Message {
+	if n := len(out); n > 0 && out[n-1].Role == llm.Assistant && len(out[n-1].Calls) == 0 {
+		out = append(out, llm.Message{Role: llm.User, Text: c.nextReminder(out)})
+	}
 	r := c.records.byEntry[e.ID]
 	if r.State != "" {
 		out = append(out, llm.Message{Role: llm.System, Text: r.State})

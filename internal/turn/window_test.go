@@ -287,3 +287,41 @@ func blobOf(messages []llm.Message) (all string) {
 	}
 	return all
 }
+
+// TestMentionedWhileAnswering: an agent that is mentioned while it answers, and calls a
+// tool in its next turn, has two answers with what it is to answer next between them;
+// each call of the model begins with what the call before it was sent (trial row F1).
+func TestMentionedWhileAnswering(t *testing.T) {
+	w := newWorld(t)
+	w.add("look", fika.Pure, nil)
+	chat, err := w.store.CreateChat(t.Context(), "tale")
+	w.ok(err)
+	say := func(text string) {
+		t.Helper()
+		_, err := w.store.Post(t.Context(), store.Post{Conversation: chat.ID, From: "ann", Writer: fika.ByHuman, Content: text, Notify: []fika.AgentName{"arya"}})
+		w.ok(err)
+	}
+	blob := func(r llm.Response, raw string) llm.Response { r.Blob = []byte(raw); return r }
+	w.model.says(blob(text("one is done"), `{"role":"assistant","content":"one is done"}`),
+		blob(calls(call("c1", "look", "{}")), `{"role":"assistant","content":null,"tool_calls":[{"id":"c1"}]}`), text("two is done"))
+	say("@arya one")
+	first := w.claim()
+	say("@arya two")
+	w.run(first)
+	w.run(w.claim())
+	again := llm.Message{Role: llm.User, Text: "[ann] @arya two\n(this came while you were answering; answer what is still open)"}
+	want := []llm.Message{
+		{Role: llm.User, Text: "[ann] @arya one"}, {Role: llm.User, Text: "[ann] @arya two"},
+		{Role: llm.Assistant, Text: "one is done", Blob: []byte(`{"role":"assistant","content":"one is done"}`)},
+		again,
+		{Role: llm.Assistant, Calls: []llm.Call{call("c1", "look", "{}")}, Blob: []byte(`{"role":"assistant","content":null,"tool_calls":[{"id":"c1"}]}`)},
+		{Role: llm.ToolRole, CallID: "c1", Text: w.model.asked[2].Messages[len(w.model.asked[2].Messages)-1].Text},
+	}
+	if d := cmp.Diff(want, w.model.asked[2].Messages); d != "" {
+		t.Error(d)
+	}
+	again.Passing = true // it may be the last word of a call that gets no answer
+	if d := cmp.Diff(append(want[:3:3], again), w.model.asked[1].Messages); d != "" {
+		t.Error(d)
+	}
+}

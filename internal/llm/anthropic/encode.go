@@ -242,7 +242,7 @@ func withMark(block json.RawMessage) json.RawMessage {
 }
 
 func (w *builder) assistantBlocks(m llm.Message) []json.RawMessage {
-	if own, ok := ownBlob(m.Blob); ok {
+	if own, ok := blobOf(m); ok {
 		for _, c := range m.Calls {
 			w.current[c.ID], w.used[c.ID] = c.ID, true
 		}
@@ -301,13 +301,21 @@ func safeID(id string) string {
 	}, id)
 }
 
-// ownBlob parses a blob if it is a message of this wire format.
-func ownBlob(blob json.RawMessage) (rawMessage, bool) {
-	var m rawMessage
-	if len(blob) == 0 || json.Unmarshal(blob, &m) != nil {
-		return m, false
+// blobOf parses the blob of a message if it is of this wire format and holds the
+// message's calls and no others: the results that follow answer those.
+func blobOf(m llm.Message) (rawMessage, bool) {
+	var blob rawMessage
+	if len(m.Blob) == 0 || json.Unmarshal(m.Blob, &blob) != nil || blob.Role != "assistant" || len(blob.Content) == 0 {
+		return blob, false
 	}
-	return m, m.Role == "assistant" && len(m.Content) > 0
+	var calls []string
+	for _, raw := range blob.Content {
+		var call struct{ Type, ID string }
+		if json.Unmarshal(raw, &call) == nil && call.Type == "tool_use" {
+			calls = append(calls, call.ID)
+		}
+	}
+	return blob, slices.EqualFunc(calls, m.Calls, func(id string, c llm.Call) bool { return id == c.ID })
 }
 
 func resultsFirst(pieces []piece) []piece {

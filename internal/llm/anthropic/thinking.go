@@ -152,7 +152,7 @@ func loopHasThoughts(messages []llm.Message) bool {
 		if m.Role != llm.Assistant || len(m.Calls) == 0 {
 			continue
 		}
-		own, ok := ownBlob(m.Blob)
+		own, ok := blobOf(m)
 		if !ok || !isThought(own.Content[0]) {
 			return false
 		}

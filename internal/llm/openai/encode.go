@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 
 	"fika/internal/llm"
 	"fika/internal/llm/wire"
@@ -132,7 +133,7 @@ type imageURL struct {
 // assistantMessage returns the message as the server made it, if it still has that form,
 // or else builds it anew.
 func assistantMessage(m llm.Message) any {
-	if ownBlob(m.Blob) {
+	if isBlobOf(m) {
 		return m.Blob
 	}
 	raw := rawMessage{Role: "assistant"}
@@ -145,16 +146,19 @@ func assistantMessage(m llm.Message) any {
 	return raw
 }
 
-// ownBlob reports whether a blob is a message of this wire format.
-func ownBlob(blob json.RawMessage) bool {
-	var m struct {
+// isBlobOf reports whether the blob of a message is of this wire format and holds the
+// message's calls and no others: the results that follow answer those.
+func isBlobOf(m llm.Message) bool {
+	var blob struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
+		Calls   []rawCall       `json:"tool_calls"`
 	}
-	if len(blob) == 0 || json.Unmarshal(blob, &m) != nil {
+	if len(m.Blob) == 0 || json.Unmarshal(m.Blob, &blob) != nil {
 		return false
 	}
-	return m.Role == "assistant" && (len(m.Content) == 0 || m.Content[0] != '[')
+	return blob.Role == "assistant" && (len(blob.Content) == 0 || blob.Content[0] != '[') &&
+		slices.EqualFunc(blob.Calls, m.Calls, func(b rawCall, c llm.Call) bool { return b.ID == c.ID })
 }
 
 func argsOrEmpty(args string) string {
