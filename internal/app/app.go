@@ -45,7 +45,6 @@ type App struct {
 	*Database
 	*BusLink
 	*Names
-	*Speakers
 
 	opts     Options
 	children *process.Children
@@ -85,7 +84,6 @@ func New(o Options) *App {
 		Providers: &Providers{opts: o, home: home, config: config, keys: keys, settings: settings},
 		BusLink:   &BusLink{opts: o, config: config, closers: closers},
 		Names:     &Names{home: home, config: config, db: db},
-		Speakers:  &Speakers{opts: o, place: place, settings: settings, db: db},
 		opts:      o, children: process.NewChildren(), closers: closers,
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fika"
+	"fika/internal/api"
 	"fika/internal/reading"
 	"fika/internal/store"
 )
@@ -14,12 +15,11 @@ func (a *App) Archive(s *store.Store) reading.Archive {
 	}}
 }
 
-// Reader returns the agent through whose tool this command runs, or "" for a person. A
-// tool whose agent is unknown reads what all agents may.
-func (a *App) Reader() (reading.Reader, error) {
-	c, err := a.Caller()
-	if c.InsideTool() && c.Agent == "" {
-		return "tool", err
+// ReaderOf returns the agent that a principal reads as, or "" if it is none. A tool whose
+// agent is unknown reads what all agents may.
+func ReaderOf(p api.Principal) reading.Reader {
+	if p.Kind != api.Agent {
+		return ""
 	}
-	return c.Agent, err
+	return fika.AgentName(p.Name)
 }

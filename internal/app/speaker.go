@@ -2,48 +2,13 @@ package app
 
 import (
 	"context"
-	"os"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/caller"
-	"fika/internal/folder"
 	"fika/internal/guard"
-	"fika/internal/process"
 	"fika/internal/store"
 )
-
-// Speakers finds out who asks, and for which request.
-type Speakers struct {
-	opts     Options
-	place    *Place
-	settings *Resolver
-	db       *Database
-	caller   *caller.Caller // nil: not determined yet
-}
-
-// Caller returns who runs this command: a person, or an agent through one of its tools.
-// It looks at all known homes, because a tool can name another home.
-func (v *Speakers) Caller() (caller.Caller, error) {
-	if v.caller != nil {
-		return *v.caller, nil
-	}
-	root, err := v.place.Root()
-	if err != nil {
-		return caller.Caller{}, err
-	}
-	o := caller.Options{Step: v.opts.Getenv(process.Mark)}
-	o.Ancestors, o.Known = process.Ancestors(os.Getpid())
-	if len(o.Ancestors) > 0 {
-		for _, home := range folder.KnownHomes(root, v.opts.Getenv) {
-			for _, h := range folder.HomeAt(home).Holders() {
-				o.Holders = append(o.Holders, caller.Holder{Process: h.Process, Agent: h.Agent, Home: home})
-			}
-		}
-	}
-	c := caller.Find(o)
-	v.caller = &c
-	return c, nil
-}
 
 // Speaker is an agent that speaks through a command in one of its tools, and the
 // request that the tool runs for.
@@ -52,29 +17,28 @@ type Speaker struct {
 	Request fika.Request
 }
 
-// Speaker returns the agent that speaks, or nil if a person does. It returns Denied for
-// a tool whose agent or request is gone or belongs to another home, because its
-// messages would have no chain.
-func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
-	c, err := v.Caller()
-	if err != nil || !c.InsideTool() {
-		return nil, err
+// SpeakerOf returns the agent that a principal speaks as, or nil if it is none. It
+// returns Denied for a tool whose agent or request is gone or belongs to another home,
+// because its messages would have no chain.
+func SpeakerOf(ctx context.Context, s *store.Store, p api.Principal) (*Speaker, error) {
+	switch {
+	case p.Kind == api.Nobody:
+		return nil, fika.Errorf(fika.Denied, "", "nobody asks")
+	case p.Kind != api.Agent:
+		return nil, nil
 	}
-	s, err := v.db.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if c.Kind == caller.Tool {
-		who, err := speakerOf(ctx, s, c.Request)
+	if p.Name == caller.Unknown {
+		who, err := markedSpeaker(ctx, s, fika.RequestID(p.Request))
 		if err != nil {
 			return nil, err
 		}
 		return who, who.goesOn(ctx, s)
 	}
-	if root, err := v.place.Root(); err != nil || c.Home != root {
-		return nil, fika.Errorf(fika.Denied, "", "@%s belongs to another home (%s) and cannot speak in this one", c.Agent, c.Home)
+	name, err := fika.ParseAgentName(p.Name)
+	if err != nil {
+		return nil, fika.Errorf(fika.Denied, "", "@%s belongs to another home and cannot speak in this one", p.Name)
 	}
-	row, err := s.Agent(ctx, c.Agent)
+	row, err := s.Agent(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +46,11 @@ func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r := chooseRequest(list, c.Request); r != nil {
+	if r := chooseRequest(list, fika.RequestID(p.Request)); r != nil {
 		who := &Speaker{Agent: row.Name, Request: *r}
 		return who, who.goesOn(ctx, s)
 	}
-	return nil, fika.Errorf(fika.Denied, "", "@%s works on nothing any more: what a tool leaves running cannot speak for it", c.Agent)
+	return nil, fika.Errorf(fika.Denied, "", "@%s works on nothing any more: what a tool leaves running cannot speak for it", name)
 }
 
 // goesOn returns Limit if a limit has stopped the speaker's chain, so that a tool in a
@@ -118,8 +82,8 @@ func chooseRequest(list []store.RequestInfo, marked fika.RequestID) *fika.Reques
 	return deepest
 }
 
-// speakerOf determines the speaker from FIKA_STEP alone.
-func speakerOf(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker, error) {
+// markedSpeaker determines the speaker from FIKA_STEP alone.
+func markedSpeaker(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker, error) {
 	gone := fika.Errorf(fika.Denied, "", "FIKA_STEP says that a tool asks, but its request is not running: unset FIKA_STEP if you are a person")
 	if id == "" {
 		return nil, gone
@@ -153,16 +117,16 @@ func (s *Speaker) PassedOn() (*fika.Rights, string) {
 
 // MayCall returns an error if the caller may not ask an agent: the speaker, or a person
 // if s is nil. It returns Denied if the agent does not allow it (callable_by).
-func (v *Speakers) MayCall(s *Speaker, to fika.AgentName) error {
+func (r *Resolver) MayCall(s *Speaker, to fika.AgentName) error {
 	who := guard.User
 	if s != nil {
 		who = string(s.Agent)
 	}
-	by, err := v.settings.CallableBy(to)
+	by, err := r.CallableBy(to)
 	if err != nil {
 		return err
 	}
-	if !v.settings.Allows(by, who) {
+	if !r.Allows(by, who) {
 		return fika.Errorf(fika.Denied, "", "%s; nothing was sent", guard.UncallableReason(by, to))
 	}
 	return nil

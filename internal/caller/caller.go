@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/api"
 )
 
 // Kind is the sort of a caller.
@@ -83,13 +84,24 @@ func requestOf(step string) fika.RequestID {
 	return fika.RequestID(id)
 }
 
+// Unknown is the name of a tool whose agent is not known. No agent can have it.
+const Unknown = "a tool"
+
+// Principal returns the caller as a principal at the command line of a home. username is
+// the name of the person. An agent of another home keeps its name only with that home's
+// folder, so that it does not pass for an agent of this one.
+func (c Caller) Principal(home, username string) api.Principal {
+	p := api.Principal{Kind: api.Agent, Name: string(c.Agent), Request: string(c.Request), Door: api.DoorCLI}
+	switch {
+	case !c.InsideTool():
+		return api.Principal{Kind: api.Person, Name: username, Door: api.DoorCLI}
+	case c.Kind == Tool:
+		p.Name = Unknown
+	case c.Home != home:
+		p.Name = string(c.Agent) + " (of " + c.Home + ")"
+	}
+	return p
+}
+
 // InsideTool reports whether the caller is in a tool's process tree.
 func (c Caller) InsideTool() bool { return c.Kind == Agent || c.Kind == Tool }
-
-// Name returns the caller's name for a message: "@agent" for an Agent, else "a tool".
-func (c Caller) Name() string {
-	if c.Kind == Agent {
-		return "@" + string(c.Agent)
-	}
-	return "a tool"
-}

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika"
+	"fika/internal/api"
+	"fika/internal/caller"
 	"fika/internal/cli/command"
 	"fika/internal/cli/setup"
 )
@@ -40,11 +42,12 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	if does == looks {
 		return nil
 	}
-	c, err := e.App().Caller()
+	who, err := e.Principal()
 	if err != nil {
 		return err
 	}
-	if !c.InsideTool() && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
+	inside := who.Kind != api.Person
+	if !inside && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
 		if alone(e, cmd, args) {
 			if setup.OfferTrust(e); cmd.Context().Err() != nil {
 				return fika.Errorf(fika.Interrupted, "", "nothing was done")
@@ -53,8 +56,16 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 			setup.TellTrust(e)
 		}
 	}
-	if !c.InsideTool() || does == speaks {
+	if !inside || does == speaks {
 		return nil
 	}
-	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), c.Name())
+	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), askerName(who))
+}
+
+// askerName returns the name of an agent for a message.
+func askerName(who api.Principal) string {
+	if who.Name == caller.Unknown {
+		return who.Name
+	}
+	return "@" + who.Name
 }

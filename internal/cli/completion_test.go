@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/cli"
 	"fika/internal/service"
@@ -69,7 +70,7 @@ func newShell(t *testing.T) *shell {
 func (s *shell) startRun() string {
 	s.Helper()
 	a := app.New(app.Options{Root: s.dir, Getenv: os.Getenv})
-	c, err := service.OpenOffline(s.Context(), a)
+	c, err := service.OpenOffline(s.Context(), a, api.Principal{Kind: api.Person, Name: "user"})
 	if err != nil {
 		s.Fatal(err)
 	}

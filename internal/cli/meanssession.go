@@ -21,8 +21,7 @@ func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 	if err == nil && len(c.Agents) == 0 {
 		return false
 	}
-	who, err := e.App().Caller()
-	return err == nil && !who.InsideTool()
+	return !e.InsideTool()
 }
 
 // withoutAgents handles fika alone where there is no agent to talk to: it says how to

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/contexts"
 	"fika/internal/doctor"
@@ -72,7 +73,7 @@ func folderOf(t *testing.T, a *app.App, name fika.AgentName) folder.Folder {
 // contents are what is said in the window, and all there is.
 func contents(t *testing.T, a *app.App, name fika.AgentName) (window, all []string) {
 	t.Helper()
-	r, err := contexts.OpenReader(t.Context(), a, folderOf(t, a, name))
+	r, err := contexts.OpenReader(t.Context(), a, asker, folderOf(t, a, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func half(t *testing.T, a *app.App, f folder.Folder, n int) {
 // sound asks the doctor.
 func sound(t *testing.T, a *app.App) {
 	t.Helper()
-	found, err := doctor.Examine(t.Context(), a, false)
+	found, err := doctor.Examine(t.Context(), a, asker, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,3 +231,6 @@ func TestClearKeepsUnread(t *testing.T) {
 	differ(t, "window", window, []string{"psst", "any news?", "hej"})
 	sound(t, a)
 }
+
+// asker is who asks in these tests.
+var asker = api.Principal{Kind: api.Person, Name: "user", Door: api.DoorCLI}

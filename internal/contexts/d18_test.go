@@ -63,7 +63,7 @@ func TestD18(t *testing.T) {
 			if err != nil || got.New != entries {
 				t.Fatalf("%d of %d entries: %v", got.New, entries, err)
 			}
-			n, err := contexts.Export(t.Context(), a, fika.AgentName("big"+name), filepath.Join(t.TempDir(), "copy"))
+			n, err := contexts.Export(t.Context(), a, asker, fika.AgentName("big"+name), filepath.Join(t.TempDir(), "copy"))
 			if err != nil || n != entries+1 { // and the mark of what is archived
 				t.Fatalf("%d of %d entries written: %v", n, entries+1, err)
 			}

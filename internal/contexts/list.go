@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/folder"
 	"fika/internal/hook"
@@ -68,15 +69,16 @@ func readInfo(f folder.Folder, state folder.State) (Info, error) {
 
 // CreateOptions describes a context to be made.
 type CreateOptions struct {
-	Prompt    string // its system prompt; empty: the default one
-	IfMissing bool   // an existing one is not an error, and is left as it is
+	Who       api.Principal // who makes it
+	Prompt    string        // its system prompt; empty: the default one
+	IfMissing bool          // an existing one is not an error, and is left as it is
 	Wait      time.Duration
 }
 
 // Create makes a context. It returns false if the context already exists, which is an
 // error of kind Conflict without IfMissing.
 func Create(ctx context.Context, a *app.App, name fika.AgentName, o CreateOptions) (bool, error) {
-	bound, err := mayCreate(ctx, a)
+	bound, err := mayCreate(ctx, a, o.Who)
 	if err != nil {
 		return false, err
 	}

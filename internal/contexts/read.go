@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
@@ -25,16 +26,12 @@ type Reader struct {
 // OpenReader opens a context for reading. It writes nothing to the context. It fails
 // with Denied when the caller is an agent, through a command in one of its tools, that
 // may not see the context (readable_by).
-func OpenReader(ctx context.Context, a *app.App, f folder.Folder) (*Reader, error) {
+func OpenReader(ctx context.Context, a *app.App, who api.Principal, f folder.Folder) (*Reader, error) {
 	s, err := a.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := a.Reader()
-	if err == nil {
-		err = a.Archive(s).CheckReader(reader, f.Name)
-	}
-	if err != nil {
+	if err := a.Archive(s).CheckReader(app.ReaderOf(who), f.Name); err != nil {
 		return nil, err
 	}
 	r := &Reader{Folder: f, store: s}
@@ -169,7 +166,7 @@ type State struct {
 }
 
 // Describe returns the [State] of one context. It locks and changes nothing.
-func Describe(ctx context.Context, a *app.App, f folder.Folder) (State, error) {
+func Describe(ctx context.Context, a *app.App, who api.Principal, f folder.Folder) (State, error) {
 	h, err := a.Home()
 	if err != nil {
 		return State{}, err
@@ -197,11 +194,11 @@ func Describe(ctx context.Context, a *app.App, f folder.Folder) (State, error) {
 		}
 		c.Texts[k] = text.Body
 	}
-	return c, count(ctx, a, f, &c)
+	return c, count(ctx, a, who, f, &c)
 }
 
-func count(ctx context.Context, a *app.App, f folder.Folder, c *State) error {
-	r, err := OpenReader(ctx, a, f)
+func count(ctx context.Context, a *app.App, who api.Principal, f folder.Folder, c *State) error {
+	r, err := OpenReader(ctx, a, who, f)
 	if err != nil {
 		return err
 	}

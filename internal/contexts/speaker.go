@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/guard"
 )
@@ -12,8 +13,15 @@ import (
 // create_context would be refused: in a turn that has read text from outside, and by
 // the rules. A rule that asks refuses too, because nobody can be asked here. mayCreate
 // returns the rights that bound the new context; nil means no bound, as for a person.
-func mayCreate(ctx context.Context, a *app.App) (*fika.Rights, error) {
-	speaker, err := a.Speaker(ctx)
+func mayCreate(ctx context.Context, a *app.App, who api.Principal) (*fika.Rights, error) {
+	if who.Kind == api.Person {
+		return nil, nil
+	}
+	db, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	speaker, err := app.SpeakerOf(ctx, db, who)
 	if err != nil || speaker == nil {
 		return nil, err
 	}

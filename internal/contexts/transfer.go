@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/attachment"
 	"fika/internal/folder"
@@ -47,7 +48,7 @@ func Import(ctx context.Context, a *app.App, name fika.AgentName, path string, w
 // Export writes a copy of a context into the new folder path. From it the context can
 // be made again on another machine, by import or by putting the folder into contexts/.
 // It returns the number of entries written.
-func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (int, error) {
+func Export(ctx context.Context, a *app.App, who api.Principal, name fika.AgentName, path string) (int, error) {
 	h, err := a.Home()
 	if err != nil {
 		return 0, err
@@ -56,7 +57,7 @@ func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (
 	if err != nil {
 		return 0, err
 	}
-	r, err := OpenReader(ctx, a, f)
+	r, err := OpenReader(ctx, a, who, f)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/backup"
 	"fika/internal/chatfile"
@@ -121,7 +122,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	if err != nil {
 		return hub.Options{}, err
 	}
-	c, err := service.OnBus(ctx, a, redactedBus{b.conn, a.Secrets()}, subjects)
+	c, err := service.OnBus(ctx, a, api.Principal{Kind: api.System, Name: "hub", Door: api.DoorHub}, redactedBus{b.conn, a.Secrets()}, subjects)
 	if err != nil {
 		return hub.Options{}, err
 	}

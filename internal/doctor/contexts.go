@@ -73,7 +73,7 @@ func (d *examination) checkBash(check string, s config.Settings) {
 }
 
 func (d *examination) checkMirror(ctx context.Context, check string, f folder.Folder) {
-	r, err := contexts.OpenReader(ctx, d.app, f)
+	r, err := contexts.OpenReader(ctx, d.app, d.who, f)
 	if err != nil {
 		d.add(check, Problem, "", "%v", err)
 		return

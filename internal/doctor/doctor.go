@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
@@ -42,6 +43,7 @@ type Finding struct {
 // examination looks at everything of a home, one check after the other.
 type examination struct {
 	app   *app.App
+	who   api.Principal
 	home  folder.Home
 	store *store.Store // nil: it cannot be opened, or was not yet
 	fix   bool
@@ -54,15 +56,15 @@ func (d *examination) add(check string, l Level, fix, format string, args ...any
 	d.out = append(d.out, Finding{Check: check, Level: l, Fix: fix, Text: config.WithoutSecrets(fmt.Sprintf(format, args...))})
 }
 
-// Examine looks for what is wrong with this home. With fix it repairs what can be
+// Examine looks for what is wrong with this home, for a principal. With fix it repairs what can be
 // repaired without losing anything. The error says that not even that could be
 // done.
-func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
+func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Finding, error) {
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
 	}
-	d := &examination{app: a, home: h, fix: fix}
+	d := &examination{app: a, who: who, home: h, fix: fix}
 	d.checkModes()
 	d.checkDisk()
 	d.checkProject()
@@ -232,7 +234,7 @@ func listed(names []string) string {
 
 // checkBus tells what programs that are not fika cannot rely on, or have lost.
 func (d *examination) checkBus(ctx context.Context) {
-	c, err := service.Open(ctx, d.app)
+	c, err := service.Open(ctx, d.app, d.who)
 	if err != nil {
 		return // told by the checks of config and store
 	}
@@ -273,7 +275,7 @@ func (d *examination) checkHub(ctx context.Context) {
 
 // checkAgents looks for agents that need a person.
 func (d *examination) checkAgents(ctx context.Context) {
-	c, err := service.Open(ctx, d.app)
+	c, err := service.Open(ctx, d.app, d.who)
 	if err != nil {
 		return // checkStore has said so
 	}

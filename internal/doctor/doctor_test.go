@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/doctor"
 	"fika/internal/folder"
@@ -30,7 +31,7 @@ func home(t *testing.T) (*app.App, folder.Home) {
 	write(t, filepath.Join(root, "r.toml"), "fallback = \"hej\"\n")
 	storetest.FreshAt(t, filepath.Join(root, "fika.db"))
 	a := open(t, root)
-	if _, err := worker.Run(t.Context(), a, worker.RunOptions{Context: "default", Prompt: "hello", Warn: func(s string) { t.Log(s) }, Observer: turn.Observers{}}); err != nil {
+	if _, err := worker.Run(t.Context(), a, worker.RunOptions{Who: api.Principal{Kind: api.Person, Name: "user"}, Context: "default", Prompt: "hello", Warn: func(s string) { t.Log(s) }, Observer: turn.Observers{}}); err != nil {
 		t.Fatal(err)
 	}
 	h, err := a.Home()
@@ -56,7 +57,7 @@ func write(t *testing.T, path, text string) {
 // problems are what an examination finds, but for what is fine.
 func problems(t *testing.T, a *app.App, fix bool) string {
 	t.Helper()
-	found, err := doctor.Examine(t.Context(), a, fix)
+	found, err := doctor.Examine(t.Context(), a, api.Principal{Kind: api.Person, Name: "user"}, fix)
 	if err != nil {
 		t.Fatal(err)
 	}

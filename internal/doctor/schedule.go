@@ -10,7 +10,7 @@ import (
 // checkSchedules finds schedules that begin nothing, and those whose last request
 // failed.
 func (d *examination) checkSchedules(ctx context.Context) {
-	c, err := service.Open(ctx, d.app)
+	c, err := service.Open(ctx, d.app, d.who)
 	if err != nil {
 		return // checkStore has said so
 	}

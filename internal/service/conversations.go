@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/app"
 )
 
 // Conversations is the interface for finding and reading conversations of any
@@ -58,9 +59,5 @@ func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry
 // Search returns the entries that contain the words and that the caller may see, newest
 // first.
 func (s *Conversations) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
-	reader, err := s.c.app.Reader()
-	if err != nil {
-		return nil, err
-	}
-	return s.c.app.Archive(s.c.store).Search(ctx, reader, words, f)
+	return s.c.app.Archive(s.c.store).Search(ctx, app.ReaderOf(s.c.who), words, f)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/folder"
 	"fika/internal/hub"
 	"fika/internal/process"
@@ -143,12 +144,8 @@ func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []strin
 }
 
 func (c *Service) startHub(ctx context.Context, starting func()) (notes []string, err error) {
-	who, err := c.app.Caller()
-	if err != nil {
-		return nil, err
-	}
 	switch {
-	case who.InsideTool():
+	case c.who.Kind != api.Person:
 		return []string{"no hub is running, and a tool starts none: what is sent waits until a person says fika up"}, nil
 	case !c.config().Hub.Autostart:
 		return []string{"no hub is running: what is sent waits in the store (fika up)"}, nil

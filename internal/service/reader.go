@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/reading"
 )
 
@@ -18,8 +19,7 @@ type reader struct {
 }
 
 func (c *Service) newReader() (*reader, error) {
-	agent, err := c.app.Reader()
-	return &reader{c, agent, c.app.Archive(c.store), map[fika.ConversationID]bool{}}, err
+	return &reader{c, app.ReaderOf(c.who), c.app.Archive(c.store), map[fika.ConversationID]bool{}}, nil
 }
 
 // conversation reports whether a conversation may be seen.

@@ -58,7 +58,7 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 
 // start stores a run of a definition with the further properties in n.
 func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
-	speaker, err := s.c.app.Speaker(ctx)
+	speaker, err := s.c.speaker(ctx, Alias{})
 	if err == nil && speaker != nil {
 		err = fika.Errorf(fika.Denied, "", "inside a tool @%s starts no runs: that is a person's to say", speaker.Agent)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/service"
@@ -69,7 +70,7 @@ func (k *clocked) hub() *service.Service {
 			k.Error(err)
 		}
 	})
-	c, err := service.Open(k.Context(), a)
+	c, err := service.Open(k.Context(), a, api.Principal{Kind: api.System, Name: "hub"})
 	check(k.T, err)
 	return c
 }

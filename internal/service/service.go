@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
@@ -27,6 +28,7 @@ type Service struct {
 	Requests      *Requests
 	Hub           *Hub
 
+	who      api.Principal
 	app      *app.App
 	home     folder.Home
 	store    *store.Store
@@ -49,16 +51,16 @@ const (
 	startingGrace = 500 * time.Millisecond
 )
 
-// Open opens the store and, if a hub runs, the bus: both at once, because each makes a
-// command wait for a server.
-func Open(ctx context.Context, a *app.App) (*Service, error) {
+// Open opens the store for a principal and, if a hub runs, the bus: both at once, because
+// each makes a command wait for a server.
+func Open(ctx context.Context, a *app.App, who api.Principal) (*Service, error) {
 	l, err := lineOf(a)
 	if err != nil {
 		return nil, err
 	}
 	var dialling sync.WaitGroup
 	dialling.Go(func() { l.dial(ctx) })
-	c, err := OpenOffline(ctx, a)
+	c, err := OpenOffline(ctx, a, who)
 	dialling.Wait()
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func Open(ctx context.Context, a *app.App) (*Service, error) {
 
 // OpenOffline opens the store alone. It waits for nobody, and writes through it wake
 // nobody: it is for reading.
-func OpenOffline(ctx context.Context, a *app.App) (*Service, error) {
+func OpenOffline(ctx context.Context, a *app.App, who api.Principal) (*Service, error) {
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
@@ -78,17 +80,27 @@ func OpenOffline(ctx context.Context, a *app.App) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Service{app: a, home: h, store: s}
+	c := (&Service{app: a, home: h, store: s}).As(who)
 	c.use(&line{bus: bus.Nobody{}})
-	c.Agents, c.Availability, c.Routing = &Agents{c}, &Availability{c}, &Routing{c}
-	c.Chats, c.ChatControl, c.Conversations = &Chats{c}, &ChatControl{c}, &Conversations{c}
-	c.Requests, c.Hub = &Requests{c}, HubOf(a)
 	return c, nil
 }
 
+// As returns the same service for another principal. Both use the same store and bus.
+func (c *Service) As(who api.Principal) *Service {
+	s := *c
+	s.who = who
+	s.Agents, s.Availability, s.Routing = &Agents{&s}, &Availability{&s}, &Routing{&s}
+	s.Chats, s.ChatControl, s.Conversations = &Chats{&s}, &ChatControl{&s}, &Conversations{&s}
+	s.Requests, s.Hub = &Requests{&s}, HubOf(s.app)
+	return &s
+}
+
+// Principal returns who asks through this service.
+func (c *Service) Principal() api.Principal { return c.who }
+
 // OnBus opens the store and uses an existing bus, for a process that keeps running.
-func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*Service, error) {
-	c, err := OpenOffline(ctx, a)
+func OnBus(ctx context.Context, a *app.App, who api.Principal, b bus.Bus, subjects bus.Subjects) (*Service, error) {
+	c, err := OpenOffline(ctx, a, who)
 	if err != nil {
 		return nil, err
 	}

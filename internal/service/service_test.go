@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/service"
 )
@@ -34,7 +35,7 @@ func open(t *testing.T) *service.Service {
 			t.Error(err)
 		}
 	})
-	c, err := service.Open(t.Context(), a)
+	c, err := service.Open(t.Context(), a, person)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,3 +251,6 @@ func TestAssignedTo(t *testing.T) {
 		}
 	}
 }
+
+// person is who asks in these tests.
+var person = api.Principal{Kind: api.Person, Name: "user", Door: api.DoorCLI}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/chat"
 	"fika/internal/config"
@@ -20,7 +21,7 @@ type Alias struct {
 // speaker returns the agent that speaks through this command, or nil if a person does.
 // It returns Denied if an agent wants to use another name: it speaks as itself.
 func (c *Service) speaker(ctx context.Context, as Alias) (*app.Speaker, error) {
-	s, err := c.app.Speaker(ctx)
+	s, err := app.SpeakerOf(ctx, c.store, c.who)
 	if s != nil && as.Name != "" {
 		return nil, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", as.Option, s.Agent)
 	}
@@ -65,8 +66,8 @@ func (c *Service) personSays(text, as string) (chat.Said, error) {
 		return chat.Said{}, err
 	}
 	user := conf.Username
-	if u := c.app.Getenv("FIKA_USERNAME"); u != "" {
-		user = u
+	if c.who.Kind == api.Person {
+		user = c.who.Name
 	}
 	if user, err = fika.ParseUsername(user); err != nil {
 		return chat.Said{}, err

@@ -23,7 +23,7 @@ func TestADefaultPromptCostsAtMostTwoKilobytes(t *testing.T) {
 		body = r.Body
 		return llmtest.Script{llmtest.Text("hello")}
 	})
-	c, err := x.runtime.begin(t.Context(), RunOptions{Prompt: "hi"})
+	c, err := x.runtime.begin(t.Context(), RunOptions{Who: person, Prompt: "hi"})
 	x.must(err)
 	model := openai.New(openai.Options{BaseURL: srv.URL(), Model: "m"})
 	res, err := turn.New(x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{model}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)

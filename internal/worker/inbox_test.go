@@ -22,7 +22,7 @@ func TestAFailedPromptLosesNoInboxMessage(t *testing.T) {
 	x.must(os.WriteFile(filepath.Join(x.worker.Folder.Path(), "inbox.jsonl"), []byte(lines), 0o600))
 	x.runtime.inbox.poll(t.Context())
 	good := x.model
-	c, err := x.runtime.begin(t.Context(), RunOptions{Prompt: "one"})
+	c, err := x.runtime.begin(t.Context(), RunOptions{Who: person, Prompt: "one"})
 	x.must(err)
 	if c.Covers != 2 {
 		t.Errorf("the prompt covers %d messages", c.Covers)

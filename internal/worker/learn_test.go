@@ -107,7 +107,7 @@ func TestLearn(t *testing.T) {
 // not asked about the same again.
 func TestLearnFromFailures(t *testing.T) {
 	p := newPupil(t, "reflection")
-	c, err := p.runtime.begin(t.Context(), RunOptions{Prompt: "go"})
+	c, err := p.runtime.begin(t.Context(), RunOptions{Who: person, Prompt: "go"})
 	p.must(err)
 	_, err = turn.New(p.runtime.turnConfig(c, p.worker.Settings, []llm.Model{failing{}}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)
 	p.must(err)

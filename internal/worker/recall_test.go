@@ -34,7 +34,7 @@ func (recaller) Generate(_ context.Context, r llm.Request, _ func(llm.Event) err
 // answerOf gives the answer to a prompt, and its entry.
 func (x *table) answerOf(text string) fika.Entry {
 	x.Helper()
-	c, err := x.runtime.begin(x.Context(), RunOptions{Prompt: text})
+	c, err := x.runtime.begin(x.Context(), RunOptions{Who: person, Prompt: text})
 	x.must(err)
 	_, err = turn.New(x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{recaller{}}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(x.Context(), c)
 	x.must(err)

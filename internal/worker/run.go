@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/bus"
 	"fika/internal/folder"
@@ -22,6 +23,7 @@ const foregroundGrace = 60 * time.Second
 
 // RunOptions are the options of a one-shot prompt.
 type RunOptions struct {
+	Who          api.Principal
 	Context      fika.AgentName
 	From         fika.AgentName // the current context, if Context is used for this prompt only
 	Prompt       string
@@ -110,7 +112,7 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 	}
 	n := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: w.Agent.ID, Limits: w.App.TurnLimits(s)}
 	n.Payload = fika.Payload{Prompt: o.Prompt, Attachments: o.Attachments, From: s.Username, Writer: fika.ByHuman, Workspace: r.workspace, Model: o.Flags["model"]}
-	speaker, err := w.App.Speaker(ctx)
+	speaker, err := app.SpeakerOf(ctx, w.Store, o.Who)
 	if err != nil {
 		return store.Claimed{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/bus"
 	"fika/internal/folder"
@@ -179,7 +180,7 @@ func (x *table) prompt(text string) string {
 
 func (x *table) run(text string) turn.Result {
 	x.Helper()
-	c, err := x.runtime.begin(x.Context(), RunOptions{Prompt: text})
+	c, err := x.runtime.begin(x.Context(), RunOptions{Who: person, Prompt: text})
 	x.must(err)
 	cfg := x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{x.model}, nil, turn.ObserverFunc(func(ev turn.Event) {
 		if ev.Kind == turn.Warning {
@@ -254,3 +255,6 @@ func (x *table) big() {
 		x.prompt(fmt.Sprintf("word-%d fact-%d ", i, i) + strings.Repeat("and so on ", 50))
 	}
 }
+
+// person is who asks in these tests.
+var person = api.Principal{Kind: api.Person, Name: "user", Door: api.DoorCLI}

@@ -20,7 +20,7 @@ func TestB8ColleaguesStandInTheStablePart(t *testing.T) {
 	x.must(err)
 	ask := func() {
 		t.Helper()
-		c, err := x.runtime.begin(t.Context(), RunOptions{Prompt: "hi"})
+		c, err := x.runtime.begin(t.Context(), RunOptions{Who: person, Prompt: "hi"})
 		x.must(err)
 		_, err = turn.New(x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{x.model}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)
 		x.must(err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/term"
@@ -25,6 +26,8 @@ type Env struct {
 
 	Looks    bool // the command writes nothing
 	LastGood bool // if the settings cannot be read, the command uses the last ones that could be
+
+	principal api.Principal // nobody until [Env.Principal] finds out
 }
 
 // New makes the Env of a command. Its stdout remembers whether a write to it has

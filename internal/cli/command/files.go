@@ -23,7 +23,7 @@ func (n *NamedFiles) Flags(c *cobra.Command) {
 // terminal it asks before it sends files that tools cannot see.
 func (e *Env) AttachFiles(n NamedFiles, prompt string) (string, []fika.Attachment, error) {
 	var agree func(error) error
-	if e.InTTY {
+	if e.InTTY && !e.InsideTool() {
 		agree = func(why error) error { return e.Confirm(fmt.Sprintf("%v. Send it to the model all the same", why)) }
 	}
 	return service.PromptFilesOf(e.App()).Attach(prompt, n.paths, agree)

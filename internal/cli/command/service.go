@@ -8,7 +8,21 @@ import (
 
 // Service opens a service that only looks, or waits for work that others do.
 func (e *Env) Service(ctx context.Context) (*service.Service, error) {
-	return service.Open(ctx, e.App())
+	who, err := e.Principal()
+	if err != nil {
+		return nil, err
+	}
+	return service.Open(ctx, e.App(), who)
+}
+
+// ServiceOffline opens the service without the bus, for reading: see
+// [service.OpenOffline].
+func (e *Env) ServiceOffline(ctx context.Context) (*service.Service, error) {
+	who, err := e.Principal()
+	if err != nil {
+		return nil, err
+	}
+	return service.OpenOffline(ctx, e.App(), who)
 }
 
 // ServiceWithHub opens the service for work that needs a hub: see [service.Service.EnsureHub].

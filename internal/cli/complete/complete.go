@@ -76,7 +76,7 @@ func WithAbout(name, about string) cobra.Completion {
 
 // openOffline opens the store for a completion, without the bus.
 func openOffline(e *command.Env, cmd *cobra.Command) (*service.Service, error) {
-	return service.OpenOffline(cmd.Context(), e.App())
+	return e.ServiceOffline(cmd.Context())
 }
 
 // AgentNames completes the agents in the store and in the config, including pools and

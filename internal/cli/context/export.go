@@ -21,7 +21,11 @@ in its contexts folder.`,
 			if err != nil {
 				return err
 			}
-			n, err := contexts.Export(cmd.Context(), e.App(), f.Name, args[1])
+			who, err := e.Principal()
+			if err != nil {
+				return err
+			}
+			n, err := contexts.Export(cmd.Context(), e.App(), who, f.Name, args[1])
 			if err != nil {
 				return err
 			}

@@ -55,7 +55,11 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	if o.last < 0 || o.first < 0 || o.since < 0 {
 		return command.UsageError("--last, --first and --since take numbers from 0")
 	}
-	r, err := contexts.OpenReader(ctx, o.App(), f)
+	who, err := o.Principal()
+	if err != nil {
+		return err
+	}
+	r, err := contexts.OpenReader(ctx, o.App(), who, f)
 	if err != nil {
 		return err
 	}

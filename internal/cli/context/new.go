@@ -46,6 +46,9 @@ func makeContext(e *command.Env, cmd *cobra.Command, args []string, o contexts.C
 	ctx := cmd.Context()
 	var name fika.AgentName
 	var err error
+	if o.Who, err = e.Principal(); err != nil {
+		return err
+	}
 	if len(args) == 0 {
 		if name, err = contexts.CreateDated(ctx, e.App(), "", o); err != nil {
 			return err

@@ -68,7 +68,11 @@ func newShow(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := contexts.Describe(cmd.Context(), e.App(), f)
+			who, err := e.Principal()
+			if err != nil {
+				return err
+			}
+			c, err := contexts.Describe(cmd.Context(), e.App(), who, f)
 			if err != nil {
 				return err
 			}

@@ -38,6 +38,10 @@ func switchTarget(e *command.Env, cmd *cobra.Command, word string, create bool) 
 	if err != nil {
 		return "", err
 	}
+	who, err := e.Principal()
+	if err != nil {
+		return "", err
+	}
 	prefix, fresh := strings.CutPrefix(word, "new:")
 	switch {
 	case fresh && prefix == "":
@@ -46,7 +50,7 @@ func switchTarget(e *command.Env, cmd *cobra.Command, word string, create bool) 
 		if word == "new" {
 			prefix = ""
 		}
-		return contexts.CreateDated(cmd.Context(), e.App(), prefix, contexts.CreateOptions{})
+		return contexts.CreateDated(cmd.Context(), e.App(), prefix, contexts.CreateOptions{Who: who})
 	case word == "-":
 		state, err := h.State()
 		if err == nil && state.Previous == "" {
@@ -62,7 +66,7 @@ func switchTarget(e *command.Env, cmd *cobra.Command, word string, create bool) 
 		return name, err
 	}
 	if create || name == folder.DefaultContext {
-		_, err := contexts.Create(cmd.Context(), e.App(), name, contexts.CreateOptions{IfMissing: true})
+		_, err := contexts.Create(cmd.Context(), e.App(), name, contexts.CreateOptions{Who: who, IfMissing: true})
 		return name, err
 	}
 	return "", noContext(e, h, name, "; --create makes it")

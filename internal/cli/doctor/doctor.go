@@ -22,7 +22,11 @@ that you know of lost requests from other programs. The exit status is 1 if
 something is wrong.`,
 		Example: "  fika doctor\n  fika doctor --fix",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := doctor.Examine(cmd.Context(), e.App(), fix)
+			who, err := e.Principal()
+			if err != nil {
+				return err
+			}
+			found, err := doctor.Examine(cmd.Context(), e.App(), who, fix)
 			if err != nil {
 				return err
 			}

@@ -93,7 +93,7 @@ func TakeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout tim
 func sayLeft(e *command.Env) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	c, err := service.OpenOffline(ctx, e.App())
+	c, err := e.ServiceOffline(ctx)
 	if err != nil {
 		return
 	}

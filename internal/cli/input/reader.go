@@ -139,7 +139,7 @@ func (r *Reader) readChips(ctx context.Context, line console.Line) (Line, error)
 // tools cannot see.
 func (r *Reader) load(ctx context.Context, name string) (attachment.File, error) {
 	var agree func(error) error
-	if r.options.Env.InTTY {
+	if r.options.Env.InTTY && !r.options.Env.InsideTool() {
 		agree = func(why error) error { return r.confirmHidden(ctx, why) }
 	}
 	return service.PromptFilesOf(r.options.Env.App()).LoadFile(r.files.path(name), agree)

@@ -27,9 +27,13 @@ func (e masterHost) workHere(ctx context.Context, prompt string) (service.Reques
 	if err != nil {
 		return service.RequestInfo{}, err
 	}
+	who, err := e.Principal()
+	if err != nil {
+		return service.RequestInfo{}, err
+	}
 	began := here.Now()
 	ran, err := worker.Run(ctx, here, worker.RunOptions{
-		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.Warn,
+		Who: who, Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.Warn,
 	})
 	if err != nil {
 		return service.RequestInfo{}, err

@@ -72,8 +72,7 @@ func MeansConsole(e *command.Env, cmd *cobra.Command, args []string) bool {
 	if err != nil || !c.Master.Enabled {
 		return false
 	}
-	who, err := e.App().Caller()
-	return err == nil && !who.InsideTool()
+	return !e.InsideTool()
 }
 
 // Flags are the flags of fika master.

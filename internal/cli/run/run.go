@@ -129,8 +129,12 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	}
 	view := newRunView(o)
 	defer view.shown.Finish()
+	who, err := o.Principal()
+	if err != nil {
+		return err
+	}
 	ro := worker.RunOptions{
-		Context: name, From: current, Prompt: prompt, Attachments: o.pictures, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
+		Who: who, Context: name, From: current, Prompt: prompt, Attachments: o.pictures, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.Warn,
 	}
 	if o.InTTY {

@@ -89,7 +89,8 @@ func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	own := k.env.App().CloneUnopened()
 	own.FollowConfig(func(string) {}) // run reports it
 	began := time.Now()
-	next, err := service.Open(ctx, own)
+	last, _ := k.conn.now()
+	next, err := service.Open(ctx, own, last.Principal())
 	var notes []string
 	if err == nil {
 		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.Refresh() })

@@ -103,7 +103,11 @@ func statusOf(ctx context.Context, e *command.Env, home string) (service.Status,
 	defer a.Close()
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	c, err := service.OpenOffline(ctx, a)
+	who, err := e.Principal()
+	if err != nil {
+		return service.Status{}, err
+	}
+	c, err := service.OpenOffline(ctx, a, who)
 	if err != nil {
 		return service.Status{}, err
 	}

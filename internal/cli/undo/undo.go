@@ -184,7 +184,7 @@ func toUndoJSON(x service.Undoing, done bool) undoJSON {
 // completeUndo completes the ids of requests whose changes are kept.
 func completeUndo(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := service.OpenOffline(cmd.Context(), e.App())
+		c, err := e.ServiceOffline(cmd.Context())
 		if err != nil {
 			return nil, complete.NoFiles
 		}

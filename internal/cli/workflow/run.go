@@ -249,7 +249,7 @@ to use: --new-definition uses the new one, and shows how it differs;
 		if len(args) != 1 {
 			return nil, complete.NoFiles
 		}
-		c, err := service.OpenOffline(cmd.Context(), e.App())
+		c, err := e.ServiceOffline(cmd.Context())
 		if err != nil {
 			return nil, complete.NoFiles
 		}

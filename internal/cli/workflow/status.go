@@ -20,7 +20,7 @@ import (
 // completeRuns completes the ids of the runs for which of returns true.
 func completeRuns(e *command.Env, of func(service.Run) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := service.OpenOffline(cmd.Context(), e.App())
+		c, err := e.ServiceOffline(cmd.Context())
 		if err != nil {
 			return nil, complete.NoFiles
 		}
