@@ -13,6 +13,7 @@ type Verb struct {
 	Repeat  Repeat
 	Host    bool // acts on files or processes of this machine
 	Lists   bool // takes and returns a cursor; what may not be seen is left out, not refused
+	Whole   bool // shows everything as it passes, without a filter: only persons may look
 }
 
 // Repeat says what makes a repeated write the same write.
@@ -56,32 +57,32 @@ func Verbs() []Verb {
 	)
 	return slices.Concat(
 		on(Home, look, "status usage spending profile top route"),
-		on(Home, list, "search events models projects keys"),
+		on(Home, list, "search events"),
 		on(Home, wish, "pause resume"),
 
-		on(Conversation, list, "list entries queue"),
-		on(Conversation, look, "show tree why chains limits participants live wait export"),
+		on(Conversation, list, "list"),
+		on(Conversation, look, "show entries tree queue why chains limits participants live wait export"),
 		on(Conversation, speak, "send"),
 		on(Conversation, key, "create enter invite session stop continue clear delete rename pin unpin retry cleanup import"),
 		on(Conversation, wish, "pause resume hold renew release limit"),
 
 		on(AgentObject, list, "list"),
-		on(AgentObject, look, "show health prompt recall"),
+		on(AgentObject, look, "show health prompt entries recall attach"),
 		on(AgentObject, local, "logs diff"),
 		on(AgentObject, speak, "ask task message create-context"),
 		on(AgentObject, Verb{Conduct: Speaks, Repeat: ByKey, Host: true}, "run"),
 		on(AgentObject, wish, "start stop restart switch model"),
-		on(AgentObject, key, "reset unbind compact summarise"),
+		on(AgentObject, key, "reset unbind compact summarise clear continue"),
 		on(AgentObject, file, "create delete rename import export learn merge discard unlock username"),
 
-		on(RequestObject, list, "list entries steps rounds"),
-		on(RequestObject, look, "show family trace wait"),
+		on(RequestObject, list, "list"),
+		on(RequestObject, look, "show family entries steps rounds trace wait changes"),
 		on(RequestObject, wish, "cancel"),
 		on(RequestObject, key, "retry"),
 		on(RequestObject, file, "undo"),
 
-		on(RunObject, list, "list steps"),
-		on(RunObject, look, "show output definition file-changes wait"),
+		on(RunObject, list, "list"),
+		on(RunObject, look, "show steps output definition file-changes wait"),
 		on(RunObject, key, "start team resume"),
 		on(RunObject, wish, "pause continue cancel"),
 
@@ -100,10 +101,11 @@ func Verbs() []Verb {
 
 		on(FileObject, local, "list show check test"),
 		on(FileObject, file, "init trust migrate key bus-member plugin mcp project"),
-		on(FileObject, here, "call"), // plugin or MCP server, checked or called: runs with a person's rights
+		on(FileObject, here, "call"), // a plugin or an MCP server: it runs with a person's rights
 
-		on(Host, local, "doctor store monitor bus version"),
-		on(Host, here, "up down agent executor console attach bus-secret monitor-log"),
+		on(Host, local, "help version doctor store bus"),
+		on(Host, Verb{Conduct: Looks, Host: true, Whole: true}, "monitor"),
+		on(Host, here, "up down agent executor console bus-secret monitor-log"),
 		on(Host, file, "backup restore move repair demo"),
 	)
 }

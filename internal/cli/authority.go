@@ -9,26 +9,31 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/authority"
 	"fika/internal/caller"
 	"fika/internal/cli/command"
 	"fika/internal/cli/setup"
 )
 
-// conductOf returns what this invocation of a command does.
-func conductOf(cmd *cobra.Command, args []string) conduct {
-	d, ok := declarationOf(strings.Fields(cmd.CommandPath())[1:])
-	if !ok || d.one && len(args) > 1 {
-		return manages
+// verbOf returns the verb that this invocation of a command is. For a command that is not
+// declared it returns one that only persons may do.
+func verbOf(cmd *cobra.Command, args []string) api.Verb {
+	d, _ := declarationOf(strings.Fields(cmd.CommandPath())[1:])
+	name := d.verb
+	if d.one && len(args) > 1 {
+		name = d.then
 	}
-	out := d.conduct
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
 		case f.Name == "home" || f.Name == "help":
 		case d.only != "" && !slices.Contains(strings.Fields(d.only), f.Name), slices.Contains(strings.Fields(d.more), f.Name):
-			out = manages
+			name = d.then
 		}
 	})
-	return out
+	if v, ok := api.Find(name); ok {
+		return v
+	}
+	return api.Verb{Name: "host.undeclared", Conduct: api.Answers}
 }
 
 // aboutProjects names the commands that themselves tell the person what is trusted.
@@ -36,18 +41,21 @@ func aboutProjects() []string {
 	return []string{"fika init", "fika trust", "fika project move", "fika project forget", "fika agent create", "fika agent import", "fika agent run"}
 }
 
-// admit refuses (Denied) a command that only a person may run if a tool runs it.
+// admit refuses (Denied) a command that its caller may not run, whatever it is about.
+// What it is about is for the service to judge.
 func admit(e *command.Env, cmd *cobra.Command, args []string) error {
-	does := conductOf(cmd, args)
-	if does == looks {
+	v := verbOf(cmd, args)
+	if v.Conduct == api.Looks && !v.Whole {
 		return nil
 	}
 	who, err := e.Principal()
 	if err != nil {
 		return err
 	}
-	inside := who.Kind != api.Person
-	if !inside && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
+	if who.Kind == api.Person {
+		if v.Conduct == api.Looks || slices.Contains(aboutProjects(), cmd.CommandPath()) {
+			return nil
+		}
 		if alone(e, cmd, args) {
 			if setup.OfferTrust(e); cmd.Context().Err() != nil {
 				return fika.Errorf(fika.Interrupted, "", "nothing was done")
@@ -55,9 +63,15 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 		} else {
 			setup.TellTrust(e)
 		}
-	}
-	if !inside || does == speaks {
 		return nil
+	}
+	switch authority.Check(who, v, authority.Own) {
+	case authority.None:
+		return nil
+	case authority.PersonsOnly:
+		if v.Whole {
+			return fika.Errorf(fika.Denied, "", "%s shows what everybody says, and is a person's to look at: inside a tool %s may not", cmd.CommandPath(), askerName(who))
+		}
 	}
 	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), askerName(who))
 }

@@ -19,7 +19,7 @@ func TestD2EveryCommandSaysWhatItIs(t *testing.T) {
 	walk = func(c *cobra.Command) {
 		path := c.CommandPath()
 		if declared[path] == "" {
-			t.Errorf("%s is not declared in table.go: say whether it looks, speaks or manages", path)
+			t.Errorf("%s is not declared in table.go: say which verb it is", path)
 		}
 		delete(declared, path)
 		if c != root && (c.PersistentPreRun != nil || c.PersistentPreRunE != nil) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/term"
 )
@@ -18,12 +19,17 @@ func MainAt(now func() time.Time, args []string, s *term.Streams, getenv func(st
 	return execute(e, args)
 }
 
-// Declared lists the commands that say what they are: looks, speaks or manages.
+// Declared lists the commands with the verb that each is.
 func Declared() map[string]string {
 	out := map[string]string{}
 	say := func(path ...string) {
 		d, _ := declarationOf(path)
-		out[strings.Join(append([]string{"fika"}, path...), " ")] = string(d.conduct)
+		for _, verb := range []string{d.verb, d.then} {
+			if _, ok := api.Find(verb); verb != "" && !ok {
+				panic(verb + " is no verb of package api")
+			}
+		}
+		out[strings.Join(append([]string{"fika"}, path...), " ")] = d.verb
 	}
 	say()
 	for _, name := range libraryCommands() {
@@ -32,8 +38,9 @@ func Declared() map[string]string {
 	for _, c := range table() {
 		say(c.name)
 		for _, v := range c.verbs {
-			for _, verb := range strings.Fields(v.names) {
-				say(c.name, verb)
+			for name := range strings.FieldsSeq(v.names) {
+				command, _ := v.split(name)
+				say(c.name, command)
 			}
 		}
 	}

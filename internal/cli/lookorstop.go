@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fika/internal/api"
 )
 
 // looksOrStops reports whether a command only looks, or stops something that runs.
@@ -13,7 +15,8 @@ import (
 func looksOrStops(cmd *cobra.Command) bool {
 	path := cmd.CommandPath()
 	does, _ := declarationOf(strings.Fields(path)[1:])
-	return path != "fika config check" && (does.conduct == looks || slices.Contains(stopCommands(), path))
+	v, _ := api.Find(does.verb)
+	return path != "fika config check" && (v.Conduct == api.Looks || slices.Contains(stopCommands(), path))
 }
 
 // stopCommands names the commands that manage, but only to reduce what goes on.

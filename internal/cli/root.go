@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/config"
@@ -45,7 +46,7 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 				return err
 			}
 			e.LastGood = looksOrStops(cmd)
-			e.Looks = conductOf(cmd, args) == looks
+			e.Looks = verbOf(cmd, args).Conduct == api.Looks
 			config.PointAtForeign(e, cmd)
 			return admit(e, cmd, args)
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/api"
 	"fika/internal/cli/agent"
 	"fika/internal/cli/approve"
 	"fika/internal/cli/ask"
@@ -61,8 +62,8 @@ func titles() []cobra.Group {
 	}
 }
 
-// entry is one command of the root: how it is made, where the help shows it, and
-// what it does, which decides whether an agent may run it.
+// entry is one command of the root: how it is made, where the help shows it, and which
+// verb it and each of the commands below it is, which decides who may run it.
 type entry struct {
 	name  string
 	new   func(*command.Env) *cobra.Command
@@ -72,35 +73,28 @@ type entry struct {
 	often bool // programs and agents run it again and again: it is made without the others
 }
 
-// verbs are commands of a noun that do the same thing; spaces separate the names.
+// verbs are commands of a noun. Spaces separate the names. A name that is not the verb's
+// own name is followed by a colon and that. With more than the verb's name to say, does
+// holds it, for all of the names.
 type verbs struct {
-	does  declaration
+	on    api.ObjectKind
 	names string
+	does  declaration
 }
 
-// conduct is what a command does. It decides what an agent may run through a command
-// in one of its tools.
-type conduct string
-
-// The conducts.
-const (
-	looks   conduct = "looks"   // shows something
-	speaks  conduct = "speaks"  // asks an agent or says something, as the agent that runs the tool
-	manages conduct = "manages" // only a person may do it
-)
-
-// declaration says what one command does. If some flags make the command do more, it
-// lists those (more) or, if nearly all of them do, the other flags (only), separated
-// by spaces.
+// declaration says which verb of package api one command is. If some flags make the
+// command do more, it lists those (more) or, if nearly all of them do, the other flags
+// (only), separated by spaces; the command is then the verb then.
 type declaration struct {
-	conduct conduct
-	more    string // flags that make it manage
-	only    string // if not empty: all flags except these make it manage
-	one     bool   // more than one argument makes it manage
+	verb string // "conversation.send"
+	then string
+	more string // flags that make it then
+	only string // if not empty: all flags except these make it then
+	one  bool   // more than one argument makes it then
 }
 
-// table returns every command of the root with what it and each of its verbs does.
-// A command or verb that is not in the table manages.
+// table returns every command of the root with the verb that it and each command below it
+// is. Nobody but a person may run a command that is not in the table.
 func table() []entry {
 	return slices.Concat(startCommands(), workCommands(), agentCommands(), systemCommands(), otherCommands())
 }
@@ -113,104 +107,103 @@ func in(g group, list []entry) []entry {
 	return list
 }
 
-func look() declaration   { return declaration{conduct: looks} }
-func speak() declaration  { return declaration{conduct: speaks} }
-func manage() declaration { return declaration{conduct: manages} }
+func is(verb string) declaration { return declaration{verb: verb} }
+
+// noun is what a command does that only has commands below it: it shows its help.
+func noun() declaration { return is("host.help") }
 
 // startCommands returns the commands to begin with.
 func startCommands() []entry {
 	return in(groupStart, []entry{
-		{name: "init", new: setup.NewInit, does: manage()},
-		{name: "demo", new: demo.New, does: manage()},
-		{name: "run", new: run.New, does: declaration{conduct: speaks, more: "username temp-username continue"}, often: true},
-		{name: "master", new: master.New, does: manage()},
+		{name: "init", new: setup.NewInit, does: is("file.init")},
+		{name: "demo", new: demo.New, does: is("host.demo")},
+		{name: "run", new: run.New, does: declaration{verb: "agent.run", then: "agent.continue", more: "username temp-username continue"}, often: true},
+		{name: "master", new: master.New, does: is("host.console")},
 	})
 }
 
 // workCommands returns the commands that give agents work and follow it.
 func workCommands() []entry {
 	return in(groupWork, []entry{
-		{name: "ask", new: ask.NewAsk, does: speak(), often: true},
-		{name: "task", new: ask.NewTask, does: speak(), often: true},
-		{name: "route", new: ask.NewRoute, does: look()},
-		{name: "chat", new: chat.New, does: look(), often: true, verbs: []verbs{
-			{look(), "list view wait why queue"},
-			{declaration{conduct: looks, only: "json"}, "limit"},
-			{speak(), "send"},
-			{manage(), "new create join pause resume stop continue retry pin unpin clear rename delete cleanup"},
+		{name: "ask", new: ask.NewAsk, does: is("agent.ask"), often: true},
+		{name: "task", new: ask.NewTask, does: is("agent.task"), often: true},
+		{name: "route", new: ask.NewRoute, does: is("home.route")},
+		{name: "chat", new: chat.New, does: noun(), often: true, verbs: []verbs{
+			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear rename delete cleanup"},
+			{names: "limit", does: declaration{verb: "conversation.limits", then: "conversation.limit", only: "json"}},
 		}},
-		{name: "workflow", new: workflow.New, does: look(), verbs: []verbs{
-			{look(), "list show check graph status output wait"},
-			{manage(), "run pause resume cancel"},
+		{name: "workflow", new: workflow.New, does: noun(), verbs: []verbs{
+			{on: api.FileObject, names: "list show check graph:show"},
+			{on: api.RunObject, names: "status:show output wait run:start pause resume:continue cancel"},
 		}},
-		{name: "request", new: request.New, does: look(), often: true, verbs: []verbs{{look(), "list show wait"}, {manage(), "cancel retry"}}},
-		{name: "conversation", new: conversation.New, does: look(), verbs: []verbs{{look(), "list show search"}}},
-		{name: "trace", new: trace.NewTrace, does: look()},
-		{name: "approve", new: approve.New, does: manage()},
-		{name: "undo", new: undo.New, does: manage()},
-		{name: "schedule", new: schedule.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "create delete run pause resume"}}},
+		{name: "request", new: request.New, does: noun(), often: true, verbs: []verbs{{on: api.RequestObject, names: "list show wait cancel retry"}}},
+		{name: "conversation", new: conversation.New, does: noun(), verbs: []verbs{
+			{on: api.Conversation, names: "list show:entries"},
+			{on: api.Home, names: "search"},
+		}},
+		{name: "trace", new: trace.NewTrace, does: is("request.trace")},
+		{name: "approve", new: approve.New, does: declaration{verb: "approval.answer", then: "approval.answer-always", more: "always"}},
+		{name: "undo", new: undo.New, does: is("request.undo")},
+		{name: "schedule", new: schedule.New, does: noun(), verbs: []verbs{{on: api.ScheduleObject, names: "list show create:set delete run pause resume"}}},
 	})
 }
 
 // agentCommands returns the commands about agents and what they are made of.
 func agentCommands() []entry {
 	return in(groupAgents, []entry{
-		{name: "agent", new: agent.New, does: look(), often: true, verbs: []verbs{
-			{look(), "list show health logs attach diff"},
-			{manage(), "run start stop restart reset summarise recall learn create delete import merge discard"},
+		{name: "agent", new: agent.New, does: noun(), often: true, verbs: []verbs{
+			{on: api.AgentObject, names: "list show health logs attach diff start stop restart reset summarise recall learn create delete import merge discard"},
+			{on: api.Host, names: "run:agent"},
 		}},
-		{name: "template", new: template.New, does: look(), verbs: []verbs{{look(), "list show"}}},
-		{name: "context", new: contextcmd.New, does: look(), verbs: []verbs{
-			{look(), "list show log"},
-			{declaration{conduct: looks, only: "assembled", one: true}, "prompt"},
-			{declaration{conduct: speaks, more: "switch"}, "new"}, // as create_context does
-			{speak(), "send"}, // as send_message does
-			{manage(), "switch rename delete clear compact import export unlock"},
+		{name: "template", new: template.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show"}}},
+		{name: "context", new: contextcmd.New, does: noun(), verbs: []verbs{
+			{on: api.AgentObject, names: "list show log:entries send:message switch rename delete clear compact import export unlock"},
+			{names: "prompt", does: declaration{verb: "agent.prompt", then: "file.init", only: "assembled", one: true}},
+			{names: "new", does: declaration{verb: "agent.create-context", then: "agent.switch", more: "switch"}},
 		}},
-		{name: "plugin", new: plugin.New, does: look(), verbs: []verbs{
-			{look(), "list show"},
-			{manage(), "check call"}, // they run it with a person's rights
-			{manage(), "install remove enable disable"},
+		{name: "plugin", new: plugin.New, does: noun(), verbs: []verbs{
+			{on: api.FileObject, names: "list show check:call call install:plugin remove:plugin enable:plugin disable:plugin"},
 		}},
-		{name: "mcp", new: mcp.New, does: look(), verbs: []verbs{
-			{look(), "list show"},
-			{manage(), "check call"}, // they start it on a person's authority
-			{manage(), "install import remove"},
+		{name: "mcp", new: mcp.New, does: noun(), verbs: []verbs{
+			{on: api.FileObject, names: "list show check:call call install:mcp import:mcp remove:mcp"},
 		}},
-		{name: "bus", new: bus.New, does: look(), verbs: []verbs{{look(), "list"}, {manage(), "show add remove"}}},
-		{name: "model", new: model.New, does: look(), verbs: []verbs{{look(), "list show"}}},
-		{name: "key", new: key.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "set remove"}}},
-		{name: "rules", new: rules.New, does: look(), verbs: []verbs{{look(), "test"}}},
-		{name: "executor", new: executor.New, does: manage()},
-		{name: "trust", new: setup.NewTrust, does: manage()},
-		{name: "project", new: project.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "move forget"}}},
-		{name: "config", new: config.New, does: look(), verbs: []verbs{{look(), "path check show"}, {manage(), "migrate"}}},
+		{name: "bus", new: bus.New, does: noun(), verbs: []verbs{
+			{on: api.Host, names: "list:bus show:bus-secret"},
+			{on: api.FileObject, names: "add:bus-member remove:bus-member"},
+		}},
+		{name: "model", new: model.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show"}}},
+		{name: "key", new: key.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show set:key remove:key"}}},
+		{name: "rules", new: rules.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "test"}}},
+		{name: "executor", new: executor.New, does: is("host.executor")},
+		{name: "trust", new: setup.NewTrust, does: is("file.trust")},
+		{name: "project", new: project.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show move:project forget:project"}}},
+		{name: "config", new: config.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "path:show check show migrate"}}},
 	})
 }
 
 // systemCommands returns the commands about the system as a whole.
 func systemCommands() []entry {
 	return in(groupSystem, []entry{
-		{name: "up", new: hub.NewUp, does: manage()},
-		{name: "down", new: hub.NewDown, does: manage()},
-		{name: "status", new: status.New, does: declaration{conduct: looks, more: "show-bus"}, often: true},
-		{name: "usage", new: trace.NewUsage, does: look()},
-		{name: "profile", new: trace.NewProfile, does: look()},
-		{name: "top", new: trace.NewTop, does: look()},
-		{name: "budget", new: budget.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "set remove"}}},
-		{name: "monitor", new: monitor.New, does: declaration{conduct: looks, more: "log log-size log-keep"}},
-		{name: "doctor", new: doctor.New, does: declaration{conduct: looks, more: "fix"}},
-		{name: "store", new: store.New, does: look(), verbs: []verbs{{look(), "show check"}, {manage(), "move"}}},
-		{name: "backup", new: store.NewBackup, does: manage()},
-		{name: "restore", new: store.NewRestore, does: manage()},
+		{name: "up", new: hub.NewUp, does: is("host.up")},
+		{name: "down", new: hub.NewDown, does: is("host.down")},
+		{name: "status", new: status.New, does: declaration{verb: "home.status", then: "host.bus-secret", more: "show-bus"}, often: true},
+		{name: "usage", new: trace.NewUsage, does: is("home.usage")},
+		{name: "profile", new: trace.NewProfile, does: is("home.profile")},
+		{name: "top", new: trace.NewTop, does: is("home.top")},
+		{name: "budget", new: budget.New, does: noun(), verbs: []verbs{{on: api.BudgetObject, names: "list show set remove:delete"}}},
+		{name: "monitor", new: monitor.New, does: declaration{verb: "host.monitor", then: "host.monitor-log", more: "log log-size log-keep"}},
+		{name: "doctor", new: doctor.New, does: declaration{verb: "host.doctor", then: "host.repair", more: "fix"}},
+		{name: "store", new: store.New, does: noun(), verbs: []verbs{{on: api.Host, names: "show:store check:store move"}}},
+		{name: "backup", new: store.NewBackup, does: is("host.backup")},
+		{name: "restore", new: store.NewRestore, does: is("host.restore")},
 	})
 }
 
 // otherCommands returns the commands without a group.
 func otherCommands() []entry {
 	return []entry{
-		{name: "completion", new: newCompletion, does: look()},
-		{name: "version", new: newVersion, does: look(), often: true},
+		{name: "completion", new: newCompletion, does: is("host.help")},
+		{name: "version", new: newVersion, does: is("host.version"), often: true},
 	}
 }
 
@@ -232,9 +225,9 @@ func commands(e *command.Env, args []string) []*cobra.Command {
 	return out
 }
 
-// declarationOf returns what the command with a path, without the program's name,
-// does; false if the table does not say. The root does what run does, and the
-// commands that cobra adds look.
+// declarationOf returns the verb that the command with a path, without the program's
+// name, is; false if the table does not say. The root does what run does, and the
+// commands that cobra adds show help.
 func declarationOf(path []string) (declaration, bool) {
 	noun, verb := "run", ""
 	if len(path) > 0 {
@@ -244,7 +237,7 @@ func declarationOf(path []string) (declaration, bool) {
 		verb = path[1]
 	}
 	if slices.Contains(libraryCommands(), noun) {
-		return declaration{conduct: looks}, verb == ""
+		return is("host.help"), verb == ""
 	}
 	list := table()
 	i := slices.IndexFunc(list, func(c entry) bool { return c.name == noun })
@@ -255,11 +248,25 @@ func declarationOf(path []string) (declaration, bool) {
 		return list[i].does, true
 	}
 	for _, v := range list[i].verbs {
-		if slices.Contains(strings.Fields(v.names), verb) {
-			return v.does, true
+		for name := range strings.FieldsSeq(v.names) {
+			if command, name := v.split(name); command == verb {
+				if v.does.verb != "" {
+					return v.does, true
+				}
+				return is(string(v.on) + "." + name), true
+			}
 		}
 	}
 	return declaration{}, false
+}
+
+// split returns the command and the name of the verb that a name of v stands for.
+func (v verbs) split(name string) (command, verb string) {
+	command, verb, ok := strings.Cut(name, ":")
+	if !ok {
+		verb = command
+	}
+	return command, verb
 }
 
 // libraryCommands names the commands that cobra adds: help, and those that shells call

@@ -95,7 +95,7 @@ func contents(t *testing.T, a *app.App, name fika.AgentName) (window, all []stri
 func prompt(t *testing.T, a *app.App, name fika.AgentName, text string) {
 	t.Helper()
 	p := person(t)
-	if _, err := worker.Run(t.Context(), a, worker.RunOptions{Context: name, Prompt: text, Warn: p.Warn, Observer: turn.Observers{}}); err != nil {
+	if _, err := worker.Run(t.Context(), a, worker.RunOptions{Who: asker, Context: name, Prompt: text, Warn: p.Warn, Observer: turn.Observers{}}); err != nil {
 		t.Fatal(err)
 	}
 }
