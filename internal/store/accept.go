@@ -213,6 +213,7 @@ func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.Con
 	if err != nil {
 		return r, err
 	}
+	t.tellRequest(r, EventData{})
 	err = t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
 state, deadline, payload, body_hash, rights, taint, touched, created_at, addressed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Parent, r.RetryOf, r.Chain, r.Depth, n.Payload.From,

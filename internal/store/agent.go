@@ -46,6 +46,7 @@ func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error)
 			a, _ = describe(fika.Agent{
 				ID: fika.AgentID(t.newID()), Name: n.Name, State: fika.AgentStopped, CreatedAt: at(t.now),
 			}, n)
+			t.tell(event{kind: AgentEvent, agent: a.ID, state: string(a.State)})
 			_, err = t.exec(ctx, `INSERT INTO agents (id, name, home_id, display_name, description, state, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Description, a.State, t.now)
 			return err
@@ -58,7 +59,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 			t.discard = true
 			return nil
 		}
-		_, err = t.exec(ctx, `UPDATE agents SET home_id = ?, display_name = ?, description = ? WHERE id = ?`,
+		_, err = t.tellAgents(ctx, `UPDATE agents SET home_id = ?, display_name = ?, description = ? WHERE id = ?`,
 			a.HomeID, a.DisplayName, a.Description, a.ID)
 		return err
 	})
@@ -116,7 +117,7 @@ WHERE id = ?`, d, d, d, id)
 // for something else in the meantime, nothing changes.
 func (s Agents) ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error {
 	return s.write(ctx, "replace desired", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE agents SET desired = ? WHERE id = ? AND desired = ?`, to, id, from)
+		_, err := t.tellAgents(ctx, `UPDATE agents SET desired = ? WHERE id = ? AND desired = ?`, to, id, from)
 		return err
 	})
 }
@@ -129,7 +130,7 @@ func (s Agents) SetState(ctx context.Context, id fika.AgentID, state fika.AgentS
 
 func (s Agents) updateAgent(ctx context.Context, op string, id fika.AgentID, text string, args ...any) error {
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, text, args...)
+		n, err := t.tellAgents(ctx, text, args...)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
 		}
@@ -149,7 +150,7 @@ func (s Agents) RenameAgent(ctx context.Context, id fika.AgentID, name fika.Agen
 		if taken && holder != string(id) {
 			return fika.Errorf(fika.Conflict, op, "the name %q is taken", name)
 		}
-		n, err := t.exec(ctx, `UPDATE agents SET name = ? WHERE id = ?`, name, id)
+		n, err := t.tellAgents(ctx, `UPDATE agents SET name = ? WHERE id = ?`, name, id)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
 		}
@@ -181,16 +182,15 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		if err := flowsIn(t).endDeleted(ctx, "the agent "+string(a.Name)+" was deleted", `s.request <> '' AND s.request IN (SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0)`, id); err != nil {
 			return err
 		}
-		for _, text := range []string{
-			`DELETE FROM conversations WHERE agent = ? AND agent <> ''`,
-			`DELETE FROM participants WHERE agent = ?`,
-			`DELETE FROM agents WHERE id = ?`, // requests and notifications cascade
-		} {
-			if _, err := t.exec(ctx, text, id); err != nil {
-				return err
-			}
+		if _, err := t.tellConversations(ctx, Deleted, `DELETE FROM conversations WHERE agent = ? AND agent <> ''`, id); err != nil {
+			return err
 		}
-		return nil
+		if _, err := t.exec(ctx, `DELETE FROM participants WHERE agent = ?`, id); err != nil {
+			return err
+		}
+		t.tell(event{kind: AgentEvent, agent: id, state: Deleted})
+		_, err = t.exec(ctx, `DELETE FROM agents WHERE id = ?`, id) // requests and notifications cascade
+		return err
 	})
 }
 
@@ -273,7 +273,7 @@ func (s Agents) ResetAsk(ctx context.Context, id fika.AgentID) (fika.Conversatio
 		if _, err := agentsIn(t).lockAgent(ctx, id); err != nil {
 			return err
 		}
-		err := t.put(ctx, `UPDATE conversations SET status = 'completed', updated_at = ?
+		_, err := t.tellConversations(ctx, "", `UPDATE conversations SET status = 'completed', updated_at = ?
 WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
 		if err != nil {
 			return err
@@ -292,7 +292,7 @@ func (s Agents) SwitchAsk(ctx context.Context, id fika.AgentID, to fika.Conversa
 		if _, err := agentsIn(t).lockAgent(ctx, id); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `UPDATE conversations SET status = 'active' WHERE id = ? AND agent = ? AND kind = 'ask'`, to, id)
+		n, err := t.tellConversations(ctx, "", `UPDATE conversations SET status = 'active' WHERE id = ? AND agent = ? AND kind = 'ask'`, to, id)
 		if err != nil {
 			return err
 		}

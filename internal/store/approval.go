@@ -87,14 +87,22 @@ func (s Approvals) AskApproval(ctx context.Context, f Fence, list []Approval, un
 			if a.State == "" {
 				a.State = ApprovalOpen
 			}
-			if err := t.put(ctx, `INSERT INTO approvals (request, step, tool, args, workspace, what, rule, bound, state, answered_by, asked_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, a.Step, a.Tool, a.Args, a.Workspace, a.What, a.Rule, a.Bound, a.State, a.By, t.now, ms(until)); err != nil {
+			var err error
+			if a.N, _, err = one(ctx, t, scanInt, `INSERT INTO approvals (request, step, tool, args, workspace, what, rule, bound, state, answered_by, asked_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`, r.id, a.Step, a.Tool, a.Args, a.Workspace, a.What, a.Rule, a.Bound, a.State, a.By, t.now, ms(until)); err != nil {
 				return err
 			}
+			t.tellQuestion(r, a)
 		}
 		return childrenIn(t).suspend(ctx, r, fika.WaitApproval, ms(until))
 	})
 	return sig, err
+}
+
+// tellQuestion adds an event about a question of a turn.
+func (t *tx) tellQuestion(r turn, a Approval) {
+	t.tell(event{kind: ApprovalEvent, conversation: r.conv.ID, request: r.id, chain: r.chain, agent: r.agent, seq: a.N, state: string(a.State),
+		data: EventData{Step: a.Step, Tool: a.Tool}})
 }
 
 // ApprovalsOf returns the questions about the steps of a request that its owner is
@@ -113,6 +121,7 @@ func (s Approvals) ApprovalsOf(ctx context.Context, f Fence) ([]Approval, error)
 			}
 			// The request goes on, so an answer from now on comes too late.
 			list[i].State, wrote = ApprovalExpired, true
+			t.tellQuestion(r, list[i])
 			if err := t.put(ctx, `UPDATE approvals SET state = 'expired' WHERE n = ? AND state = 'open'`, a.N); err != nil {
 				return err
 			}
@@ -183,6 +192,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 				return err
 			}
 		}
+		t.tellQuestion(r, a)
 		return t.put(ctx, `UPDATE approvals SET state = ?, answered_by = ?, why = ?, answered_at = ? WHERE n = ? AND state = 'open'`,
 			a.State, a.By, a.Why, t.now, n)
 	})

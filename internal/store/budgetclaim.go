@@ -55,7 +55,7 @@ func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversatio
 		k.busy = true
 		return nil, nil
 	}
-	return nil, k.waitForWindow(ctx, r.ID, c, *refused)
+	return nil, k.waitForWindow(ctx, r, c, *refused)
 }
 
 // backupWait is how long a request for which its agent has no budget waits to be
@@ -100,18 +100,20 @@ func (k *claim) say(ctx context.Context, c fika.Conversation, r refused, text st
 // waitForWindow suspends a request until its budget's next window and posts a notice
 // where it waits; if only calls under way are in the way, the request waits for
 // busyWait.
-func (k *claim) waitForWindow(ctx context.Context, id fika.RequestID, c fika.Conversation, r refused) error {
-	until := r.until
+func (k *claim) waitForWindow(ctx context.Context, r fika.Request, c fika.Conversation, why refused) error {
+	until := why.until
 	if until.IsZero() {
 		until = at(k.now).Add(busyWait)
 	}
-	if r.says != "" {
-		if err := k.say(ctx, c, r, r.says); err != nil {
+	if why.says != "" {
+		if err := k.say(ctx, c, why, why.says); err != nil {
 			return err
 		}
 	}
+	r.State = fika.Waiting
+	k.tellRequest(r, EventData{Wait: fika.WaitLimit})
 	return k.put(ctx, `UPDATE requests SET state = 'waiting', reason = 'limit', wait_until = ?, touched = ?,
-attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, ms(until), k.now, id)
+attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, ms(until), k.now, r.ID)
 }
 
 // failFor ends a request that, as far as can be told, no budget will ever have room

@@ -203,6 +203,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	case !r.FinishedAt.IsZero() || r.Agent != k.agent.ID:
 		return nil, errAgain // since it was found, it has ended or was given to another agent
 	}
+	k.workers[r.ID] = r.Agent
 	out := &Claimed{Conversation: c, Agent: k.agent.Agent, Resumed: !r.StartedAt.IsZero()}
 	if r.State == fika.Waiting {
 		out.Waited = fika.WaitReason(r.Reason)
@@ -301,6 +302,7 @@ func (k *claim) start(ctx context.Context, r *fika.Request) error {
 	}
 	// An empty conversation has nothing to freeze; 1 still means "begun".
 	r.UptoSeq = max(r.UptoSeq, 1)
+	k.tellRequest(*r, EventData{Epoch: r.Epoch})
 	return k.put(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, owner_lease = ?, attempts = ?, touched = ?,
 started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, k.agent.lease, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
 }
@@ -373,7 +375,7 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 		return nil, err
 	}
 	if refused != nil {
-		return nil, k.waitForWindow(ctx, r.ID, c, *refused)
+		return nil, k.waitForWindow(ctx, r, c, *refused)
 	}
 	return &Claimed{
 		Fence:   k.fence(r),
@@ -411,6 +413,7 @@ func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest
 	if err != nil {
 		return r, err
 	}
+	k.tellRequest(r, EventData{Epoch: r.Epoch})
 	err = k.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
 owner_epoch, owner_lease, attempts, rights, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,

@@ -63,6 +63,7 @@ func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, er
 				return err
 			}
 			out.Expired += int(n)
+			t.tell(event{kind: ConversationEvent, conversation: fika.ConversationID(c), state: string(fika.Active), data: EventData{Removed: n}})
 		}
 		if err := expiredIn(t).removeEmptyChats(ctx, o, &out); err != nil {
 			return err
@@ -144,7 +145,7 @@ AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.conversation = c.id AND e.pinned
 		return err
 	}
 	for _, c := range chats {
-		if _, err := t.exec(ctx, `DELETE FROM conversations WHERE id = ?`, c.id); err != nil {
+		if _, err := t.tellConversations(ctx, Deleted, `DELETE FROM conversations WHERE id = ?`, c.id); err != nil {
 			return err
 		}
 		out.Chats = append(out.Chats, c.name)

@@ -85,14 +85,12 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 		return r, err
 	}
 	r.Addressed, r.Handed = old.Addressed, old.Handed // whoever worked it goes on
-	for _, text := range []string{
-		`UPDATE requests SET asker = (SELECT o.asker FROM requests o WHERE o.id = requests.retry_of),
-addressed = (SELECT o.addressed FROM requests o WHERE o.id = requests.retry_of), handed = (SELECT o.handed FROM requests o WHERE o.id = requests.retry_of) WHERE id = ?`,
-		`UPDATE conversations SET status = 'active' WHERE kind = 'task' AND id = (SELECT conversation FROM requests WHERE id = ?)`,
-	} {
-		if _, err := t.exec(ctx, text, r.ID); err != nil {
-			return r, err
-		}
+	if err := t.put(ctx, `UPDATE requests SET asker = (SELECT o.asker FROM requests o WHERE o.id = requests.retry_of),
+addressed = (SELECT o.addressed FROM requests o WHERE o.id = requests.retry_of), handed = (SELECT o.handed FROM requests o WHERE o.id = requests.retry_of) WHERE id = ?`, r.ID); err != nil {
+		return r, err
+	}
+	if _, err := t.tellConversations(ctx, "", `UPDATE conversations SET status = 'active' WHERE kind = 'task' AND id = ?`, r.Conversation); err != nil {
+		return r, err
 	}
 	_, err = t.exec(ctx, `UPDATE notifications SET state = 'claimed', reason = '', request = ?
 WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped') AND reason <> '`+reasonExpired+`'`, r.ID, old.ID)

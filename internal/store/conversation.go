@@ -61,6 +61,7 @@ func (t conversationRows) newConversation(ctx context.Context, name fika.Convers
 	err := t.put(ctx, `INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		c.ID, c.Name, c.Kind, c.Agent, t.now, t.now)
 	t.lastSeq[c.ID] = 0 // nobody else knows the conversation yet
+	t.tell(event{kind: ConversationEvent, conversation: c.ID, agent: agent, state: string(c.Status), data: EventData{Kind: string(kind)}})
 	return c, err
 }
 
@@ -210,7 +211,7 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `DELETE FROM conversations WHERE id = ?`, id)
+		n, err := t.tellConversations(ctx, Deleted, `DELETE FROM conversations WHERE id = ?`, id)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
 		}
@@ -242,7 +243,7 @@ func (s Chats) RenameChat(ctx context.Context, id fika.ConversationID, name fika
 		if err := conversationsIn(t).nameFree(ctx, op, name, id); err != nil {
 			return err
 		}
-		if err := t.put(ctx, `UPDATE conversations SET name = ? WHERE id = ?`, name, id); err != nil {
+		if _, err := t.tellConversations(ctx, "", `UPDATE conversations SET name = ? WHERE id = ?`, name, id); err != nil {
 			return err
 		}
 		old := c.Name
@@ -260,6 +261,7 @@ func (s Chats) RenameChat(ctx context.Context, id fika.ConversationID, name fika
 // join makes an agent or a person a participant of a chat; an existing participant
 // stays as it is.
 func (t conversationRows) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
+	t.tell(event{kind: AccessEvent, conversation: c, agent: agent, state: Joined, data: EventData{Person: person}})
 	return t.put(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)
 ON CONFLICT DO NOTHING`, c, agent, person, t.now)
 }

@@ -165,8 +165,7 @@ func (t childRows) child(ctx context.Context, op string, r turn, d Delegation) (
 		}
 	}
 	out.RequestInfo = RequestInfo{Request: acc.Request, AgentName: a.Name, ConversationName: acc.Conversation.Name}
-	return out, t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, started_at = ? WHERE request = ? AND n = ?`,
-		acc.Request.ID, t.now, r.id, d.N)
+	return out, t.startStep(ctx, r, st, string(acc.Request.ID))
 }
 
 // suspend makes a request waiting and gives its attempt back.
@@ -174,6 +173,7 @@ func (t childRows) suspend(ctx context.Context, r turn, reason fika.WaitReason, 
 	if err := accountsIn(t.tx).release(ctx, r); err != nil {
 		return err
 	}
+	t.tellTurn(r, fika.Waiting, EventData{Wait: reason})
 	return t.put(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, until, r.id)
 }

@@ -59,6 +59,9 @@ type dialect interface {
 	// matching returns the query that finds entries by words (full text) and its
 	// argument, made from what a person typed; "" if nothing can match.
 	matching(words string) (query, arg string)
+	// withText returns the query for events with the text of entries, and what makes of
+	// the bytes found what was stored.
+	withText() (query string, decode func(string) string)
 }
 
 // Appended to a SELECT, lockRow and its kin keep others from changing the selected

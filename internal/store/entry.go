@@ -53,6 +53,8 @@ request, reply_to, chain, depth, pinned, expires_at, metadata) VALUES (?, ?, ?, 
 request, reply_to, chain, depth, pinned, expires_at, metadata, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 		st.args = append(st.args, wordsOf(e.Content))
 	}
+	t.tell(event{kind: EntryEvent, conversation: e.Conversation, request: e.Request, chain: e.Chain, agent: t.workers[e.Request],
+		seq: e.Seq, state: string(e.Type), data: EventData{ID: e.ID, Final: e.Meta.Final}})
 	return t.add(ctx, st)
 }
 

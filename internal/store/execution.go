@@ -104,8 +104,7 @@ func (s Executions) OfferTool(ctx context.Context, f Fence, n int, preHash, exec
 		case st.State != fika.StepPlanned && (st.State != fika.StepStarted || st.Effect == fika.Unsafe):
 			return fika.Errorf(fika.Conflict, op, "step %s/%d (%s, %s) is %s and not begun again", r.id, n, st.Tool, st.Effect, st.State)
 		}
-		if err := t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
-WHERE request = ? AND n = ?`, preHash, t.now, r.id, n); err != nil {
+		if err := t.startStep(ctx, r, st.Step, preHash); err != nil {
 			return err
 		}
 		return t.put(ctx, `INSERT INTO executions (request, n, executor, epoch, call, offered_at) VALUES (?, ?, ?, ?, ?, ?)`,

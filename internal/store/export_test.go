@@ -20,6 +20,9 @@ import (
 // reports true.
 func (o *Options) Lose(lose func() bool) { o.lose = lose }
 
+// PassGaps makes readers of events pass numbers that they do not see.
+func (o *Options) PassGaps() { o.passGaps = true }
+
 // Wall sets the clock of the process wrong by a duration.
 func (o *Options) Wall(wrong time.Duration) {
 	o.wall = func() time.Time { return time.Now().Add(wrong) }
@@ -31,7 +34,7 @@ func (o *Options) TryFor(d time.Duration) { o.tryFor = d }
 // FaultOf returns what a SQLSTATE means for the caller: wait, or the kind of the
 // error.
 func FaultOf(state string) string {
-	s := &db{opt: Options{URL: "postgres://fika@/fika"}, d: &pgDialect{}}
+	s := &db{database: &database{opt: Options{URL: "postgres://fika@/fika"}, d: &pgDialect{}}}
 	err := s.explain("test", &pgconn.PgError{Code: state, Message: "said"})
 	if IsBusy(err) {
 		return "busy"
@@ -45,7 +48,7 @@ func FaultOf(state string) string {
 // runs texts in it.
 func MakeSchema6(ctx context.Context, opt Options, texts ...string) error {
 	if opt.URL != "" {
-		s := &db{opt: opt, d: &pgDialect{}}
+		s := &db{database: &database{opt: opt, d: &pgDialect{}}}
 		config, err := s.poolConfig()
 		if err != nil {
 			return err

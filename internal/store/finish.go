@@ -331,6 +331,14 @@ func (t *tx) insertOutcome(ctx context.Context, r turn, e ending) (fika.Request,
 	}
 	done.State, done.Reason, done.Outcome, done.Touched, done.FinishedAt = e.state, e.reason, e.outcome, at(t.now), at(t.now)
 	done.Attempts = r.attempts
+	d := EventData{Error: e.outcome.ErrorKind, Answer: e.outcome.Seq}
+	if !done.StartedAt.IsZero() {
+		d.MS = t.now - ms(done.StartedAt)
+	}
+	if u := e.outcome.Usage; u != (fika.Usage{}) {
+		d.Usage = &u
+	}
+	t.tellTurn(r, e.state, d)
 	return done, t.put(ctx, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
 WHERE id = ?`, e.state, e.reason, outcome, t.now, t.now, r.id)
 }
@@ -369,6 +377,7 @@ ON CONFLICT (conversation, agent, person) DO UPDATE SET cursor = excluded.cursor
 			r.conv.ID, r.agent, r.uptoSeq, t.now)
 	case fika.Task:
 		// A pause inherited from the chat that the task works for ends with it.
+		t.tell(event{kind: ConversationEvent, conversation: r.conv.ID, agent: r.conv.Agent, state: string(fika.Completed)})
 		return t.put(ctx, `UPDATE conversations SET status = 'completed', paused = 0, updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
 	}
 	return nil
@@ -418,8 +427,9 @@ func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error
 		if reason == reasonDeadline {
 			why, reason = workflow.ReasonLimit, "it took longer than its max_time"
 		}
-		return t.stopFlow(ctx, r.id, why, reason)
+		return t.stopFlow(ctx, r.conv.ID, r.id, why, reason)
 	case r.state == fika.Running:
+		t.tellTurn(r, r.state, EventData{Cancel: true, Epoch: r.epoch})
 		_, err := t.exec(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, r.id)
 		return err
 	}

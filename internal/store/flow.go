@@ -192,7 +192,9 @@ func (t flowRows) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 			return out, err
 		}
 	}
-	out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+	if out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id); err == nil {
+		t.tellRun(out, string(out.State), EventData{})
+	}
 	return out, err
 }
 
@@ -221,6 +223,7 @@ func (t flowRows) insertRunRequest(ctx context.Context, c fika.ConversationID, i
 	if err != nil {
 		return err
 	}
+	t.tellRequest(fika.Request{ID: id, Kind: fika.WorkflowRequest, Agent: flowAgent, Conversation: c, Chain: id, RetryOf: retryOf, State: fika.Running}, EventData{})
 	return t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, retry_of, chain, asker, upto_seq, state, deadline, payload,
 rights, taint, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 'running', ?, ?, ?, ?, ?, ?, ?)`,
 		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, retryOf, id, n.From, ms(n.Deadline), payload, rights, n.Taint, t.now, t.now, t.now)

@@ -142,7 +142,9 @@ func (a *applying) apply(ctx context.Context, answer Answer) error {
 		}
 	}
 	var err error
-	a.out.Run, _, err = one(ctx, a.tx, scanRun, selectRun+` WHERE f.id = ?`, a.view.ID)
+	if a.out.Run, _, err = one(ctx, a.tx, scanRun, selectRun+` WHERE f.id = ?`, a.view.ID); err == nil {
+		a.tellRun(a.out.Run, string(a.out.Run.State), EventData{})
+	}
 	return err
 }
 

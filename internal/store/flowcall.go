@@ -150,8 +150,10 @@ func (a *applying) askPerson(ctx context.Context, c workflow.Call) error {
 	if err != nil {
 		return err
 	}
-	return a.put(ctx, `INSERT INTO approvals (request, step, tool, args, what, bound, flow_step, asked_at, expires_at) VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?)`,
+	n, _, err := one(ctx, a.tx, scanInt, `INSERT INTO approvals (request, step, tool, args, what, bound, flow_step, asked_at, expires_at) VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?) RETURNING n`,
 		a.view.Request, flowAgent, string(args), path, c.Row, c.Row, a.now, ms(c.Deadline))
+	a.tellApproval(a.view.Run, n, ApprovalOpen)
+	return err
 }
 
 // cancelStep ends whatever was begun for a row.
@@ -176,5 +178,9 @@ func (a *applying) cancelStep(ctx context.Context, id string) error {
 		_, err = pausesIn(a.tx).stopChat(ctx, fika.ConversationID(b.conversation))
 		return err
 	}
-	return a.put(ctx, `UPDATE approvals SET state = 'expired' WHERE flow_step = ? AND flow_step <> '' AND state = 'open'`, id)
+	expired, err := many(ctx, a.tx, scanInt, `UPDATE approvals SET state = 'expired' WHERE flow_step = ? AND flow_step <> '' AND state = 'open' RETURNING n`, id)
+	for _, n := range expired {
+		a.tellApproval(a.view.Run, n, ApprovalExpired)
+	}
+	return err
 }

@@ -51,7 +51,11 @@ func (t flowRows) workersOf(ctx context.Context, run fika.RequestID) ([]fika.Age
 func (s Flows) PauseRun(ctx context.Context, id fika.RequestID) (Run, error) {
 	const op = "pause run"
 	return s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) error {
-		return t.put(ctx, `UPDATE flow_runs SET version = version + 1, paused_at = ? WHERE id = ? AND paused_at = 0`, t.now, r.ID)
+		if !r.Paused.IsZero() {
+			return nil
+		}
+		t.tellRun(r, Paused, EventData{})
+		return t.put(ctx, `UPDATE flow_runs SET version = version + 1, paused_at = ? WHERE id = ?`, t.now, r.ID)
 	})
 }
 
@@ -69,6 +73,7 @@ func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.
 				return err
 			}
 		}
+		t.tellRun(r, string(r.State), EventData{})
 		if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, paused_at = 0 WHERE id = ?`, r.ID); err != nil {
 			return err
 		}
@@ -97,14 +102,15 @@ func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (R
 // LimitRun ends a run that has reached one of its limits, which reason names.
 func (s Flows) LimitRun(ctx context.Context, v RunView, reason string) error {
 	_, err := s.control(ctx, "end run", v.ID, func(ctx context.Context, t *tx, r Run) error {
-		return t.stopFlow(ctx, r.Request, workflow.ReasonLimit, reason)
+		return t.stopFlow(ctx, r.Conversation, r.Request, workflow.ReasonLimit, reason)
 	})
 	return err
 }
 
 // stopFlow records in the row of a run that it is to end. The caller has locked the
 // run's request.
-func (t *tx) stopFlow(ctx context.Context, request fika.RequestID, why, reason string) error {
+func (t *tx) stopFlow(ctx context.Context, c fika.ConversationID, request fika.RequestID, why, reason string) error {
+	t.tell(event{kind: RunEvent, conversation: c, request: request, agent: flowAgent, state: string(fika.Running), data: EventData{Cancel: true}})
 	if err := t.put(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, request); err != nil {
 		return err
 	}
@@ -190,7 +196,9 @@ func (s Flows) ResumeRun(ctx context.Context, id fika.RequestID, n Resumption) (
 			request, r.ID); err != nil {
 			return err
 		}
-		out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+		if out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id); err == nil {
+			t.tellRun(out, string(out.State), EventData{})
+		}
 		return err
 	})
 	return out, err

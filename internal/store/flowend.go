@@ -91,6 +91,7 @@ func (t flowRows) answerStep(ctx context.Context, op string, row string, p Appro
 	if err := t.putFlowRow(ctx, r.ID, s); err != nil {
 		return err
 	}
+	t.tellRun(r, string(r.State), EventData{})
 	return t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1 WHERE id = ?`, r.ID)
 }
 

@@ -97,7 +97,7 @@ func (t *tx) moveRequest(ctx context.Context, r fika.Request, from, to fika.Agen
 		return e, err
 	}
 	if r.Kind == fika.TaskRequest {
-		if err := t.put(ctx, `UPDATE conversations SET agent = ? WHERE id = ?`, to.ID, c.ID); err != nil {
+		if _, err := t.tellConversations(ctx, "", `UPDATE conversations SET agent = ? WHERE id = ?`, to.ID, c.ID); err != nil {
 			return e, err
 		}
 	}
@@ -106,6 +106,8 @@ func (t *tx) moveRequest(ctx context.Context, r fika.Request, from, to fika.Agen
 	if err != nil {
 		return e, err
 	}
+	r.Agent, r.Conversation, r.State = to.ID, c.ID, fika.Open
+	t.tellRequest(r, EventData{})
 	e = limitsIn(t).notice(c, fmt.Sprintf("handed over from @%s to @%s: %s", from.Name, to.Name, why), "handed")
 	e.Request, e.Chain, e.Depth = r.ID, r.Chain, r.Depth
 	return e, t.append(ctx, &e)

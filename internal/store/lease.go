@@ -48,6 +48,7 @@ func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
 		}
 		l = Lease{Agent: id, Epoch: a.Epoch + 1, ID: LeaseID(t.newID()), Owner: owner}
+		t.tell(event{kind: AgentEvent, agent: id, state: string(fika.AgentStarting), data: EventData{Desired: a.Desired, Epoch: l.Epoch}})
 		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, epoch = ?, lease = ?, lease_until = ?, seen_at = ?, started_at = ?,
 processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
 			owner, l.Epoch, l.ID, t.now+d.Milliseconds(), t.now, t.now, id)
@@ -74,8 +75,8 @@ WHERE id = ? AND epoch = ? AND lease = ?`,
 
 // Release ends the lease. A lease that is already lost is not an error.
 func (s Leases) Release(ctx context.Context, l Lease) error {
-	return s.writeRelaxed(ctx, "release lease", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease = '', lease_until = 0, seen_at = ?,
+	return s.write(ctx, "release lease", func(ctx context.Context, t *tx) error {
+		_, err := t.tellAgents(ctx, `UPDATE agents SET owner = '', lease = '', lease_until = 0, seen_at = ?,
 state = CASE WHEN state = 'failed' THEN state ELSE 'stopped' END
 WHERE id = ? AND epoch = ? AND lease = ?`, t.now, l.Agent, l.Epoch, l.ID)
 		return err

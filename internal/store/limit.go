@@ -206,7 +206,7 @@ func (s Ledger) SetLimits(ctx context.Context, id fika.ConversationID, l fika.Ch
 		}
 	}
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, `UPDATE conversations SET limits = ? WHERE id = ?`, text, id)
+		n, err := t.tellConversations(ctx, "", `UPDATE conversations SET limits = ? WHERE id = ?`, text, id)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
 		}

@@ -29,6 +29,9 @@ type Options struct {
 	// Offset is added to the server's clock; nil: nothing is.
 	Offset func() time.Duration
 	NewID  func() string // makes ids; nil: UUID version 7
+	// Bell is called after each commit that wrote events, by the goroutine that
+	// committed; it must not wait. nil: nobody is told.
+	Bell func()
 	// BusyWait bounds how long a call waits for other processes' writes, and
 	// for a server that is gone; 0: 10 s.
 	BusyWait time.Duration
@@ -39,10 +42,17 @@ type Options struct {
 	wall       func() time.Time // of this process, for tests; nil: the system's
 	tryFor     time.Duration    // bounds one try
 	lose       func() bool      // whether the answer to a commit is lost, for tests
+	passGaps   bool             // whether readers of events pass numbers that they do not see
 }
 
-// db is one database with this process's connections to it.
+// db is how one type per use reaches the database.
 type db struct {
+	*database
+	key *Key // what its first durable transaction is kept under; nil: nothing
+}
+
+// database is one database with this process's connections to it.
+type database struct {
 	opt        Options
 	d          dialect
 	e          engine
@@ -79,7 +89,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.tryFor == 0 {
 		opt.tryFor = max(30*time.Second, 3*opt.BusyWait)
 	}
-	s := &db{opt: opt, id: newUUID(), writing: make(chan struct{}, 1)}
+	s := &db{database: &database{opt: opt, id: newUUID(), writing: make(chan struct{}, 1)}}
 	open := s.openFile
 	if opt.URL != "" {
 		open = s.openServer

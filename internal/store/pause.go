@@ -52,6 +52,15 @@ func workers(w []Work) []fika.AgentName {
 	return names
 }
 
+// tellPause adds an event about the pause of a conversation, or of all.
+func (t *tx) tellPause(c fika.ConversationID, paused bool) {
+	state := Resumed
+	if paused {
+		state = Paused
+	}
+	t.tell(event{kind: PauseEvent, conversation: c, state: state})
+}
+
 // SetPaused pauses or resumes one conversation, and with it the tasks that its turns
 // have delegated, and returns the agents that now have work (to be woken).
 func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
@@ -86,6 +95,7 @@ func (t pauseRows) setPaused(ctx context.Context, c fika.ConversationID, paused 
 	var ring []fika.AgentName
 	slices.Sort(tasks)
 	for _, id := range append(tasks, string(c)) {
+		t.tellPause(fika.ConversationID(id), paused)
 		if err := t.put(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, number(paused), id); err != nil {
 			return nil, err
 		}
@@ -237,6 +247,7 @@ func (s Pauses) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName
 		if paused {
 			value = "1"
 		}
+		t.tellPause("", paused)
 		if _, err := t.exec(ctx, `UPDATE meta SET value = ? WHERE key = 'paused_all'`, value); err != nil || paused {
 			return err
 		}

@@ -44,6 +44,8 @@ SELECT 'rs' || i, 'ask', 'queued', 'seldom', 'c1', 'rs' || i, 'done', i, i, i FR
 	`INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at, ended_at) SELECT 'run' || i, 'fr' || i, 'f' || i, 'w', '{}', '{}', i, i FROM generate_series(1, 3000) i`,
 	`INSERT INTO budgets (owner, per, begins, scope, money, tokens) SELECT CASE i % 3 WHEN 0 THEN 'home:h' WHEN 1 THEN 'chain:r' || i ELSE 'agent:a' || i % 40 END,
 'hour', i, CASE i % 3 WHEN 0 THEN 'home' WHEN 1 THEN 'chain' ELSE 'agent:agent' || i % 40 END, i, i FROM generate_series(0, 8999) i`,
+	`INSERT INTO events (at, kind, conversation, request, chain, agent, seq, state, data) SELECT i, 'entry', 'c' || i % 300 + 1, '', '', '', i / 300 + 1, 'message', '' FROM generate_series(0, 39999) i`,
+	`INSERT INTO keys (id, verb, body_hash, results, at) SELECT 'k' || i, 'v', '', '[]', i FROM generate_series(0, 9999) i`,
 	`UPDATE conversations SET messages = 134`,
 	`ANALYZE`,
 }
@@ -112,6 +114,9 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"INSERT INTO budgets", "chains", "the same", ""},
 	{"u.at / $1 AS part", "requests", "a report of all that was spent; of what was spent lately it asks for the few", "900000, 9000000000000"},
 	{"u.at / $1 AS part", "chains", "the same", "900000, 9000000000000"},
+	{"SELECT n FROM events ORDER BY n DESC LIMIT 1", "events_pkey", "the last", ""},
+	{"SELECT n, at FROM events ORDER BY n", "events_pkey", "the first thousand, or the last", ""},
+	{"FROM pg_locks", "pg_database", "databases are few", ""},
 	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 0, '', '', '', '', '', 50"},
 }
 

@@ -81,12 +81,14 @@ var walks = []struct{ text, step, why string }{
 	{"c.messages = 0", "SEARCH e ", "of a chat that has no messages"},
 	{"WHERE n.conversation = ? ORDER BY n.seq, n.id", "(conversation=?)", "all of them are asked for"},
 	{"u.at / ? AS part", "SCAN x", "what the sum has given"},
+	{"SELECT n FROM events ORDER BY n DESC LIMIT 1", "SCAN events", "the last"},
+	{"SELECT n, at FROM events ORDER BY n", "SCAN events", "the first thousand, or the last"},
 	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
 }
 
 // few matches scans that stay small: small tables, recursions, and indexes of
 // exceptions.
-var few = regexp.MustCompile(`^SCAN (a|agents|c|d|executors|schedules|conversations|brakes|up|down|next\d|entries_words|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open))\b`)
+var few = regexp.MustCompile(`^SCAN (a|agents|c|d|executors|schedules|conversations|brakes|up|down|next\d|entries_words|CONSTANT ROW|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open))\b`)
 
 // wide matches steps that read a whole conversation, everything that an agent ever
 // did, or all requests of a kind.

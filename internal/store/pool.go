@@ -41,9 +41,9 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 			switch {
 			case a.ID == pool:
 				itself = a
-				err = t.put(ctx, `UPDATE agents SET instances = ?, pool = '' WHERE id = ?`, len(members), pool)
+				_, err = t.tellAgents(ctx, `UPDATE agents SET instances = ?, pool = '' WHERE id = ?`, len(members), pool)
 			case slices.Contains(members, a.ID):
-				err = t.put(ctx, `UPDATE agents SET pool = ?, instances = 0 WHERE id = ?`, pool, a.ID)
+				_, err = t.tellAgents(ctx, `UPDATE agents SET pool = ?, instances = 0 WHERE id = ?`, pool, a.ID)
 			default:
 				leave = append(leave, a)
 				err = poolsIn(t).leavePool(ctx, pool, a.ID)
@@ -90,7 +90,7 @@ func sameIDs(have []string, want []fika.AgentID) bool {
 
 // leavePool removes an agent from a pool, and the bindings to it.
 func (t poolRows) leavePool(ctx context.Context, pool, member fika.AgentID) error {
-	if err := t.put(ctx, `UPDATE agents SET pool = '' WHERE id = ?`, member); err != nil {
+	if _, err := t.tellAgents(ctx, `UPDATE agents SET pool = '' WHERE id = ?`, member); err != nil {
 		return err
 	}
 	return t.put(ctx, `DELETE FROM bindings WHERE pool = ? AND member = ?`, pool, member)
@@ -185,7 +185,7 @@ func (s Agents) Unbind(ctx context.Context, pool fika.AgentID, person string) (f
 		if err := t.put(ctx, `DELETE FROM bindings WHERE pool = ? AND person = ?`, pool, person); err != nil {
 			return err
 		}
-		if err := t.put(ctx, `UPDATE conversations SET status = 'completed', updated_at = ? WHERE id = ?`, t.now, was.ActiveAsk); err != nil {
+		if _, err := t.tellConversations(ctx, "", `UPDATE conversations SET status = 'completed', updated_at = ? WHERE id = ?`, t.now, was.ActiveAsk); err != nil {
 			return err
 		}
 		_, err = agentsIn(t).newAsk(ctx, was.ID)

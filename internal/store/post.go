@@ -314,5 +314,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, one.id, e.Chain, e.Depth, stat
 		}
 		names = append(names, one.name)
 	}
+	t.told(e).data.Notify = names
 	return names, nil
 }

@@ -142,7 +142,7 @@ func (t limitRows) postQuotaNotice(ctx context.Context, c fika.Conversation, id 
 
 // setHeld records in an agent's row until when, and why, it begins nothing new.
 func (t limitRows) setHeld(ctx context.Context, id fika.AgentID, q limit.Exceeded) error {
-	_, err := t.exec(ctx, `UPDATE agents SET held_until = ?, held_reason = ? WHERE id = ?`, ms(q.Until), q.Limit, id)
+	_, err := t.tellAgents(ctx, `UPDATE agents SET held_until = ?, held_reason = ? WHERE id = ?`, ms(q.Until), q.Limit, id)
 	return err
 }
 

@@ -19,7 +19,7 @@ const restoring = "_fika_restoring"
 // may have the schema open.
 func ReplaceRows(ctx context.Context, url, suffix, file string) (aside string, err error) {
 	const op = "set store aside"
-	s := &db{opt: Options{URL: url}, d: &pgDialect{}}
+	s := &db{database: &database{opt: Options{URL: url}, d: &pgDialect{}}}
 	config, err := s.poolConfig()
 	if err != nil {
 		return "", err

@@ -58,10 +58,21 @@ func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (S
 		if st.State != fika.StepPlanned && (st.State != fika.StepStarted || st.Effect == fika.Unsafe) {
 			return fika.Errorf(fika.Conflict, op, "step %s/%d (%s, %s) is %s and not begun again", r.id, n, st.Tool, st.Effect, st.State)
 		}
-		return t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
-WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
+		return t.startStep(ctx, r, st.Step, preHash)
 	}, question{ask: st.asking(f.Request, n)})
 	return sig, err
+}
+
+// startStep marks a tool step as started.
+func (t *tx) startStep(ctx context.Context, r turn, st fika.Step, preHash string) error {
+	t.tellStep(r, st.N, fika.StepStarted, toolData(st))
+	return t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
+WHERE request = ? AND n = ?`, preHash, t.now, r.id, st.N)
+}
+
+// toolData is what the events of a tool step say.
+func toolData(st fika.Step) EventData {
+	return EventData{Kind: string(st.Kind), Round: st.Round, Tool: st.Tool, CallID: CallID(st.Request, st.N)}
 }
 
 // RecordProcess stores the process that a started step runs in.
@@ -117,6 +128,13 @@ func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fi
 	if c.Interrupted {
 		state = fika.StepInterrupted
 	}
+	d, ok := toolData(st), !c.IsError
+	if d.OK = &ok; !st.StartedAt.IsZero() {
+		d.MS = t.now - ms(st.StartedAt)
+	}
+	t.tellStep(r, st.N, state, d)
+	about := t.told(e)
+	about.data.CallID, about.data.Tool, about.data.OK = d.CallID, d.Tool, d.OK
 	return e, t.put(ctx, `UPDATE steps SET state = ?, entry = ?, post_hash = ?, finished_at = ? WHERE request = ? AND n = ?`,
 		state, e.ID, c.PostHash, t.now, r.id, st.N)
 }

@@ -154,7 +154,7 @@ const (
 func (t *tx) scanLockedTurn(s scanner) (turn, error) {
 	r, err := scanTurn(s)
 	if err == nil {
-		t.lastSeq[r.conv.ID] = r.conv.LastSeq
+		t.lastSeq[r.conv.ID], t.workers[r.id] = r.conv.LastSeq, r.agent
 	}
 	return r, err
 }
@@ -292,6 +292,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 		if err := t.modelStep(ctx, &r, m, said.ID); err != nil {
 			return err
 		}
+		t.tellStep(r, int(r.steps), fika.StepDone, modelData(fika.ModelStep, m.Round, m.Model, m.Usage, t.now-ms(m.StartedAt)))
 		for _, call := range m.Calls {
 			first := fika.Entry{}
 			if len(out.Entries) == 0 {
@@ -357,7 +358,20 @@ func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, tai
 		Effect: effect, State: fika.StepPlanned, CallEntry: e.ID,
 	}
 	err := t.insertStep(ctx, r, &st)
+	d := EventData{Kind: string(fika.ToolStep), Round: round, Tool: call.Tool, CallID: CallID(r.id, st.N)}
+	t.tellStep(*r, st.N, st.State, d)
+	about := t.told(e)
+	about.data.CallID, about.data.Tool = d.CallID, d.Tool
 	return e, st, err
+}
+
+// modelData is what the event of a model call says.
+func modelData(kind fika.StepKind, round int, model string, u fika.Usage, took int64) EventData {
+	d := EventData{Kind: string(kind), Round: round, Model: model, MS: took}
+	if u != (fika.Usage{}) {
+		d.Usage = &u
+	}
+	return d
 }
 
 // CommitCompaction stores a compaction entry and its step within a turn.
@@ -375,6 +389,7 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 		if err := t.insertStep(ctx, &r, &st); err != nil {
 			return err
 		}
+		t.tellStep(r, st.N, st.State, modelData(st.Kind, round, model, u, 0))
 		if err := chainsIn(t).spend(ctx, r, st.N, model, u); err != nil {
 			return err
 		}
@@ -398,6 +413,7 @@ func (s Turns) HandBack(ctx context.Context, f Fence) error {
 		if err := accountsIn(t).release(ctx, r); err != nil {
 			return err
 		}
+		t.tellTurn(r, fika.Open, EventData{})
 		_, err := t.exec(ctx, `UPDATE requests SET state = 'open', reason = '',
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, r.id)
 		return err

@@ -90,6 +90,7 @@ func many[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 type operation struct {
 	name       string
 	durability durability
+	key        *Key  // what it is kept under; nil: nothing
 	n          int64 // its number among the operations of this store
 	ids        []string
 	writing    bool // it holds the right to write
@@ -126,7 +127,9 @@ type tx struct {
 	discard bool  // roll back although nothing failed
 	queue   []statement
 	last    []statement
-	lastSeq map[fika.ConversationID]int64 // of the conversations that this transaction has locked
+	lastSeq map[fika.ConversationID]int64   // of the conversations that this transaction has locked
+	workers map[fika.RequestID]fika.AgentID // of the requests that it has locked or made
+	events  []*event
 	booking booking
 }
 
@@ -256,6 +259,9 @@ const maxClashes = 50
 // ctx ends.
 func (s *db) writeWith(ctx context.Context, name string, d durability, fn change) error {
 	op := &operation{name: name, durability: d, n: s.operations.Add(1)}
+	if d == durable {
+		op.key, s.key = s.key, nil
+	}
 	deadline := time.Now().Add(s.opt.BusyWait)
 	defer func() {
 		if op.writing {
@@ -312,7 +318,7 @@ func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Ti
 	}
 	c, err := s.e.writer(ctx)
 	if err == nil {
-		t := &tx{db: s, c: c, op: op, lastSeq: map[fika.ConversationID]int64{}}
+		t := &tx{db: s, c: c, op: op, lastSeq: map[fika.ConversationID]int64{}, workers: map[fika.RequestID]fika.AgentID{}}
 		err = s.attempt(ctx, t, fn)
 		s.e.done(c, err)
 	}
@@ -363,6 +369,12 @@ func (s *db) attempt(ctx context.Context, t *tx, fn change) error {
 			return errors.Join(err, t.rollback(ctx))
 		}
 	}
+	if t.op.key != nil {
+		if err := t.once(ctx); err != nil {
+			_ = t.rollback(ctx)
+			return err
+		}
+	}
 	err := fn(ctx, t)
 	if err == nil && !t.discard {
 		return t.commit(ctx)
@@ -386,6 +398,20 @@ func (t *tx) commit(ctx context.Context) error {
 	if t.op.durability == durable && (t.c.distant() || t.db.opt.lose != nil) {
 		t.last = append(t.last, statement{text: markOperation, args: []any{t.db.id, t.op.n, t.now}})
 	}
+	if t.op.key != nil {
+		st, err := t.keep()
+		if err != nil {
+			_ = t.rollback(ctx)
+			return err
+		}
+		t.last = append(t.last, st)
+	}
+	events, err := t.eventStatements()
+	if err != nil {
+		_ = t.rollback(ctx)
+		return err
+	}
+	t.last = append(t.last, events...)
 	if !t.c.distant() {
 		if err := t.run(ctx, t.last...); err != nil {
 			_ = t.rollback(ctx)
@@ -394,7 +420,7 @@ func (t *tx) commit(ctx context.Context) error {
 		t.last = nil
 	}
 	crash.Committing(t.op.name)
-	err := t.run(ctx, append(t.last, statement{text: `COMMIT`})...)
+	err = t.run(ctx, append(t.last, statement{text: `COMMIT`})...)
 	if err == nil && t.db.opt.lose != nil && t.db.opt.lose() {
 		err = errLost
 	}
@@ -404,6 +430,9 @@ func (t *tx) commit(ctx context.Context) error {
 		return err
 	}
 	crash.Committed(t.op.name)
+	if len(t.events) > 0 && t.db.opt.Bell != nil {
+		t.db.opt.Bell()
+	}
 	return nil
 }
 

@@ -37,6 +37,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"handing over", handOverTests},
 		{"pools", poolTests},
 		{"watch", watchTests},
+		{"events", eventTests},
 		{"races", raceTests},
 	} {
 		t.Run(part.name, func(t *testing.T) {
