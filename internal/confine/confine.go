@@ -46,6 +46,7 @@ type Probe struct {
 	once   sync.Once
 	found  *sandbox.Sandbox
 	groups groupProbe
+	memory memory
 }
 
 // Open returns the sandbox for a mode. Error kind: Denied when the mode demands more than
@@ -172,7 +173,7 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	if o.Mode == sandbox.Off {
 		return tool.Confined{Path: path, Args: args, Env: o.identity(), User: o.User.Credential()}, nil
 	}
-	p, env, err := c.profile()
+	p, env, repos, err := c.profile()
 	if err != nil {
 		return tool.Confined{}, err
 	}
@@ -190,12 +191,18 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	if err != nil {
 		return tool.Confined{}, err
 	}
+	w, err := c.watch(repos)
+	if err != nil {
+		keeper.Close()
+		return tool.Confined{}, fika.Wrap(fika.Denied, "sandbox", err)
+	}
 	cmd, err := s.Command(p, path, args...)
 	if err != nil {
 		keeper.Close()
+		w.close()
 		return tool.Confined{}, err
 	}
-	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened) }}, nil
+	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened, w) }}, nil
 }
 
 // identity returns the variables that tell a process of another user who it is.

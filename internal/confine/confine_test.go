@@ -91,7 +91,7 @@ func TestWorkspaces(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir()) // no bubblewrap, and no true(1) to try with: tier none
 	c := &call{agent: New(o), workspace: person}
-	p, _, err := c.profile()
+	p, _, _, err := c.profile()
 	must(t, err)
 	if err := c.reachesHidden(p); !fika.IsKind(err, fika.Denied) {
 		t.Errorf("a workspace with keys in it: %v", err)

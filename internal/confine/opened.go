@@ -30,6 +30,16 @@ func (c *call) splitOpened(protected []string, repo repository) (closed, opened 
 	return closed, opened
 }
 
+// obeyed returns what git obeys because settings name it, of what the call could change.
+func (c *call) obeyed(writable []string) (out []string) {
+	for _, path := range c.agent.opts.Probe.Obeyed(c.workspace) {
+		if slices.ContainsFunc(append([]string{c.workspace}, writable...), func(root string) bool { return within(root, path) }) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
 // maxConfig bounds the size, in bytes, of a repository config that is examined.
 const maxConfig = 1 << 20
 
@@ -102,7 +112,7 @@ func mergeConfig(before, after []byte) (merged []byte, reverted []string, err er
 		return nil, nil, err
 	}
 	for _, key := range changedKeys(was, is) {
-		if !harmless(key, is[key]) {
+		if !harmless(key, is[key]) && !(len(was) == 0 && describes(key)) {
 			reverted = append(reverted, key)
 			continue
 		}
@@ -175,6 +185,14 @@ func harmless(key string, values []string) bool {
 	return slices.Contains(harmlessNames(section, first != last), name)
 }
 
+// describes reports whether a setting says how a new repository is stored.
+func describes(key string) bool {
+	return slices.Contains([]string{
+		"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase", "core.precomposeunicode", "core.symlinks",
+		"extensions.objectformat", "extensions.refstorage",
+	}, key)
+}
+
 func harmlessNames(section string, named bool) []string {
 	switch {
 	case section == "remote" && named:
@@ -191,6 +209,12 @@ func harmlessNames(section string, named bool) []string {
 		return []string{"pushdefault"}
 	case "user":
 		return []string{"name", "email"}
+	case "core":
+		return []string{"autocrlf", "eol", "safecrlf", "quotepath"}
+	case "gc":
+		return []string{"auto"}
+	case "init":
+		return []string{"defaultbranch"}
 	case "push":
 		return []string{"default", "followtags", "autosetupremote"}
 	case "pull":

@@ -17,19 +17,19 @@ const sshAgent = "ssh-agent"
 // AgentSocketOf reports whether lend includes the socket of an ssh-agent.
 func AgentSocketOf(lend []string) bool { return slices.Contains(lend, sshAgent) }
 
-// profile returns what the call may touch, and the variables that tell the process about
-// it.
-func (c *call) profile() (p sandbox.Profile, env []string, err error) {
+// profile returns what the call may touch, the variables that tell the process about it,
+// and the repositories that it can change.
+func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, err error) {
 	o := &c.agent.opts
 	p = sandbox.Profile{
 		Workspace: c.workspace, ReadOnly: o.ReadOnly, Writable: slices.Clone(o.Write), Temp: o.Temp,
 		Network: o.Network, Sockets: slices.Clone(o.Sockets), Listed: o.Paths.Persons, User: o.User.Credential(),
 	}
 	if err := c.checkWorkspace(); err != nil {
-		return p, nil, err
+		return p, nil, repos, err
 	}
 	if err := makeFolder(o.Temp); err != nil {
-		return p, nil, fika.Wrap(fika.Denied, "sandbox", err)
+		return p, nil, repos, fika.Wrap(fika.Denied, "sandbox", err)
 	}
 	p.Hidden = slices.Concat(o.Paths.HiddenPaths(), o.Hide)
 	for _, own := range o.Paths.Own {
@@ -45,12 +45,14 @@ func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	repo := findRepository(c.workspace)
 	if !o.ReadOnly {
 		p.Writable = append(p.Writable, repo.outside(c.workspace)...)
-		p.Protected = append(repo.protected(), c.protected()...)
+		repos = c.repositories()
+		p.Protected = slices.Concat(repo.protected(), c.protected(), repos.submodules(), c.obeyed(p.Writable))
 		p.Protected, p.Opened = c.splitOpened(p.Protected, repo)
+		p.Fixed = repo.fixed(o.Network)
 	}
 	p.Repository = repo.dot
 	p.Readable = append(p.Readable, c.programs(p.Hidden)...)
-	return p, env, nil
+	return p, env, repos, nil
 }
 
 // checkWorkspace refuses workspaces that cannot be a mount of their own.

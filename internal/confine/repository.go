@@ -115,6 +115,38 @@ func (r repository) protected() []string {
 			out = append(out, filepath.Join(dir, name))
 		}
 	}
+	if r.common != "" {
+		for _, name := range []string{"shallow", "objects/info/alternates", "objects/info/http-alternates"} {
+			out = append(out, filepath.Join(r.common, name))
+		}
+	}
+	for _, dir := range r.nested() {
+		if dir != r.dir && within(filepath.Join(r.common, "worktrees"), dir) {
+			out = append(out, filepath.Join(dir, "HEAD"), filepath.Join(dir, "locked"))
+		}
+	}
+	return out
+}
+
+// fixed returns what no command has to change of the refs, and of other working trees.
+// Where the tier cannot keep them, they are compared after the call.
+func (r repository) fixed(network bool) []string {
+	if r.common == "" {
+		return nil
+	}
+	names := []string{"packed-refs", "refs/fika", "refs/notes", "refs/replace", "refs/remotes/fika"}
+	if !network {
+		names = append(names, "refs/remotes") // what a fetch writes
+	}
+	var out []string
+	for _, name := range names {
+		out = append(out, filepath.Join(r.common, name))
+	}
+	for _, dir := range r.nested() {
+		if dir != r.dir && within(filepath.Join(r.common, "worktrees"), dir) {
+			out = append(out, dir)
+		}
+	}
 	return out
 }
 

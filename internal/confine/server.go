@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	"fika"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
 )
@@ -80,7 +81,7 @@ func (s *Server) Watch() (end func() []string, err error) {
 	if err != nil || o.Mode == sandbox.Off {
 		return func() []string { return nil }, err
 	}
-	p, _, err := s.call.profile()
+	p, _, repos, err := s.call.profile()
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +89,17 @@ func (s *Server) Watch() (end func() []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() []string { return restore(keeper, nil) }, nil
+	w, err := s.call.watch(repos)
+	if err != nil {
+		keeper.Close()
+		return nil, fika.Wrap(fika.Denied, "sandbox", err)
+	}
+	return func() []string { return restore(keeper, p.Opened, w) }, nil
 }
 
 // restore puts back what a keeper remembers, checks the files that the call was allowed
-// to change, and closes the keeper.
-func restore(keeper *sandbox.Keeper, opened []string) []string {
+// to change, settles the repositories, and closes the keeper.
+func restore(keeper *sandbox.Keeper, opened []string, w *watch) []string {
 	defer keeper.Close()
 	changes, err := keeper.Restore()
 	for _, path := range opened {
@@ -102,6 +108,8 @@ func restore(keeper *sandbox.Keeper, opened []string) []string {
 			changes = append(changes, line)
 		}
 	}
+	lines, failed := w.end()
+	changes, err = append(changes, lines...), errors.Join(err, failed)
 	if err != nil {
 		changes = append(slices.Clip(changes), "not everything could be undone: "+err.Error())
 	}

@@ -16,6 +16,7 @@ type Paths struct {
 	Homes   []string // homes of fika: hidden, with everything in them
 	Own     []string // folders that stay in reach although they are in a home
 	Persons []string // home folders of people: secrets and start-up files in them
+	Obeyed  []string // what git reads as settings or runs, because settings name it: protected
 }
 
 // Look returns an error of kind Denied if path is hidden, so that a tool may not read or
@@ -52,6 +53,11 @@ func (p Paths) Change(path string) error {
 	}
 	if why := protected(parts(named)); why != "" {
 		return refuse(path, why+": ask the person to change it")
+	}
+	for _, obeyed := range p.Obeyed {
+		if within(obeyed, path) {
+			return refuse(path, "is read or run by git, because its settings name it: ask the person to change it")
+		}
 	}
 	for _, person := range p.Persons {
 		if inOneOf(person, startup[:], path) {

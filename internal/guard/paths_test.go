@@ -12,7 +12,8 @@ import (
 func paths() guard.Paths {
 	return guard.Paths{
 		Homes: []string{"/home/ann/.fika", "/srv/fika"}, Persons: []string{"/home/ann"},
-		Own: []string{"/home/ann/.fika/contexts/arya/output", "/home/ann/.fika/contexts/arya/workspace"},
+		Own:    []string{"/home/ann/.fika/contexts/arya/output", "/home/ann/.fika/contexts/arya/workspace"},
+		Obeyed: []string{"/home/ann/src/.githooks"},
 	}
 }
 
@@ -29,7 +30,7 @@ func TestD4Paths(t *testing.T) {
 		"/home/ann/.fika/contexts/gendry/workspace/x":        hidden,
 		"/home/ann/.fika/contexts/arya/output/x":             seen,
 		"/home/ann/.fika/contexts/arya/workspace/a/x":        seen,
-		"/home/ann/.fika/contexts/arya/workspace/.git/HEAD":  seen,
+		"/home/ann/.fika/contexts/arya/workspace/.git/HEAD":  read,
 		"/home/ann/.fika/contexts/arya/workspace/.git/hooks": read,
 		"/srv/fika/plugins/x":                                hidden,
 		"/home/ann/.ssh/id_ed25519":                          hidden,
@@ -55,8 +56,10 @@ func TestD4Paths(t *testing.T) {
 		"/home/ann/src/.git/worktrees/w/gitdir":              read,
 		"/home/ann/src/.git/worktrees/w/commondir":           read,
 		"/home/ann/src/.git/config.worktree":                 read,
-		"/home/ann/src/.git/refs/heads/main":                 seen,
+		"/home/ann/src/.git/refs/heads/main":                 read,
 		"/home/ann/src/sub/.git":                             read,
+		"/home/ann/src/.git/rebase-merge/git-rebase-todo":    read,
+		"/home/ann/src/.githooks/pre-commit":                 read,
 		"/home/ann/src/hooks/useThing.ts":                    seen,
 		"/home/ann/src/config":                               seen,
 		"/home/ann/src/.fika/config.toml":                    read,

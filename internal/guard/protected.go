@@ -8,16 +8,11 @@ import (
 // protected returns the reason why a tool must not change a file with these names; "":
 // it may. The file need not exist.
 func protected(names []string) string {
-	git := false
 	for i, name := range names {
 		name, last := strings.ToLower(name), i == len(names)-1
 		switch {
-		case git && obeyed(name):
-			return "decides what git runs"
-		case name == ".git" && last:
-			return "decides which repository this is"
 		case name == ".git":
-			git = true
+			return "is git's own, which only git commands change"
 		case name == ".fika":
 			return "holds settings of fika"
 		case folders(name):
@@ -48,12 +43,6 @@ func StartupFiles() []string { return slices.Clone(startup[:]) }
 // and worktrees.
 func GitNames() []string {
 	return []string{"hooks", "config", "config.worktree", "info", "commondir", "gitdir"}
-}
-
-// obeyed reports whether git obeys something of this name in a repository's folder, or
-// in those of submodules and worktrees below it.
-func obeyed(name string) bool {
-	return slices.Contains(GitNames(), name)
 }
 
 // folders reports whether a folder holds settings of an editor or an agent.

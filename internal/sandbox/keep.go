@@ -48,7 +48,7 @@ type content struct {
 	Data []byte `json:",omitempty"`
 	Link string `json:",omitempty"`
 
-	stamp   stamp // taken just before the file was read
+	stamp   Stamp // taken just before the file was read
 	settled bool  // its last change is old enough that another one would have another time
 }
 
@@ -180,7 +180,7 @@ func (k *Keeper) restoreRepository(r repository) (string, error) {
 	}
 	line := r.Path + " was taken away"
 	if err == nil {
-		aside, err := k.takeAway(r.Path)
+		aside, err := SetAside(k.Aside, r.Path)
 		if err != nil {
 			return "", err
 		}
@@ -193,13 +193,13 @@ func (k *Keeper) restoreRepository(r repository) (string, error) {
 	return line + " and the old one moved back from " + moved, os.Rename(moved, r.Path)
 }
 
-// takeAway moves what is at path into a new folder, or beside it if that is on another
-// disk, and returns the folder.
-func (k *Keeper) takeAway(path string) (string, error) {
-	if err := os.MkdirAll(k.Aside, 0o700); err != nil {
+// SetAside moves what is at path into a new folder below aside, or beside it if that is
+// on another disk, and returns the folder.
+func SetAside(aside, path string) (string, error) {
+	if err := os.MkdirAll(aside, 0o700); err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp(k.Aside, strings.TrimLeft(filepath.Base(path), ".")+"-")
+	dir, err := os.MkdirTemp(aside, strings.TrimLeft(filepath.Base(path), ".")+"-")
 	if err != nil {
 		return "", err
 	}
@@ -215,7 +215,7 @@ func (k *Keeper) takeAway(path string) (string, error) {
 // was there has been moved.
 func (k *Keeper) replace(was kept) (aside string, err error) {
 	if !missing(was.Path) {
-		if aside, err = k.takeAway(was.Path); err != nil {
+		if aside, err = SetAside(k.Aside, was.Path); err != nil {
 			return "", err
 		}
 	}
@@ -261,7 +261,7 @@ func readKept(root string, known map[string]content) (map[string]content, error)
 		}
 		name := strings.TrimPrefix(path, root)
 		c := content{Mode: info.Mode()}
-		c.stamp, c.settled = stampOf(info)
+		c.stamp, c.settled = StampOf(info)
 		if before, ok := known[name]; ok && before.settled && c.stamp == before.stamp {
 			out[name] = before
 			return nil

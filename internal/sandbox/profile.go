@@ -17,6 +17,7 @@ type Profile struct {
 	ReadOnly  bool                // the workspace cannot be written either
 	Writable  []string            // folders besides the workspace that can be written
 	Protected []string            // inside writable folders, but not to be changed
+	Fixed     []string            // like Protected, but only where the tier can; the caller looks after them where it cannot
 	Opened    []string            // otherwise protected, but may be changed; [Sandbox.KeepProtected] remembers these for the caller
 	Hidden    []string            // files and folders that appear empty
 	Shown     []string            // inside hidden folders, but readable
@@ -67,7 +68,7 @@ func (p Profile) mounts(resolve Resolver) []mount {
 	add(read, p.Shown...)
 	add(write, p.Sockets...)
 	roots := append([]string{p.Workspace}, p.Writable...)
-	for _, path := range p.Protected {
+	for _, path := range slices.Concat(p.Protected, p.Fixed) {
 		add(read, path)
 		add(pin, between(roots, path)...)
 	}

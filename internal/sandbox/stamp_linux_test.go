@@ -14,7 +14,7 @@ func TestStamps(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("mine"), 0o600))
 	before, err := os.Lstat(path)
 	must(t, err)
-	old, settled := stampOf(before)
+	old, settled := StampOf(before)
 	if settled {
 		t.Error("a file of now is settled")
 	}
@@ -34,7 +34,7 @@ func TestStamps(t *testing.T) {
 		must(t, os.Chtimes(path, before.ModTime(), before.ModTime()))
 		info, err := os.Lstat(path)
 		must(t, err)
-		now, _ = stampOf(info)
+		now, _ = StampOf(info)
 	}
 	if got := read(true); got != "evil" {
 		t.Errorf("what was made to look alike is taken for %q", got)

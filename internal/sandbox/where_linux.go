@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// stamp tells whether a file may have been touched. A process can forge all of it except
+// Stamp tells whether a file may have been touched. A process can forge all of it except
 // the time of the last status change, which the kernel sets.
-type stamp struct {
+type Stamp struct {
 	identity
 	mode, size       int64
 	written, changed syscall.Timespec
@@ -20,14 +20,14 @@ type stamp struct {
 // clockGrain is longer than the clock tick of any file system.
 const clockGrain = 3 * time.Second
 
-// stampOf returns the stamp of a file. settled reports that the last change is older than
+// StampOf returns the stamp of a file. settled reports that the last change is older than
 // clockGrain, so that another change cannot leave the same stamp.
-func stampOf(info fs.FileInfo) (s stamp, settled bool) {
+func StampOf(info fs.FileInfo) (s Stamp, settled bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return stamp{}, false
+		return Stamp{}, false
 	}
-	return stamp{identify(info), int64(st.Mode), st.Size, st.Mtim, st.Ctim}, time.Since(time.Unix(st.Ctim.Unix())) > clockGrain
+	return Stamp{identify(info), int64(st.Mode), st.Size, st.Mtim, st.Ctim}, time.Since(time.Unix(st.Ctim.Unix())) > clockGrain
 }
 
 // identify returns the identity of a file.

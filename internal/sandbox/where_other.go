@@ -14,7 +14,8 @@ func identify(fs.FileInfo) identity { return identity{} }
 // whereIs is not supported on this platform.
 func whereIs(*os.File) (string, error) { return "", errors.ErrUnsupported }
 
-// stamp is empty on this platform: every file is read again.
-type stamp struct{}
+// Stamp is empty on this platform: every file is read again.
+type Stamp struct{}
 
-func stampOf(fs.FileInfo) (s stamp, settled bool) { return stamp{}, false }
+// StampOf returns an empty stamp, which is never settled.
+func StampOf(fs.FileInfo) (s Stamp, settled bool) { return Stamp{}, false }

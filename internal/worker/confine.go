@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -90,6 +91,8 @@ func (w *Worker) UndoLeft(warn func(string)) {
 
 func undoLeft(calls string, warn func(string)) {
 	changes, err := sandbox.UndoKilled(calls)
+	lines, failed := confine.UndoKilled(calls)
+	changes, err = append(changes, lines...), errors.Join(err, failed)
 	for _, line := range changes {
 		warn(line + " (the process that had called it was killed)")
 	}

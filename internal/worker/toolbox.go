@@ -87,7 +87,11 @@ func (b Toolbox) OpenHooks(ctx context.Context, p app.Person) (hook.Runner, erro
 // builtins returns the tools shipped with fika, in the order the model sees them.
 func (b Toolbox) builtins() []tool.Tool {
 	t, limits := b.settings.Tools, b.outputLimits()
-	list := file.Tools(file.Options{Paths: b.outOfReach(), Keep: b.keepForUndo})
+	paths := b.outOfReach()
+	if p := b.settings.ToolPermissions; slices.Contains(p, "edit") || slices.Contains(p, "create") {
+		paths.Obeyed = BothNames(b.app.SandboxProbe().Obeyed(b.settings.WorkspaceOr(b.app.Dir()))...)
+	}
+	list := file.Tools(file.Options{Paths: paths, Keep: b.keepForUndo})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}),

@@ -1,10 +1,13 @@
 package main
 
+import "slices"
+
 // attempt is one way out. Script is run by the agent, in its workspace; it has
 // reached what it wants when it prints REACHED, or when after, which the person
 // runs when the call is over, does.
 type attempt struct {
 	name, script, after string
+	inUse               bool   // in a repository with submodules, settings and hooks in the tree, and working trees
 	lacking             bool   // tier landlock does not deny it, and says so
 	missing             string // why it cannot succeed here without a sandbox either; empty: it can
 	ordinary            string // likewise for a user who is not root
@@ -50,7 +53,7 @@ for i in range(10000):
 }
 
 func attempts() []attempt {
-	return append(append(fileAttempts(), processAttempts()...), networkAttempts()...)
+	return slices.Concat(fileAttempts(), gitAttempts(), processAttempts(), networkAttempts())
 }
 
 func fileAttempts() []attempt {
@@ -93,6 +96,42 @@ func fileAttempts() []attempt {
 		{name: "open_by_handle_at", script: syscall(`304, -100, 0, 0`), ordinary: "the system refuses it"},
 	}
 }
+
+// person is what a person does with git in their repository, every day.
+const person = `g() { git -c user.name=a -c user.email=a@b "$@" >/dev/null 2>&1; }; g status; g diff; g submodule update --init; g -C lib status; g checkout -q -b later; g commit -q --allow-empty -m mine; g checkout -q -; GIT_EDITOR=true g rebase --continue; test -e "$PWN" && echo REACHED`
+
+// evil is a git setting that runs a command.
+const evil = `config core.fsmonitor "touch $PWN; false"`
+
+func gitAttempts() []attempt {
+	list := []attempt{
+		{name: "a repository in the tree, as a submodule (S1)", script: `git init -q sub && git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git -C sub ` + evil + `; git add sub; git -c user.name=a -c user.email=a@b commit -qm sub`, after: person},
+		{name: "a submodule's .git leads elsewhere (S2)", script: `git init -q .evil && git -C .evil ` + evil + ` && echo 'gitdir: ../.evil/.git' > lib/.git`, after: person},
+		{name: "a submodule moved, another in its place (S2)", script: `mv lib l2; git init -q lib && git -C lib ` + evil, after: person},
+		{name: "core.hooksPath in the tree (S3)", script: `printf '#!/bin/sh\ntouch "$PWN"\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit`, after: person},
+		{name: "core.hooksPath, renamed (S3)", script: `mv .githooks g2; mkdir .githooks; printf '#!/bin/sh\ntouch "$PWN"\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit`, after: person},
+		{name: "include.path in the tree (S4)", script: `git config --file .gitconfig.shared core.fsmonitor "touch $PWN; false"`, after: person},
+		{name: "includeIf that does not hold yet (S4)", script: `git config --file .gitconfig.later core.fsmonitor "touch $PWN; false"`, after: `git checkout -q -b later; ` + person},
+		{name: "a program that an alias names", script: `printf '#!/bin/sh\ntouch "$PWN"\n' > tools/b; chmod +x tools/b`, after: `git b; test -e "$PWN" && echo REACHED`},
+		{name: "a repository in .git/modules (S5)", script: `git init -q e && git -C e -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && c=$(git -C e rev-parse HEAD) && git -C e ` + evil + ` && git -C e config core.worktree ../../../evil && mkdir -p .git/modules && mv e/.git .git/modules/evil && rmdir e
+git update-index --add --cacheinfo 160000,$c,evil && printf '[submodule "evil"]\n\tpath = evil\n\turl = ./evil\n' >> .gitmodules && git add .gitmodules; git -c user.name=a -c user.email=a@b commit -qm evil`, after: `git config submodule.evil.url ./x; mkdir -p evil; echo 'gitdir: ../.git/modules/evil' > evil/.git; git -C evil status >/dev/null 2>&1; ` + person},
+		{name: "a rebase left open (S6)", script: `git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; printf 'break\nexec touch %s\n' "$PWN" > todo; GIT_SEQUENCE_EDITOR='cp todo' git -c user.name=a -c user.email=a@b rebase -i HEAD~1`, after: person},
+		{name: "another branch moved (S8)", script: `git update-ref refs/heads/other HEAD`, after: otherBranch},
+		{name: "another branch deleted (S8)", script: `git branch -D other`, after: otherBranch},
+		{name: "another branch deleted, file by file (S8)", script: `rm -f .git/refs/heads/other .git/packed-refs`, after: otherBranch},
+		{name: "the person's branch rewound (S8)", script: `git update-ref refs/heads/$(git symbolic-ref --short HEAD) other`, after: `git merge-base --is-ancestor kept HEAD || echo REACHED`},
+		{name: "another working tree's files (S8)", script: `rm -rf .git/worktrees/*/HEAD .git/worktrees/*`, after: `git -C ../wt rev-parse -q --verify HEAD >/dev/null 2>&1 || echo REACHED`},
+		{name: "a commit replaced (refs/replace)", script: `git replace HEAD other`, after: `git rev-parse -q --verify "refs/replace/$(git rev-parse HEAD)" && echo REACHED`},
+		{name: "objects from elsewhere (alternates)", script: `git init -q o && echo "$PWD/o/.git/objects" > .git/objects/info/alternates`, after: `test -e .git/objects/info/alternates && echo REACHED`},
+	}
+	for i := range list {
+		list[i].inUse = true
+	}
+	return list
+}
+
+// otherBranch finds whether the branch that the call does not work on is what it was.
+const otherBranch = `test "$(git rev-parse other)" = "$(git rev-parse kept~1)" || echo REACHED`
 
 func processAttempts() []attempt {
 	return []attempt{

@@ -226,14 +226,34 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// plain makes a repository with one commit.
+const plain = `mkdir first && cd first && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && ln -s ~/.ssh/id left && cd ..`
+
+// inUse makes a repository with a submodule, hooks and settings in the tree, a branch that
+// nobody has checked out, and a tag on what is checked out.
+const inUse = `set -e; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+git init -q library; git -C library commit -q --allow-empty -m library
+git init -q second; cd second; git commit -q --allow-empty -m first; git branch other
+git -c protocol.file.allow=always submodule --quiet add ../library lib
+mkdir .githooks tools; : > .githooks/keep; : > tools/keep; : > .gitconfig.shared; : > .gitconfig.later
+git add -A; git commit -qm second; git tag kept
+git config core.hooksPath .githooks; git config include.path ../.gitconfig.shared; git config alias.b '!tools/b'
+git config includeIf.onbranch:later.path ../.gitconfig.later
+ln -s ~/.ssh/id left; cd ..`
+
 // project makes the workspace anew, as a copy of one that is made once.
-func (w *world) project(ctx context.Context, script string) error {
+func (w *world) project(ctx context.Context, a attempt) error {
 	if err := os.RemoveAll(w.path("src")); err != nil {
 		return err
 	}
 	_ = os.Remove(w.path("pwned"))
 	_ = os.Truncate(w.path("seen"), 0)
-	make := w.command(ctx, "sh", "-c", `test -d first || { mkdir first && cd first && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && ln -s ~/.ssh/id left && cd ..; } && cp -a first src`)
+	_ = os.RemoveAll(w.path("wt"))
+	made, from := plain, "first"
+	if a.inUse {
+		made, from = inUse, "second"
+	}
+	make := w.command(ctx, "sh", "-c", "test -d "+from+" || {\n"+made+"\n}\ncp -a "+from+" src && { test $0 = first || git -C src worktree add -q ../wt -b elsewhere; }", from)
 	if out, err := make.CombinedOutput(); err != nil {
 		return fmt.Errorf("make the project: %v: %s", err, out)
 	}
@@ -244,7 +264,7 @@ func (w *world) project(ctx context.Context, script string) error {
 			fmt.Fprintf(&b, "export %s=%q\n", name, value)
 		}
 	}
-	b.WriteString("exec 2>&1\n" + script + "\n")
+	b.WriteString("exec 2>&1\n" + a.script + "\n")
 	if err := os.WriteFile(w.path("src", "attempt.sh"), []byte(b.String()), 0o755); err != nil {
 		return err
 	}
@@ -253,7 +273,7 @@ func (w *world) project(ctx context.Context, script string) error {
 
 // try makes one attempt by one way of starting it.
 func (w *world) try(ctx context.Context, a attempt, route string) (verdict, error) {
-	if err := w.project(ctx, a.script); err != nil {
+	if err := w.project(ctx, a); err != nil {
 		return verdict{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
@@ -271,7 +291,8 @@ func (w *world) try(ctx context.Context, a attempt, route string) (verdict, erro
 		v.reached = v.reached || strings.Contains(string(seen), "REACHED")
 		v.out += string(seen)
 	}
-	v.undone = strings.Contains(v.out, "is protected: what changed it was undone") || strings.Contains(v.out, "was replaced: the new one was set aside")
+	v.undone = strings.Contains(v.out, "is protected: what changed it was undone") || strings.Contains(v.out, "was replaced: the new one was set aside") ||
+		strings.Contains(v.out, ": what changed it was undone, and what was there is kept in") || strings.Contains(v.out, "was put back")
 	return v, nil
 }
 
