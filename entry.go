@@ -72,6 +72,7 @@ type EntryMeta struct {
 	Summary    string   `json:"summary,omitempty"` // of a compaction: the summary after it
 	Was        string   `json:"was,omitempty"`     // of a compaction: the summary before it
 	Undo       int64    `json:"undo,omitempty"`    // of a compaction: takes back the compaction with this seq
+	View       AgentID  `json:"view,omitempty"`    // of a compaction in a chat: the agent whose window it shortens; empty: everybody's
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`
 	Taint      Taint    `json:"taint,omitzero"`

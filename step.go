@@ -13,6 +13,7 @@ const (
 	ModelStep      StepKind = "model"
 	ToolStep       StepKind = "tool"
 	CompactionStep StepKind = "compaction"
+	FailedStep     StepKind = "failed" // a model call that came to nothing; Choice says why
 )
 
 // StepState is the state of a step.

@@ -7,9 +7,10 @@
 //
 // A conversation is divided into units, whole turns or single messages; units are never
 // split, so that every tool call keeps its result. Units that a turn still has to answer
-// are never archived. A full compaction archives all others. A rolling one archives
-// some: those that the model names in the light of goals and todos, then the oldest,
-// until enough has gone and the rest fits.
+// are never archived, nor pinned ones and those with a call that waits. A full compaction
+// archives all others. A rolling one archives the oldest until the rest fits; one that a
+// person asks for archives first what the model names in the light of goals and todos.
+// Within a turn the rounds of the turn are units, too.
 //
 // Read first: [Compactor], [Plan], [DivideUnits]. How it fails: an error means that
 // nothing was decided and nothing may be committed; the conversation is unchanged. It

@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +16,12 @@ const (
 	maxParts   = 32 // a compaction should need no more model calls than this
 	leastEntry = 200
 	summaryOf  = 8 // the summary may take an eighth of the window
+	// mostSummary is how many tokens it may take of the largest window: what is longer is no
+	// summary, and is paid for in every call.
+	mostSummary = 4000
+	// maxHalvings is how often a part may be halved: a window taken for 128,000 tokens may
+	// be one of 4,000.
+	maxHalvings = 5
 )
 
 // notes are the texts that say what the work is about.
@@ -35,6 +40,59 @@ func (n notes) writeNotes(b *strings.Builder, withSummary bool) {
 	add("TODOS", n.todos)
 }
 
+// summarise writes the summary that replaces the archived units. It asks the model in the
+// conversation itself if it can: the provider has the beginning of such a call in its cache.
+// Where that does not fit, or brings no text, the units are folded into the summary apart.
+func (c *Compactor) summarise(ctx context.Context, p Plan, n notes, ask Ask) (string, fika.Usage, error) {
+	if ask == nil {
+		return c.summariseUnits(ctx, p.Archive, n)
+	}
+	instructions, err := c.instructions()
+	if err != nil {
+		return "", fika.Usage{}, err
+	}
+	resp, err := ask(ctx, c.closingPrompt(instructions, n, len(p.Keep) > 0))
+	text := strings.TrimSpace(resp.Text)
+	switch {
+	case err != nil && !llm.IsTooLong(err):
+		return "", resp.Usage, err
+	case err == nil && text != "":
+		return c.capSummary(text), resp.Usage, nil
+	}
+	text, usage, err := c.summariseUnits(ctx, p.Archive, n)
+	return text, usage.Add(resp.Usage), err
+}
+
+// closingPrompt returns the message that ends a conversation with the order to summarise
+// it.
+func (c *Compactor) closingPrompt(instructions string, n notes, keeps bool) string {
+	var b strings.Builder
+	b.WriteString("(From the system: the conversation has become too long, and a summary is about to replace its older part. Answer with this summary alone, and call no tool.)\n\n")
+	b.WriteString(strings.TrimSpace(instructions) + "\n\n")
+	if n.summary != "" {
+		b.WriteString("Write one new summary that holds what the summary at the beginning says, and the conversation since. ")
+	}
+	if keeps {
+		b.WriteString("The newest messages stay as they are; be brief about them. ")
+	}
+	fmt.Fprintf(&b, "Use at most %d words.", c.summaryWords())
+	return b.String()
+}
+
+// instructions returns how to summarise, with what a person asks for this time.
+func (c *Compactor) instructions() (string, error) {
+	text, err := c.cfg.Source.Instructions()
+	if extra := strings.TrimSpace(c.cfg.Extra); err == nil && extra != "" {
+		text = strings.TrimSpace(text) + "\n\nThe user asks for this in particular: " + extra
+	}
+	return text, err
+}
+
+// summaryTokens returns how many tokens a summary may take, by the window of the model.
+func (c *Compactor) summaryTokens() int64 { return min(c.cfg.Window/summaryOf, mostSummary) }
+
+func (c *Compactor) summaryWords() int64 { return max(50, c.summaryTokens()/2) }
+
 // summariseUnits folds units into the summary, in several parts if they are too long for
 // one call. If the provider finds a part too long, it tries again with smaller ones.
 func (c *Compactor) summariseUnits(ctx context.Context, units []Unit, n notes) (string, fika.Usage, error) {
@@ -43,20 +101,15 @@ func (c *Compactor) summariseUnits(ctx context.Context, units []Unit, n notes) (
 	for tries := 0; ; tries++ {
 		text, u, err := c.foldParts(ctx, units, n, max(budget, leastEntry))
 		usage = usage.Add(u)
-		if err == nil || tries == 2 || !tooLong(err) {
+		if err == nil || tries == maxHalvings || !llm.IsTooLong(err) {
 			return text, usage, err
 		}
 		budget /= 2
 	}
 }
 
-func tooLong(err error) bool {
-	var p *llm.ProviderError
-	return errors.As(err, &p) && (p.Status == 400 || p.Status == 413)
-}
-
 func (c *Compactor) foldParts(ctx context.Context, units []Unit, n notes, budget int64) (string, fika.Usage, error) {
-	instructions, err := c.cfg.Source.Instructions()
+	instructions, err := c.instructions()
 	if err != nil {
 		return "", fika.Usage{}, err
 	}
@@ -87,13 +140,13 @@ func (c *Compactor) foldPrompt(n notes, part string) string {
 	} else {
 		b.WriteString("Write the summary. ")
 	}
-	fmt.Fprintf(&b, "Use at most %d words.", max(50, c.cfg.Window/summaryOf/2))
+	fmt.Fprintf(&b, "Use at most %d words.", c.summaryWords())
 	return b.String()
 }
 
 // capSummary cuts a summary that ignores its limit, so that it does not fill the window.
 func (c *Compactor) capSummary(text string) string {
-	most := max(800, int(c.cfg.Window/summaryOf*4))
+	most := max(800, int(c.summaryTokens()*4))
 	if len(text) <= most {
 		return text
 	}
@@ -174,7 +227,7 @@ func clipBytes(text string, most int) string {
 // nothing. The notes of the context say what the work is about. It fails with kind
 // Conflict if nothing has been said.
 func (c *Compactor) Summarise(ctx context.Context, h History) (string, fika.Usage, error) {
-	n, err := c.promptNotes()
+	n, err := c.promptNotes(h)
 	if err != nil {
 		return "", fika.Usage{}, err
 	}

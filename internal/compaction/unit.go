@@ -14,17 +14,57 @@ type Unit struct {
 	Keep bool
 }
 
+// newUnit returns entries as a unit. Pinned entries are kept, and so are calls that have
+// no result yet, such as one that a person has to approve.
+func newUnit(entries []fika.Entry) Unit {
+	u := Unit{Entries: entries}
+	open := 0
+	for _, e := range entries {
+		u.Tokens += turn.EstimateEntry(e)
+		u.Keep = u.Keep || e.Pinned
+		switch e.Type {
+		case fika.ToolCall:
+			open++
+		case fika.ToolResult:
+			open--
+		}
+	}
+	u.Keep = u.Keep || open > 0
+	return u
+}
+
+// DivideRounds divides what a turn under way has written into units: what it was asked,
+// which is kept, and each answer of the model with the results of its calls. The newest
+// answer is kept, because the turn goes on from there.
+func DivideRounds(own []fika.Entry) []Unit {
+	var units []Unit
+	begin := 0
+	for i, e := range own {
+		calls := i > 0 && e.Type == fika.ToolCall && (own[i-1].Type == fika.ToolResult || isPrompt(own[i-1]))
+		if i > begin && (calls || e.Type == fika.Message) {
+			units, begin = append(units, newUnit(own[begin:i])), i
+		}
+	}
+	if begin < len(own) {
+		units = append(units, newUnit(own[begin:]))
+	}
+	for i := range units {
+		if i == len(units)-1 || isPrompt(units[i].Entries[0]) {
+			units[i].Keep = true
+		}
+	}
+	return units
+}
+
+func isPrompt(e fika.Entry) bool { return e.Type == fika.Message && e.Meta.Writer != fika.ByAgent }
+
 // DivideUnits divides the entries of a window into units, in order. The newest waiting
 // messages that belong to no request are kept, because nobody has read them yet. If last
 // is set, so is the newest unit, because a turn goes on from there.
 func DivideUnits(window []fika.Entry, waiting int, last bool) []Unit {
 	var units []Unit
 	for _, g := range turn.GroupTurns(window) {
-		u := Unit{Entries: g}
-		for _, e := range g {
-			u.Tokens += turn.EstimateEntry(e)
-		}
-		units = append(units, u)
+		units = append(units, newUnit(g))
 	}
 	for i := len(units) - 1; i >= 0 && waiting > 0; i-- {
 		if units[i].Entries[0].Request == "" {

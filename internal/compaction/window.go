@@ -19,6 +19,22 @@ type History struct {
 	UpTo int64
 	// Taint names the text from outside that its summary contains; empty: none.
 	Taint string
+	// Summary is what the last compaction left.
+	Summary string
+	// View is the agent whose window of a chat this is; empty outside chats.
+	View fika.AgentID
+}
+
+// historyOf returns the history that a window consists of.
+func historyOf(v view, cut *fika.Entry, units []Unit) History {
+	h := History{Units: units}
+	if v.conv.Kind == fika.Chat {
+		h.View = v.agent.ID
+	}
+	if cut != nil {
+		h.UpTo, h.Taint, h.Summary = cut.Meta.UpTo, cut.Meta.Taint.From, cut.Meta.Summary
+	}
+	return h
 }
 
 // taintOf names the text from outside that a summary of the archived units will contain,
@@ -34,29 +50,37 @@ func (h History) taintOf(archived []Unit) string {
 	return h.Taint
 }
 
-// readWindow returns the entries in the window of the conversation's agent, oldest
-// first: those after the last compaction, and those that it kept.
-func readWindow(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, taint string, err error) {
-	cut, err := s.LastCompaction(ctx, conv, math.MaxInt64)
+// view is an agent's view of a conversation.
+type view struct {
+	conv  fika.Conversation
+	agent fika.Agent
+}
+
+// readWindow returns the entries in an agent's window, oldest first: those after the last
+// compaction, and those that it kept; in a chat without the tool calls of others. cut is
+// that compaction; nil: there is none.
+func readWindow(ctx context.Context, s Store, v view) (out []fika.Entry, cut *fika.Entry, err error) {
+	cut, err = s.LastCompaction(ctx, v.conv.ID, v.agent.ID, math.MaxInt64)
 	if err != nil {
-		return nil, 0, "", err
+		return nil, nil, err
 	}
-	q := store.EntryQuery{Conversation: conv, Upto: upto, Types: said}
+	q := store.EntryQuery{Conversation: v.conv.ID, Types: said}
 	if cut != nil {
-		q.Since, taint = cut.Meta.UpTo, cut.Meta.Taint.From
+		q.Since = cut.Meta.UpTo
 		for _, r := range joinRuns(cut.Meta.Kept) {
-			kept, err := s.Entries(ctx, store.EntryQuery{Conversation: conv, Since: r[0] - 1, Upto: min(r[1], upto), Types: said})
+			kept, err := s.Entries(ctx, store.EntryQuery{Conversation: v.conv.ID, Since: r[0] - 1, Upto: r[1], Types: said})
 			if err != nil {
-				return nil, 0, "", err
+				return nil, nil, err
 			}
 			out = append(out, kept...)
 		}
 	}
-	if upto <= q.Since {
-		return out, q.Since, taint, nil
-	}
 	rest, err := s.Entries(ctx, q)
-	return append(out, rest...), q.Since, taint, err
+	out = slices.DeleteFunc(append(out, rest...), func(e fika.Entry) bool {
+		others := e.Type == fika.ToolCall && e.From != string(v.agent.Name) || e.Type == fika.ToolResult && e.To != string(v.agent.Name)
+		return v.conv.Kind == fika.Chat && others
+	})
+	return out, cut, err
 }
 
 // joinRuns joins seqs into runs without gaps.

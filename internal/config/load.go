@@ -20,6 +20,7 @@ func Default() *Config {
 		PerContext: PerContext{
 			Username:                 "user",
 			AgentsMD:                 true,
+			AutoCompact:              true,
 			AutoCompactThreshold:     80,
 			WarnThresholdPercent:     80,
 			RollingCompactDrop:       50,

@@ -4,7 +4,8 @@ import "fika"
 
 // SplitWindow divides the entries of one conversation, in order, into those that its
 // last compaction put out of the window and those in it. Both keep their order. A
-// compaction that a later one has undone does not count.
+// compaction that a later one has undone does not count, nor does one of a single agent's
+// view.
 func SplitWindow(entries []fika.Entry) (archived, window []fika.Entry) {
 	in := inWindow(entries)
 	for _, e := range entries {
@@ -24,7 +25,7 @@ func inWindow(entries []fika.Entry) func(seq int64) bool {
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
 		switch {
-		case e.Type != fika.Compaction || undone[e.Seq]:
+		case e.Type != fika.Compaction || undone[e.Seq] || e.Meta.View != "":
 		case e.Meta.Undo > 0:
 			undone[e.Meta.Undo] = true
 		case e.Meta.UpTo > 0:

@@ -175,7 +175,7 @@ func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, er
 		{&p.Base, a.Source.Base}, {&p.Instructions, a.Source.Instructions}, {&p.Goals, a.Source.Goals},
 		{&p.Todos, a.Source.Todos}, {&p.Reflection, a.Source.Reflection},
 	}
-	if c.Conversation.Kind == fika.Ask {
+	if c.Conversation.Kind == fika.Ask && c.Conversation.ID == c.Agent.ActiveAsk {
 		reads = append(reads, struct {
 			into *string
 			read func() (string, error)

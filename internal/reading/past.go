@@ -18,7 +18,7 @@ type PastStore interface {
 	Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error)
 	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
 	Participants(context.Context, fika.ConversationID) ([]string, error)
-	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+	LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error)
 }
 
 // Past is everything that an agent has taken part in: its own conversations, its
@@ -169,7 +169,7 @@ func (l *pastLook) scopeOf(ctx context.Context, id fika.ConversationID) (scope, 
 		s.own = slices.Contains(in, string(l.Agent.Name))
 	}
 	for upto := int64(math.MaxInt64); s.own; {
-		cut, err := l.Store.LastCompaction(ctx, id, upto)
+		cut, err := l.Store.LastCompaction(ctx, id, "", upto)
 		if err != nil || cut == nil {
 			return s, err
 		}

@@ -262,7 +262,7 @@ func BenchmarkHop(b *testing.B) {
 		if _, err := me.s.Before(b.Context(), c.ID, k.Request.UptoSeq, 8); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := me.s.LastCompaction(b.Context(), c.ID, 1<<62); err != nil {
+		if _, err := me.s.LastCompaction(b.Context(), c.ID, "", 1<<62); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := me.s.Signal(b.Context(), k.Fence); err != nil {

@@ -188,24 +188,31 @@ func (s Transcripts) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.E
 	return all, s.explain("read entries", err)
 }
 
-// LastCompaction returns the newest compaction with seq <= upto that no later entry
-// has undone, or nil.
-func (s Transcripts) LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error) {
+// LastCompaction returns the newest compaction with seq <= upto of an agent's view of a
+// conversation that no later entry has undone, or nil. An empty view is that of people: it
+// has only the compactions that hold for everybody.
+func (s Transcripts) LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error) {
 	undone := map[int64]bool{}
-	for {
-		e, ok, err := one(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.type = 'compaction' AND e.seq <= ?
-ORDER BY e.seq DESC LIMIT 1`, c, upto)
-		if err != nil || !ok {
+	for size := 1; ; size = 16 { // nearly always the newest is the one
+		page, err := many(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.type = 'compaction' AND e.seq <= ?
+ORDER BY e.seq DESC LIMIT ?`, c, upto, size)
+		if err != nil {
 			return nil, s.explain("read compaction", err)
 		}
-		switch {
-		case undone[e.Seq]: // undone, and so is its own undo
-		case e.Meta.Undo > 0:
-			undone[e.Meta.Undo] = true
-		case e.Meta.UpTo > 0: // a compaction without UpTo, written by another program, cuts nothing
-			return &e, nil
+		for i, e := range page {
+			switch {
+			case e.Meta.View != "" && e.Meta.View != view:
+			case undone[e.Seq]: // undone, and so is its own undo
+			case e.Meta.Undo > 0:
+				undone[e.Meta.Undo] = true
+			case e.Meta.UpTo > 0: // a compaction without UpTo, written by another program, cuts nothing
+				return &page[i], nil
+			}
+			upto = e.Seq - 1
 		}
-		upto = e.Seq - 1
+		if len(page) < size {
+			return nil, nil
+		}
 	}
 }
 

@@ -42,6 +42,15 @@ type ModelCommit struct {
 	Passes *fika.Rights
 }
 
+// Spent is a model call that came to nothing.
+type Spent struct {
+	Round     int
+	Model     string
+	Why       string     // it failed, in one line
+	Usage     fika.Usage // as far as the provider reported it; may be zero
+	StartedAt time.Time
+}
+
 // PlannedCall is a tool call that the model asked for.
 type PlannedCall struct {
 	CallID   string

@@ -73,7 +73,7 @@ func TestRoundTrips(t *testing.T) {
 		most("what a turn reads", 4, func() {
 			_, err := s.Before(ctx, room.ID, c.Request.UptoSeq, 8)
 			ok(err)
-			_, err = s.LastCompaction(ctx, room.ID, c.Request.UptoSeq)
+			_, err = s.LastCompaction(ctx, room.ID, "", c.Request.UptoSeq)
 			ok(err)
 			_, err = s.Participants(ctx, room.ID)
 			ok(err)

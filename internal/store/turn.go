@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/crash"
+	"fika/internal/limit"
 )
 
 // turn is what the fenced writes need to know about their request.
@@ -397,6 +398,28 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 		return err
 	})
 	return e, err
+}
+
+// Spend stores a model call that came to nothing: it failed, or it was cancelled. Its usage,
+// as far as the provider has reported it, counts like that of any other.
+func (s Turns) Spend(ctx context.Context, f Fence, m Spent) ([]limit.Booked, error) {
+	var booked []limit.Booked
+	err := s.withinLease(ctx, "commit failed model call", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		st := fika.Step{
+			Request: r.id, Round: m.Round, Kind: fika.FailedStep, State: fika.StepInterrupted, Model: m.Model, Choice: m.Why,
+			StartedAt: m.StartedAt, FinishedAt: at(t.now),
+		}
+		if err := t.insertStep(ctx, &r, &st); err != nil {
+			return err
+		}
+		if err := chainsIn(t).spend(ctx, r, st.N, m.Model, m.Usage); err != nil {
+			return err
+		}
+		var err error
+		booked, err = accountsIn(t).book(ctx, r)
+		return err
+	})
+	return booked, err
 }
 
 // Suspend makes the request waiting. It can be claimed again once the reason is over

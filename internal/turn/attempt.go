@@ -37,7 +37,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	exposure := &exposure{assignment: job, progress: done, given: cfg.Taint}
 	permits := &permits{assignment: job, exposure: exposure, bounds: cfg.Bounds, tools: cfg.Tools}
 	records := newRecords(job, s.History)
-	signals := &signals{assignment: job, progress: done, store: s.Control, stop: cfg.Stop, limits: cfg.Limits, asked: c.Asked}
+	signals := &signals{assignment: job, progress: done, store: s.Control, steps: s.Steps, stop: cfg.Stop, limits: cfg.Limits, asked: c.Asked}
 	briefing := &briefing{
 		assignment: job, signals: signals, history: s.History,
 		hooks: cfg.Hooks, prompter: cfg.Prompt, summary: cfg.Summary, context: cfg.Call.Context,
@@ -68,10 +68,10 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 			assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, records: records,
 			briefing: briefing, window: window, store: s.Steps,
 			sizing: &sizing{
-				assignment: job, progress: done, briefing: briefing, window: window, store: s.Steps,
+				assignment: job, progress: done, briefing: briefing, window: window, signals: signals, store: s.Steps,
 				compactor: cfg.Compactor, compactAt: cfg.CompactAt, warnAt: cfg.WarnAt,
 			},
-			composer: &composer{assignment: job, records: records, briefing: briefing, username: cfg.Call.Username},
+			composer: &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username, continuation: cfg.Continuation},
 			choice:   choice, tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
 		},
 		finisher: &finisher{

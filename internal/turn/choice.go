@@ -264,9 +264,14 @@ func (w *window) comesTo(ctx context.Context, tokens int64) (bool, error) {
 	if size >= tokens {
 		return true, nil
 	}
-	cut := w.cut
+	cut, err := w.lastCompaction(ctx)
+	if err != nil {
+		return false, err
+	}
+	shown := w.cut
+	w.cut = cut
 	groups, left, err := w.readHistory(ctx, tokens-size)
-	w.cut = cut // the window itself is read later
+	w.cut = shown // the window itself is read later
 	if err != nil || left > 0 {
 		return left > 0, err
 	}

@@ -24,12 +24,22 @@ type Prompter interface {
 	System(context.Context, store.Claimed) (system, state string, err error)
 }
 
-// Compactor shortens a history that has become too long to at most room tokens
-// (estimated; room may be negative). It returns the content and metadata of the entry to
-// commit, or nil when there is nothing to compact. It never removes the request's own
-// entries or the messages that the request has to answer.
+// Compactor shortens a conversation that has become too long for the model's window. It
+// returns the content and metadata of the entry to commit, or nil when there is nothing to
+// compact. With an error, what it returns holds only the usage of the calls that it made.
+// It never removes the messages that the request has to answer, nor the newest round of
+// the turn.
 type Compactor interface {
-	Compact(ctx context.Context, c store.Claimed, room int64) (*Compacting, error)
+	Compact(context.Context, Full) (*Compacting, error)
+}
+
+// Full is a conversation that has become too long in the middle of a turn.
+type Full struct {
+	Claimed store.Claimed
+	Room    int64 // what its entries and the summary may cost, in estimated tokens; may be negative
+	// Ask asks the model with all that it would be sent next, and an instruction at the end.
+	// nil: that does not fit its window.
+	Ask func(ctx context.Context, instruction string) (llm.Response, error)
 }
 
 // Compacting is what a [Compactor] decided.
@@ -83,17 +93,20 @@ type Config struct {
 	Tools     *tool.Set
 	Hooks     hook.Runner
 	Prompt    Prompter
-	Compactor Compactor                             // nil: never
-	Summary   func(context.Context) (string, error) // the summary passed to hooks; may be nil
-	CompactAt float64                               // percent of Window
-	WarnAt    float64                               // percent of Window; 0: never
-	Limits    store.Limits
-	TTL       time.Duration // how long chat messages are kept; 0: for ever
-	MaxRounds int           // model calls in one turn
-	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
-	Guard     Guard         // of tool calls; nil: only permissions and hooks decide
-	Bounds    Bounds        // of the turn; nil: none
-	Executor  Executor      // runs tools; zero value: they run in this process
+	Compactor Compactor // nil: never
+	// Continuation introduces the summary that a conversation begins with where no file
+	// holds it.
+	Continuation string
+	Summary      func(context.Context) (string, error) // the summary passed to hooks; may be nil
+	CompactAt    float64                               // percent of Window
+	WarnAt       float64                               // percent of Window; 0: never
+	Limits       store.Limits
+	TTL          time.Duration // how long chat messages are kept; 0: for ever
+	MaxRounds    int           // model calls in one turn
+	Call         tool.Call     // what every tool call carries: agent, context, workspace, username …
+	Guard        Guard         // of tool calls; nil: only permissions and hooks decide
+	Bounds       Bounds        // of the turn; nil: none
+	Executor     Executor      // runs tools; zero value: they run in this process
 	// Ask asks the person at the terminal about a call. It returns nil when the call may
 	// be made and an error of kind Denied when it may not. A nil Ask means that nobody
 	// is there.

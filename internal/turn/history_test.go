@@ -249,7 +249,7 @@ func (h *history) Blobs(_ context.Context, entries []fika.Entry) (map[fika.Entry
 	return h.blobs, nil
 }
 
-func (h *history) LastCompaction(_ context.Context, _ fika.ConversationID, upto int64) (*fika.Entry, error) {
+func (h *history) LastCompaction(_ context.Context, _ fika.ConversationID, _ fika.AgentID, upto int64) (*fika.Entry, error) {
 	for i := min(upto, int64(len(h.entries))) - 1; i >= 0; i-- {
 		if h.entries[i].Type == fika.Compaction {
 			return &h.entries[i], nil

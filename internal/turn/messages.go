@@ -15,12 +15,15 @@ type composer struct {
 	*assignment
 	records  *records
 	briefing *briefing
-	modelID  string
-	username string
-	names    map[string]bool // the names this agent goes by in the window
-	calls    callNames
-	shown    string  // the newest state in the window
-	picture  Picture // nil: the model is shown no pictures
+	window   *window
+	// continuation introduces the summary that a window begins with.
+	continuation string
+	modelID      string
+	username     string
+	names        map[string]bool // the names this agent goes by in the window
+	calls        callNames
+	shown        string  // the newest state in the window
+	picture      Picture // nil: the model is shown no pictures
 }
 
 // composeMessages turns the window into the messages that the provider is sent. The
@@ -31,6 +34,10 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	pictures := c.loadPictures(entries)
 	c.shown, c.calls = "", callNames{now: map[string]string{}, taken: map[string]bool{}}
 	var out []llm.Message
+	if summary := c.window.summary(); summary != "" {
+		text := strings.TrimSpace(c.continuation+"\n\n--- CONVERSATION SUMMARY ---\n") + "\n" + summary
+		out = append(out, llm.Message{Role: llm.User, Text: text})
+	}
 	var answer *fika.Entry // the entry that began the last message, if that is an assistant's and may still take calls
 	for i, e := range entries {
 		switch e.Type {
@@ -45,7 +52,7 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 			}
 			m.Calls = append(m.Calls, llm.Call{ID: id, Name: e.To, Args: e.Content})
 		case fika.ToolResult:
-			out = append(out, llm.Message{Role: llm.ToolRole, Text: e.Content, CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError})
+			out = append(out, llm.Message{Role: llm.ToolRole, Text: c.window.fitResult(e.Content), CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError})
 			answer = nil
 		case fika.Message:
 			if c.isOwn(e) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/limit"
 	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/tool"
@@ -37,6 +38,7 @@ type Steps interface {
 	Steps(context.Context, fika.RequestID) ([]fika.Step, error)
 	CommitModel(context.Context, store.Fence, store.ModelCommit) (store.Planned, error)
 	CommitCompaction(ctx context.Context, f store.Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error)
+	Spend(context.Context, store.Fence, store.Spent) ([]limit.Booked, error)
 }
 
 // modelCall asks the model and commits its answer.
@@ -94,19 +96,9 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	if err := m.chooseModel(ctx); err != nil {
 		return err
 	}
-	entries, err := m.window.selectEntries(ctx)
+	entries, err := m.fittingEntries(ctx)
 	if err != nil {
 		return err
-	}
-	if again, err := m.sizing.compactOnce(ctx, entries); err != nil {
-		return err
-	} else if again {
-		if err := m.signals.checkSpending(ctx); err != nil {
-			return err
-		}
-		if entries, err = m.window.selectEntries(ctx); err != nil {
-			return err
-		}
 	}
 	m.permits.boundNow(ctx)
 	if err := m.signals.checkHeld(ctx); err != nil {
@@ -115,10 +107,68 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	m.round++
 	started := m.now()
 	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
+	if llm.IsTooLong(err) && ctx.Err() == nil {
+		return m.askShorter(ctx, entries)
+	}
 	if err != nil {
 		return m.signals.failTurn(ctx, err)
 	}
 	return m.handleResponse(ctx, resp, started)
+}
+
+// fittingEntries returns what the model is to be shown, after a compaction if the window is
+// nearly full.
+func (m *modelCall) fittingEntries(ctx context.Context) ([]fika.Entry, error) {
+	m.window.final = m.sizing.compactor == nil || m.sizing.failed > 0
+	entries, err := m.window.selectEntries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	again, err := m.sizing.makeRoom(ctx, entries, func(ctx context.Context, instruction string) (llm.Response, error) {
+		r := m.modelRequest(entries)
+		r.Messages = append(r.Messages, llm.Message{Role: llm.User, Text: instruction, Passing: true})
+		return m.used.Provider.Generate(ctx, r, m.relayWaits)
+	})
+	if err != nil || !again {
+		return entries, err
+	}
+	if err := m.signals.checkSpending(ctx); err != nil {
+		return nil, err
+	}
+	return m.window.selectEntries(ctx)
+}
+
+// askShorter makes a call once more after the provider has refused it as too long, with a
+// conversation that has been compacted or, where that is not possible, cut.
+func (m *modelCall) askShorter(ctx context.Context, entries []fika.Entry) error {
+	m.observeEvent(Event{Kind: Warning, Text: "the provider says that the conversation is too long for the model; it is shortened, and the model is asked again"})
+	if err := m.sizing.afterRefusal(ctx, entries); err != nil {
+		return err
+	}
+	if err := m.signals.checkSpending(ctx); err != nil {
+		return err
+	}
+	entries, err := m.window.selectEntries(ctx)
+	if err != nil {
+		return err
+	}
+	started := m.now()
+	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
+	switch {
+	case llm.IsTooLong(err) && ctx.Err() == nil:
+		return failedEnding(fika.Errorf(fika.Provider, "model call", "what has to be sent is too long for the model, even without the older part of the conversation: %v; a model with a larger window takes it (-m MODEL)", err))
+	case err != nil:
+		return m.signals.failTurn(ctx, err)
+	}
+	return m.handleResponse(ctx, resp, started)
+}
+
+// relayWaits passes on that a call waits, and nothing of its answer.
+func (m *modelCall) relayWaits(ev llm.Event) error {
+	if ev.Kind != llm.Retrying {
+		return nil
+	}
+	return m.relayEvent(ev)
 }
 
 // handleResponse decides what to do with a model's answer: plan its calls, end the turn,

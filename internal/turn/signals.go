@@ -33,6 +33,7 @@ type signals struct {
 	*assignment
 	*progress
 	store  Control
+	steps  Steps
 	stop   <-chan struct{}
 	limits store.Limits
 	asked  time.Time // when the store was last asked whether the turn may go on
@@ -184,6 +185,20 @@ func (s *signals) checkSpending(ctx context.Context) error {
 		return err
 	}
 	return &released{Result{State: fika.Waiting, Reason: x.Reason}}
+}
+
+// spend commits what a model call that came to nothing has cost.
+func (s *signals) spend(ctx context.Context, m store.Spent) error {
+	var booked []limit.Booked
+	err := s.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
+		booked, err = s.steps.Spend(ctx, s.fence, m)
+		return err
+	})
+	if err == nil {
+		s.usage = s.usage.Add(m.Usage)
+		s.tellSpent(booked)
+	}
+	return err
 }
 
 // tellSpent warns of budgets that are running out.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fika"
 )
@@ -13,8 +14,11 @@ import (
 const (
 	firstPage = 32
 	laterPage = 256
-	// reserve is the part of the model's window left for the answer.
-	reserve = 0.20
+	// reserve is the part of the model's window left for the answer. A conversation that may
+	// still be compacted can take more, so that the model that summarises it sees it all.
+	reserve, leastReserve = 0.20, 0.05
+	// resultShare is the part of the window that the result of one call may take.
+	resultShare = 0.25
 )
 
 // EstimateTokens estimates the tokens of a text as a quarter of its bytes, rounded up.
@@ -35,7 +39,7 @@ type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	Blobs(context.Context, []fika.Entry) (map[fika.EntryID]json.RawMessage, error)
-	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+	LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error)
 }
 
 // window selects the part of the conversation that the model sees.
@@ -48,7 +52,8 @@ type window struct {
 	briefing *briefing
 	history  History
 	tokens   int64 // the size of the model's window
-	final    bool  // nothing will compact the conversation in this turn any more
+	refused  int64 // what the provider found too long, in estimated tokens; 0: nothing
+	final    bool  // nothing will compact the conversation before the next call
 
 	seen    []fika.Entry // what the model was last shown
 	omitted int          // entries that did not fit
@@ -56,13 +61,42 @@ type window struct {
 	warned  bool         // that the window is too small, or nearly full
 }
 
+// size returns the size of the model's window, in estimated tokens if the provider has
+// refused less than it should take.
+func (w *window) size() int64 {
+	if w.refused > 0 {
+		return min(w.tokens, w.refused*9/10)
+	}
+	return w.tokens
+}
+
+// summary returns what stands in the window for everything before it; empty: nothing was
+// compacted, or the system text says it.
+func (w *window) summary() string {
+	if w.cut == nil || w.claimed.Conversation.ID == w.claimed.Agent.ActiveAsk {
+		return ""
+	}
+	return w.cut.Meta.Summary
+}
+
 // fixedCost estimates the tokens that every call of this turn costs before any entry.
 func (w *window) fixedCost() int64 {
-	n := EstimateTokens(w.briefing.system) + EstimateTokens(w.briefing.state)
+	n := EstimateTokens(w.briefing.system) + EstimateTokens(w.briefing.state) + EstimateTokens(w.summary())
 	for _, t := range w.permits.offeredSpecs() {
 		n += EstimateTokens(t.Description) + EstimateTokens(t.Parameters) + 8
 	}
 	return n
+}
+
+// fitResult shortens the result of a call that would take too much of the window. How much
+// that is depends on the model alone, so that a result looks the same in every call.
+func (w *window) fitResult(text string) string {
+	most := int(resultShare * 4 * float64(w.size()))
+	if len(text) <= most {
+		return text
+	}
+	head, tail := strings.ToValidUTF8(text[:most*2/3], ""), strings.ToValidUTF8(text[len(text)-most/3:], "")
+	return fmt.Sprintf("%s\n(… %d bytes left out: the model's window is too small for them …)\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 
 func (w *window) estimateCall(shown []fika.Entry) int64 {
@@ -74,26 +108,51 @@ func (w *window) estimateCall(shown []fika.Entry) int64 {
 }
 
 // selectEntries returns the entries that the model sees: the newest whole turns at or
-// before upto_seq that fit, then this request's own entries.
-func (w *window) selectEntries(ctx context.Context) ([]fika.Entry, error) {
-	budget := w.historyBudget()
-	groups, left, err := w.readHistory(ctx, budget)
+// before upto_seq that fit, then this request's own entries, as far as no compaction has
+// archived them.
+func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) {
+	if w.cut, err = w.lastCompaction(ctx); err != nil {
+		return nil, err
+	}
+	var own []fika.Entry
+	for _, e := range w.own {
+		if !isArchived(e, w.cut) {
+			own = append(own, e)
+		}
+	}
+	groups, left, err := w.readHistory(ctx, w.historyBudget(own))
 	if err != nil {
 		return nil, err
 	}
 	w.omitted = left
-	seen := slices.Concat(append(groups, w.own)...)
-	earlier := seen[:len(seen)-len(w.own)]
+	seen := slices.Concat(append(groups, own)...)
+	earlier := seen[:len(seen)-len(own)]
 	w.exposure.lookAround(earlier, w.cut)
 	if left > 0 && !w.warned && w.final {
 		w.warned = true
-		w.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
+		w.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries)%s", left, w.advice())})
 	}
 	if err := w.records.readEarlier(ctx, earlier); err != nil {
 		return nil, err
 	}
 	w.seen = seen
 	return seen, nil
+}
+
+// advice names the command that makes room in the conversation; empty: there is none.
+func (w *window) advice() string {
+	switch c := w.claimed.Conversation; c.Kind {
+	case fika.Chat:
+		return fmt.Sprintf("; fika chat compact %s keeps what matters", c.Name)
+	case fika.Ask:
+		return fmt.Sprintf("; fika context compact %s keeps what matters", w.claimed.Agent.Name)
+	}
+	return ""
+}
+
+// isArchived reports whether a compaction has put an entry out of the window.
+func isArchived(e fika.Entry, cut *fika.Entry) bool {
+	return cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq)
 }
 
 // compactedAt returns the seq of the compaction that the window begins with; 0: there is
@@ -105,10 +164,15 @@ func (w *window) compactedAt() int64 {
 	return w.cut.Seq
 }
 
-// historyBudget returns what history may cost, in estimated tokens.
-func (w *window) historyBudget() int64 {
-	b := int64(float64(w.tokens)*(1-reserve)) - w.fixedCost()
-	for _, e := range w.own {
+// historyBudget returns what history may cost besides the turn's own entries, in estimated
+// tokens.
+func (w *window) historyBudget(own []fika.Entry) int64 {
+	left := reserve
+	if !w.final {
+		left = leastReserve
+	}
+	b := int64(float64(w.size())*(1-left)) - w.fixedCost()
+	for _, e := range own {
 		b -= EstimateEntry(e)
 	}
 	return b
@@ -122,12 +186,7 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 	if p := w.claimed.Request.Payload; w.claimed.Conversation.Kind == fika.Task && len(p.History) == 0 && !p.Continue {
 		return nil, 0, nil
 	}
-	upto := w.claimed.Request.UptoSeq
-	cut, err := w.lastCompaction(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	w.cut = cut
+	upto, cut := w.claimed.Request.UptoSeq, w.cut
 	var seen []fika.Entry // newest first
 	var cost int64
 	upto = nextPage(upto, cut)
@@ -165,7 +224,7 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 // turn's own included; nil: there is none.
 func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
 	err = w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
-		cut, err = w.history.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
+		cut, err = w.history.LastCompaction(ctx, w.claimed.Conversation.ID, w.claimed.Agent.ID, math.MaxInt64)
 		return err
 	})
 	return cut, err
@@ -175,7 +234,7 @@ func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error
 // entries up to the last compaction (unless it kept them), this request's own entries,
 // notices, and in chats the tool calls and results of other agents.
 func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
-	if cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq) {
+	if isArchived(e, cut) {
 		return false
 	}
 	if e.Request == w.fence.Request && e.Request != "" {

@@ -19,22 +19,27 @@ import (
 	"fika/internal/turn"
 )
 
-// autoCompactor returns nil unless the settings ask for automatic compaction.
-// summary.md belongs to the active conversation, so no other conversation is compacted.
+// autoCompactor returns nil if the settings ask for no automatic compaction.
 func (r *Runtime) autoCompactor(c store.Claimed, s config.Settings, m llm.Model) turn.Compactor {
-	if !s.AutoCompact || c.Conversation.ID != c.Agent.ActiveAsk {
+	if !s.AutoCompact {
 		return nil
 	}
-	return r.newCompactor(s, m, r.inbox.warn)
+	return compaction.New(r.compactionConfig(c.Conversation, c.Agent, s, m, r.inbox.warn))
 }
 
-func (r *Runtime) newCompactor(s config.Settings, m llm.Model, warn func(string)) *compaction.Compactor {
+// compactionConfig returns what compactions of an agent's conversation depend on. The
+// summary of its active conversation is in summary.md, where a person can edit it; that of
+// any other is in the compaction entry alone.
+func (r *Runtime) compactionConfig(conv fika.Conversation, a fika.Agent, s config.Settings, m llm.Model, warn func(string)) compaction.Config {
 	f := r.worker.Folder
-	return compaction.New(compaction.Config{
+	c := compaction.Config{
 		Store: r.worker.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, Source: compactionSource{PromptSource{Folder: f, Project: ProjectFilesOf(r.worker.App)}},
 		Hooks: r.hooks, Context: string(f.Name), Drop: s.RollingCompactDrop, Warn: warn,
-		Save: func(_ context.Context, was, now string) error { return Summary{f}.Replace(was, now, warn) },
-	})
+	}
+	if conv.ID == a.ActiveAsk {
+		c.Save = func(_ context.Context, was, now string) error { return Summary{f}.Replace(was, now, warn) }
+	}
+	return c
 }
 
 // compactionSource provides the texts of a compaction.
@@ -129,12 +134,15 @@ func (l *LiveRuntime) UndoCompaction(ctx context.Context) (string, error) {
 // compactWith lets a model decide what is archived and how it is summarised, and
 // commits the result.
 func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, warn func(string)) (Compacted, error) {
-	w, c := r.worker, r.newCompactor(r.settings, m, warn)
+	w := r.worker
 	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
 	if err != nil {
 		return Compacted{}, err
 	}
-	h, err := readHistory(ctx, w.Store, c, conv)
+	agent := w.Agent
+	agent.ActiveAsk = conv.ID
+	c := compaction.New(r.compactionConfig(conv, agent, r.settings, m, warn))
+	h, err := readHistory(ctx, w.Store, c, conv, agent)
 	if err != nil {
 		return Compacted{}, err
 	}
@@ -169,7 +177,7 @@ func nothingToCompact(name fika.AgentName) error {
 }
 
 // readHistory reads the entries that may be compacted. Unread messages may not.
-func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation) (compaction.History, error) {
+func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation, agent fika.Agent) (compaction.History, error) {
 	conv, err := s.ConversationByID(ctx, conv.ID)
 	if err != nil {
 		return compaction.History{}, err
@@ -178,7 +186,7 @@ func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, c
 	if err != nil {
 		return compaction.History{}, err
 	}
-	return c.History(ctx, conv, unread)
+	return c.History(ctx, conv, agent, unread)
 }
 
 // planCompaction reads without taking the lock, which only excludes writers.
@@ -202,7 +210,7 @@ func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacte
 	if err != nil {
 		return Compacted{}, err
 	}
-	h, err := readHistory(ctx, s, compaction.New(compaction.Config{Store: s}), conv)
+	h, err := readHistory(ctx, s, compaction.New(compaction.Config{Store: s}), conv, agent)
 	if err != nil {
 		return Compacted{}, err
 	}
@@ -267,7 +275,7 @@ func (w *Worker) undoCompaction(ctx context.Context, warn func(string)) (string,
 	if err != nil {
 		return "", err
 	}
-	last, err := w.Store.LastCompaction(ctx, conv.ID, math.MaxInt64)
+	last, err := w.Store.LastCompaction(ctx, conv.ID, "", math.MaxInt64)
 	if err != nil {
 		return "", err
 	}

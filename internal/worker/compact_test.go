@@ -114,7 +114,7 @@ func TestThePromptThatCompactsIsAnswered(t *testing.T) {
 }
 
 func TestWhatACompactionKeepsIsInTheNextWindowAfterReloading(t *testing.T) {
-	x := sit(t, small)
+	x := sit(t, "")
 	x.model.choose = func(prompt string) (string, error) {
 		var out []string // all but the very first
 		for i, m := range regexp.MustCompile(`(?m)^\[(\d+)\]`).FindAllStringSubmatch(prompt, -1) {
@@ -125,6 +125,7 @@ func TestWhatACompactionKeepsIsInTheNextWindowAfterReloading(t *testing.T) {
 		return "[" + strings.Join(out, ",") + "]", nil
 	}
 	x.big()
+	x.byHand(true)
 	last := x.compactions()
 	if len(last) == 0 || len(last[len(last)-1].Meta.Kept) == 0 {
 		t.Fatalf("nothing was kept: %+v", last)
@@ -248,7 +249,10 @@ func TestGoalsTodosAndReflectionAreStillSentAfterACompaction(t *testing.T) {
 			t.Errorf("%q is not in the prompt", want)
 		}
 	}
-	fold := x.model.folds[0].Messages[0].Text
+	fold := ""
+	for _, m := range x.model.folds[0].Messages {
+		fold += m.Text
+	}
 	if !strings.Contains(fold, "win the cup") || !strings.Contains(fold, "train hard") {
 		t.Errorf("the summary was written without goals and todos: %.200s", fold)
 	}
@@ -279,7 +283,8 @@ func TestInstructionsComeFromTheHome(t *testing.T) {
 	x.must(os.WriteFile(filepath.Join(h.PromptsDir(), "continuation.md"), []byte("Fortsätt."), 0o600))
 	x.big()
 	x.prompt("next")
-	if got := x.model.folds[0].System; got != "Be brief, in Swedish." {
+	order := x.model.folds[0].Messages
+	if got := order[len(order)-1].Text; !strings.Contains(got, "\n\nBe brief, in Swedish.\n\n") {
 		t.Errorf("compaction.md: %q", got)
 	}
 	if !strings.Contains(x.model.requests[len(x.model.requests)-1].System, "Fortsätt.") {
@@ -287,8 +292,14 @@ func TestInstructionsComeFromTheHome(t *testing.T) {
 	}
 }
 
-func TestAutomaticCompactionIsOffByDefault(t *testing.T) {
+// Trial row U4.
+func TestConversationsCompactUnlessToldNotTo(t *testing.T) {
 	x := sit(t, "context_window_limit = 3000\n")
+	x.big()
+	if len(x.compactions()) == 0 {
+		t.Error("not compacted by itself")
+	}
+	x = sit(t, "context_window_limit = 3000\nauto_compact = false\n")
 	x.big()
 	if len(x.compactions()) != 0 {
 		t.Error("compacted")

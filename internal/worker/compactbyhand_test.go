@@ -151,7 +151,7 @@ func TestAProviderThatFindsAPartTooLongGetsSmallerOnes(t *testing.T) {
 	x.fill(300)
 	x.model.summary = func(text string) (string, error) {
 		if len(text) > 6000 {
-			return "", fika.Wrap(fika.Provider, "", &llm.ProviderError{Status: 400, Message: "too long"})
+			return "", fika.Wrap(fika.Provider, "", &llm.ProviderError{Status: 400, Message: "prompt is too long: 9000 tokens > 4000 maximum"})
 		}
 		return "Known: " + strings.Join(facts(text), " "), nil
 	}

@@ -89,6 +89,7 @@ type summary struct {
 func (y summary) read(ctx context.Context) (*compaction.Compactor, compaction.History, error) {
 	c := compaction.New(compaction.Config{
 		Store: y.store, Model: y.model, ModelID: y.settings.Model.ID, Window: y.settings.ContextWindow, Source: y.source, Context: string(y.agent.Name), Warn: y.warn,
+		Save: func(context.Context, string, string) error { return nil }, // its summary has a file
 	})
 	if y.agent.ActiveAsk == "" {
 		return c, compaction.History{}, nil
@@ -97,7 +98,7 @@ func (y summary) read(ctx context.Context) (*compaction.Compactor, compaction.Hi
 	if err != nil {
 		return c, compaction.History{}, err
 	}
-	h, err := c.History(ctx, conv, 0)
+	h, err := c.History(ctx, conv, y.agent, 0)
 	return c, h, err
 }
 

@@ -63,6 +63,19 @@ func (m *memory) Generate(_ context.Context, r llm.Request, _ func(llm.Event) er
 		}
 		return llm.Response{Text: "Known: " + strings.Join(facts(last.Text), " "), Usage: fika.Usage{Input: 7, Output: 2}}, nil
 	}
+	if strings.HasPrefix(last.Text, "(From the system: the conversation has become too long") {
+		checkPairs(m.t, r)
+		m.folds = append(m.folds, r)
+		whole := r.System
+		for _, said := range r.Messages[:len(r.Messages)-1] {
+			whole += "\n" + said.Text
+		}
+		if m.summary != nil {
+			text, err := m.summary(whole)
+			return llm.Response{Text: text}, err
+		}
+		return llm.Response{Text: "Known: " + strings.Join(facts(whole), " "), Usage: fika.Usage{Input: 7, Output: 2}}, nil
+	}
 	m.requests = append(m.requests, r)
 	checkPairs(m.t, r)
 	if m.tool && last.Role == llm.User {

@@ -148,6 +148,10 @@ func (r *Runtime) followBudgets(ctx context.Context) error {
 func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
 	w := r.worker
 	name := w.Agent.Name
+	continuation, err := w.Folder.Home.Prompt(folder.ContinuationPrompt, ProjectFilesOf(w.App).prompts()...)
+	if err != nil {
+		o.Observe(turn.Event{Kind: turn.Warning, Claimed: &c, Text: err.Error()})
+	}
 	return turn.Config{
 		Store: r.opts.Store, Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
 		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
@@ -163,8 +167,8 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},
 		Observer:  turn.Observers{mirrorObserver{w.Mirror}, r.watchCommands(c.Request), o},
-		Compactor: r.autoCompactor(c, s, models[0]),
-		Summary:   func(context.Context) (string, error) { return w.Summary().Text() },
+		Compactor: r.autoCompactor(c, s, models[0]), Continuation: continuation,
+		Summary: func(context.Context) (string, error) { return w.Summary().Text() },
 	}
 }
 

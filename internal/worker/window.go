@@ -12,7 +12,7 @@ import (
 // ReadWindow returns the entries of a conversation after its last compaction, and the
 // entries that the compaction kept.
 func ReadWindow(ctx context.Context, s *store.Store, c fika.ConversationID) ([]fika.Entry, error) {
-	cut, err := s.LastCompaction(ctx, c, math.MaxInt64)
+	cut, err := s.LastCompaction(ctx, c, "", math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}

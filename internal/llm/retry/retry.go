@@ -76,7 +76,7 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			return err
 		})
 		var failure *llm.ProviderError
-		if err == nil || refused || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() {
+		if err == nil || refused || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() || llm.IsTooLong(err) {
 			return res, err
 		}
 		wait := time.Duration(p.Rand() * float64(bound))

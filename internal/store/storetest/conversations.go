@@ -314,7 +314,7 @@ var entryTests = map[string]func(*world){
 		room := w.chat("room")
 		w.post(room, "x")
 		last := func() int64 {
-			e := must(w.LastCompaction(w.ctx, room.ID, 100))(w)
+			e := must(w.LastCompaction(w.ctx, room.ID, "", 100))(w)
 			if e == nil {
 				return 0
 			}
@@ -331,7 +331,7 @@ var entryTests = map[string]func(*world){
 		equal(w, "undone", last(), one)
 		compact(fika.EntryMeta{Undo: undo})
 		equal(w, "undo undone", last(), two)
-		equal(w, "before", must(w.LastCompaction(w.ctx, room.ID, one))(w).Seq, one)
+		equal(w, "before", must(w.LastCompaction(w.ctx, room.ID, "", one))(w).Seq, one)
 	},
 	"deliver is an inbox": func(w *world) {
 		a := w.agent("coder")
