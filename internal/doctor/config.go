@@ -63,6 +63,9 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 		return ConfigReport{}, err
 	}
 	tools := &toolNames{known: known}
+	for _, s := range c.MCP {
+		tools.servers = append(tools.servers, s.Name)
+	}
 	tools.checkConfig(c)
 	for n := range seen {
 		tools.checkLocal(h.Folder(n))

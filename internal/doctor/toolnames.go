@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fika/internal/config"
 	"fika/internal/folder"
@@ -16,6 +17,7 @@ import (
 // a warning.
 type toolNames struct {
 	known    []string
+	servers  []string // names of the MCP servers in the settings
 	errs     []error
 	warnings []string
 }
@@ -55,6 +57,12 @@ func (t *toolNames) check(at config.Place, key, name string) {
 	if slices.Contains(t.known, name) {
 		return
 	}
+	if server, ok := serverOf(name); ok {
+		if !slices.Contains(t.servers, server) {
+			t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: %q: MCP server %q not found; fika mcp list shows those in the settings", at, key, name, server))
+		}
+		return
+	}
 	near := spelling.Nearest(name, t.known)
 	switch {
 	case near != "":
@@ -64,4 +72,14 @@ func (t *toolNames) check(at config.Place, key, name string) {
 	default:
 		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: no tool and no plugin here is called %q; it does nothing until a plugin brings one", at, key, name))
 	}
+}
+
+// serverOf returns the MCP server that a permission is about: mcp:SERVER or
+// SERVER__TOOL. Which tools a server has is known only once it was asked.
+func serverOf(permission string) (server string, ok bool) {
+	if server, ok = strings.CutPrefix(permission, "mcp:"); ok {
+		return server, true
+	}
+	server, _, ok = strings.Cut(permission, "__")
+	return server, ok
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"fika"
 	"fika/internal/app"
@@ -122,23 +121,7 @@ func toolNames() map[string][]string {
 		"write": {"create", "edit"}, "create": {"create"}, "write_file": {"create", "edit"}, "writefile": {"create", "edit"},
 		"bash": {"bash"}, "shell": {"bash"}, "terminal": {"bash"}, "execute": {"bash"}, "run_shell_command": {"bash"}, "runcommands": {"bash"},
 		"webfetch": {"fetch"}, "fetch": {"fetch"}, "web_fetch": {"fetch"},
+		// Every agent here has its todos, and may ask others.
+		"todowrite": {}, "todoread": {}, "task": {}, "agent": {},
 	}
-}
-
-// ToolNames returns the names of the corresponding tools here, and the names that
-// correspond to none.
-func ToolNames(theirs []string) (ours, unknown []string) {
-	table := toolNames()
-	for _, t := range theirs {
-		names, ok := table[lowerWord(t)]
-		if !ok {
-			unknown = append(unknown, t)
-		}
-		for _, n := range names {
-			if !slices.Contains(ours, n) {
-				ours = append(ours, n)
-			}
-		}
-	}
-	return ours, unknown
 }

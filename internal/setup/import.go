@@ -21,11 +21,13 @@ type Foreign struct {
 // maxForeign is the most bytes of such a file.
 const maxForeign = 256 << 10
 
-// ReadForeign reads a Markdown file with settings at its top, the form several
-// programs use for their agents, and converts it to an agent's file. Settings without
-// meaning here are left out and noted. known reports whether a model can be named
-// here. Error kinds: NotFound, Storage, Invalid with file and line.
-func ReadForeign(path string, known func(model string) bool) (Foreign, error) {
+// ReadForeign reads the Markdown file in which another program keeps an agent, and
+// converts it to an agent's file: with settings between dashes at its top, or with
+// sections called Description, Allowed Tools, Model and System Prompt. Settings without
+// meaning here are left out and noted. known reports whether a model can be named here;
+// allows, whether the rules of the new file may allow something, which those of a
+// project may not. Error kinds: NotFound, Storage, Invalid with file and line.
+func ReadForeign(path string, known func(model string) bool, allows bool) (Foreign, error) {
 	const op = "import agent"
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
@@ -46,10 +48,15 @@ func ReadForeign(path string, known func(model string) bool) (Foreign, error) {
 		return Foreign{}, fika.Errorf(fika.Invalid, op, "%s is larger than %d KiB, which no agent's prompt is", path, maxForeign>>10)
 	}
 	front, err := config.ReadFront(path, data)
-	if err != nil {
+	if err != nil { // many such files are not quite YAML
+		if front, err = readQuoted(path, data, err); err != nil {
+			return Foreign{}, err
+		}
+	}
+	if front, err = readSections(path, front); err != nil {
 		return Foreign{}, err
 	}
-	t := translation{front: front, known: known}
+	t := translation{front: front, known: known, allows: allows}
 	t.name(path)
 	t.settings()
 	out := Foreign{Name: t.called, Notes: t.notes}
@@ -67,6 +74,7 @@ func ReadForeign(path string, known func(model string) bool) (Foreign, error) {
 type translation struct {
 	front  config.Front
 	known  func(string) bool
+	allows bool
 	called fika.AgentName
 	lines  []string
 	notes  []string
@@ -121,20 +129,10 @@ func (t *translation) tools(key string) {
 	if len(theirs) == 1 && theirs[0] == "*" {
 		theirs = []string{"read", "list", "edit", "create", "bash", "fetch"}
 	}
-	ours, unknown := ToolNames(theirs)
-	for _, u := range unknown {
-		t.note("tool %s is left out: nothing here is like it; if a plugin has it, add its name to tools", u)
-	}
-	t.lines = append(t.lines, "tools: ["+strings.Join(ours, ", ")+"]\n")
+	t.grants(theirs)
 }
 
 // quoteYAML quotes s so that YAML reads it back unchanged.
 func quoteYAML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
-}
-
-// lowerWord returns a tool's name in lower case without its restriction: Bash(git:*).
-func lowerWord(s string) string {
-	word, _, _ := strings.Cut(strings.TrimSpace(s), "(")
-	return strings.ToLower(word)
 }

@@ -50,13 +50,16 @@ func newImport(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "import FILE", Short: "import an agent's file from another program",
 		Long: `Reads a Markdown file with settings at its top (name, description, model,
-tools), the form in which other programs keep their agents, and makes an agent
-from it. Tools get the names that fika uses; settings that mean nothing to fika
-are left out and reported.`,
+tools) or in sections (Description, Allowed Tools, Model, System Prompt), the
+forms in which other programs keep their agents, and makes an agent from it.
+Tools get the names that fika uses. A restricted tool, as in Bash(git diff:*),
+gets rules: what is named is allowed (not in a project's file, whose rules cannot
+allow), and a person is asked about everything else. What means nothing to fika
+is left out and reported.`,
 		Example: "  fika agent import ~/.claude/agents/reviewer.md\n  fika agent import --dry-run helper.md",
 		Args:    command.Exactly(1, "a file"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {
-			f, err := setup.ReadForeign(args[0], func(model string) bool { return e.App().CheckModel(model) == nil })
+			f, err := setup.ReadForeign(args[0], func(model string) bool { return e.App().CheckModel(model) == nil }, own || e.App().Project() == nil)
 			if called != "" {
 				f.Name, err = fika.ParseAgentName(called)
 			}
