@@ -123,8 +123,15 @@ type Guard struct {
 	CallableBy      []string      // only in [Settings]: who may ask this agent; nil: everybody
 }
 
+// What confined processes see of people's home folders.
+const (
+	HomeHidden   = "hidden"   // what is named
+	HomeReadable = "readable" // everything but the secrets that are known by name
+)
+
 // Sandbox adds to what confined processes can touch, or takes from it.
 type Sandbox struct {
+	Home    string   // [HomeHidden] or [HomeReadable]
 	Write   []string // paths that can be written besides the workspace
 	Hide    []string // paths that appear empty
 	Lend    []string // hidden paths that can be read; "ssh-agent" is its socket

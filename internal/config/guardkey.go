@@ -83,10 +83,12 @@ func (in Inputs) allRules() []guard.Rule {
 
 func sandboxKeys() []key[Sandbox] {
 	return []key[Sandbox]{
+		{name: "home", at: func(s *Sandbox) any { return &s.Home }, oneOf: []string{HomeHidden, HomeReadable},
+			doc: "What confined commands see of your home folder: hidden: only the workspace, caches, programs, what git is configured with, and what is lent; readable: everything but the places where keys and passwords usually are, which no list of places covers completely, so that fika doctor calls it a gap."},
 		{name: "write", at: func(s *Sandbox) any { return &s.Write }, example: `["~/.cache/bazel"]`,
 			doc: "Folders to which confined commands can write besides the workspace."},
 		{name: "hide", at: func(s *Sandbox) any { return &s.Hide }, example: `["~/letters"]`,
-			doc: "Files and folders that confined commands do not see, besides the homes of fika and the places where keys and passwords usually are."},
+			doc: "Files and folders that confined commands do not see, besides the homes of fika, your home folder, and, as root, what only root can read in /etc, /var and /boot."},
 		lendKey(func(s *Sandbox) *[]string { return &s.Lend }),
 		{name: "sockets", at: func(s *Sandbox) any { return &s.Sockets }, example: `["/run/postgresql/.s.PGSQL.5432"]`,
 			doc: "Unix sockets that confined commands can reach. The program that listens there acts with its own rights: fika doctor calls it a way out."},
@@ -95,5 +97,5 @@ func sandboxKeys() []key[Sandbox] {
 
 func lendKey[T any](in func(*T) *[]string) key[T] {
 	return key[T]{name: "lend", at: func(t *T) any { return in(t) }, example: `["ssh-agent", "~/.npmrc"]`,
-		doc: "Hidden files that confined commands can read after all; ssh-agent stands for its socket."}
+		doc: "Hidden files and folders that confined commands can read after all; ssh-agent stands for its socket."}
 }

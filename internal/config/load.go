@@ -41,8 +41,9 @@ func Default() *Config {
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
 		},
-		Guard: Guard{Confinement: Confinement{SandboxMode: "best", Network: "off", Rights: guard.RightsOwn, Taint: guard.TaintTighten}, Default: "allow", ApprovalTimeout: 24 * time.Hour},
-		where: map[string]Place{},
+		Guard:   Guard{Confinement: Confinement{SandboxMode: "best", Network: "off", Rights: guard.RightsOwn, Taint: guard.TaintTighten}, Default: "allow", ApprovalTimeout: 24 * time.Hour},
+		Sandbox: Sandbox{Home: HomeHidden},
+		where:   map[string]Place{},
 	}
 }
 

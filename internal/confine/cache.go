@@ -29,21 +29,27 @@ func (c *call) caches(p *sandbox.Profile) (env []string) {
 	if err := makeFolder(dir); err != nil {
 		return nil
 	}
-	p.Writable = append(p.Writable, dir)
+	p.Writable, p.Cache = append(p.Writable, dir), dir
 	modules := c.modules()
 	p.Readable = append(p.Readable, modules)
 	proxy := c.getenv("GOPROXY")
-	if proxy == "" {
+	switch {
+	case !p.Network:
+		proxy = "off"
+	case proxy == "":
 		proxy = "https://proxy.golang.org,direct"
 	}
-	return []string{
-		"XDG_CACHE_HOME=" + dir,
-		"GOCACHE=" + filepath.Join(dir, "go-build"),
-		"GOMODCACHE=" + filepath.Join(dir, "go-mod"),
-		"GOPROXY=file://" + filepath.Join(modules, "cache", "download") + "," + proxy,
-		"npm_config_cache=" + filepath.Join(dir, "npm"),
-		"PIP_CACHE_DIR=" + filepath.Join(dir, "pip"),
+	if cargo := filepath.Join(dir, "cargo"); p.Network || isFolder(cargo) { // otherwise what the person has downloaded
+		env = append(env, "CARGO_HOME="+cargo)
 	}
+	return append(env,
+		"XDG_CACHE_HOME="+dir,
+		"GOCACHE="+filepath.Join(dir, "go-build"),
+		"GOMODCACHE="+filepath.Join(dir, "go-mod"),
+		"GOPROXY=file://"+filepath.Join(modules, "cache", "download")+","+proxy,
+		"npm_config_cache="+filepath.Join(dir, "npm"),
+		"PIP_CACHE_DIR="+filepath.Join(dir, "pip"),
+	)
 }
 
 // modules returns the folder where the person's Go keeps downloaded modules.

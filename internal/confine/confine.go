@@ -20,6 +20,10 @@ type Options struct {
 	Mode  sandbox.Mode
 	Paths guard.Paths
 
+	// HomeReadable shows the home folders of people but for the secrets known by name.
+	// Otherwise they are hidden but for what is named.
+	HomeReadable bool
+
 	Network  bool
 	ReadOnly bool     // the workspace cannot be written
 	Write    []string // can be written, besides the workspace
@@ -43,10 +47,11 @@ type Options struct {
 // Probe finds out once how processes can be confined on this machine. It is safe for
 // concurrent use.
 type Probe struct {
-	once   sync.Once
-	found  *sandbox.Sandbox
-	groups groupProbe
-	memory memory
+	once     sync.Once
+	found    *sandbox.Sandbox
+	groups   groupProbe
+	memory   memory
+	rootOnly rootOnly
 }
 
 // Open returns the sandbox for a mode. Error kind: Denied when the mode demands more than
@@ -225,7 +230,7 @@ func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
 // cannot exclude part of a folder.
 func (c *call) reachesHidden(p sandbox.Profile) error {
 	resolve := sandbox.NewResolver()
-	for _, hidden := range p.Hidden {
+	for _, hidden := range slices.Concat(p.Hidden, p.Secrets) {
 		h, err := resolve.Real(hidden)
 		if err != nil {
 			continue

@@ -23,7 +23,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 	o := &c.agent.opts
 	p = sandbox.Profile{
 		Workspace: c.workspace, ReadOnly: o.ReadOnly, Writable: slices.Clone(o.Write), Temp: o.Temp,
-		Network: o.Network, Sockets: slices.Clone(o.Sockets), Listed: o.Paths.Persons, User: o.User.Credential(),
+		Network: o.Network, Sockets: slices.Clone(o.Sockets), User: o.User.Credential(),
 	}
 	if err := c.checkWorkspace(); err != nil {
 		return p, nil, repos, err
@@ -31,7 +31,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 	if err := makeFolder(o.Temp); err != nil {
 		return p, nil, repos, fika.Wrap(fika.Denied, "sandbox", err)
 	}
-	p.Hidden = slices.Concat(o.Paths.HiddenPaths(), o.Hide)
+	p.Hidden, p.Secrets = slices.Concat(o.Paths.Homes, o.Hide), o.Paths.Secrets()
 	for _, own := range o.Paths.Own {
 		if isFolder(own) {
 			p.Writable = append(p.Writable, own)
@@ -51,7 +51,12 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 		p.Fixed = repo.fixed(o.Network)
 	}
 	p.Repository = repo.dot
-	p.Readable = append(p.Readable, c.programs(p.Hidden)...)
+	p.Readable = append(p.Readable, c.programs()...)
+	c.hideHomes(&p)
+	c.hideFromRoot(&p)
+	if !p.Network {
+		env = append(env, offline...)
+	}
 	return p, env, repos, nil
 }
 
@@ -76,7 +81,8 @@ func (c *call) lend(p *sandbox.Profile) (env []string) {
 			}
 			continue
 		}
-		p.Hidden = slices.DeleteFunc(p.Hidden, func(h string) bool { return h == what })
+		lent := func(hidden string) bool { return hidden == what }
+		p.Hidden, p.Secrets = slices.DeleteFunc(p.Hidden, lent), slices.DeleteFunc(p.Secrets, lent)
 		p.Shown = append(p.Shown, what)
 	}
 	return env
@@ -114,36 +120,6 @@ func (c *call) protected() []string {
 		}
 	}
 	return out
-}
-
-// programs returns the folders of a person that hold programs and what these need: for
-// each folder in PATH the largest folder around it that contains nothing hidden.
-func (c *call) programs(hidden []string) []string {
-	var out []string
-	for _, person := range c.agent.opts.Paths.Persons {
-		for _, dir := range filepath.SplitList(c.getenv("PATH")) {
-			if !filepath.IsAbs(dir) || dir == person || !within(person, dir) {
-				continue
-			}
-			for up := filepath.Dir(dir); up != person && within(person, up) && !holdsAny(up, hidden); up = filepath.Dir(up) {
-				dir = up
-			}
-			if !holdsAny(dir, hidden) && !slices.Contains(out, dir) {
-				out = append(out, dir)
-			}
-		}
-		for _, name := range []string{".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes", ".rustup", ".local/lib", "go/pkg/mod"} {
-			if path := filepath.Join(person, name); !holdsAny(path, hidden) {
-				out = append(out, path)
-			}
-		}
-	}
-	return out
-}
-
-// holdsAny reports whether dir contains one of the paths, or lies inside one.
-func holdsAny(dir string, paths []string) bool {
-	return slices.ContainsFunc(paths, func(p string) bool { return within(dir, p) || within(p, dir) })
 }
 
 func (c *call) getenv(name string) string {

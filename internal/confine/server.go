@@ -67,7 +67,7 @@ func (s *Server) Confine(path string, args []string) (tool.Confined, error) {
 func (s *Server) Key() string {
 	o := s.call.agent.opts
 	text, _ := json.Marshal([]any{
-		s.call.workspace, o.Mode, o.Paths, o.Network, o.ReadOnly, o.Write, o.Hide, o.Lend, o.Sockets, o.Temp, o.Caches, o.Limits,
+		s.call.workspace, o.Mode, o.Paths, o.HomeReadable, o.Network, o.ReadOnly, o.Write, o.Hide, o.Lend, o.Sockets, o.Temp, o.Caches, o.Limits,
 	}) // texts, numbers and booleans, which cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -33,6 +33,9 @@ func (d *examination) checkSandbox() {
 	default:
 		d.add(check, Fine, "", "commands are confined by namespaces of their own (full); that lacks: %s", strings.Join(found.Lacks(), "; "))
 	}
+	if c.Sandbox.Home == config.HomeReadable && g.SandboxMode != string(sandbox.Off) {
+		d.add(check, Note, "remove home = \"readable\" from [sandbox]", "a gap: commands can read your home folder but for a list of places with keys and passwords, and no such list is complete")
+	}
 	for _, path := range c.Sandbox.Sockets {
 		d.add(check, Note, "", "[sandbox] sockets is a way out: whoever listens at %s acts for a command with rights of its own", path)
 	}

@@ -79,12 +79,12 @@ func (p Paths) HiddenRoots() []string {
 	return out
 }
 
-// HiddenPaths lists all files and folders that tools do not see, except those in
-// [Paths.Own], whether they exist or not.
-func (p Paths) HiddenPaths() []string {
-	out := p.HiddenRoots()
+// Secrets lists the files and folders in people's home folders that hold secrets by
+// their name, whether they exist or not.
+func (p Paths) Secrets() []string {
+	var out []string
 	for _, person := range p.Persons {
-		for _, s := range secrets {
+		for _, s := range slices.Concat(keys[:], secrets[:]) {
 			out = append(out, filepath.Join(person, filepath.FromSlash(s)))
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	bindWrite stepKind = iota
 	bindRead
 	newFolder // empty and in memory
+	newLink   // a symbolic link to from, in a newFolder
 	seal      // makes a newFolder read-only once its content is complete
 )
 
@@ -62,7 +63,13 @@ func steps(p Profile) []step {
 	})
 	var sealed []step // read-only once everything below them is mounted
 	for _, m := range mounts {
+		out = append(out, leadingTo(m, mounts)...)
 		switch {
+		case m.access == private:
+			out = append(out, step{kind: newFolder, to: m.path})
+			if cache := filepath.Join(m.path, ".cache"); p.Cache != "" && !slices.ContainsFunc(mounts, func(m mount) bool { return within(cache, m.path) }) {
+				out = append(out, step{kind: bindWrite, from: p.Cache, to: cache})
+			}
 		case m.access == write, m.access == pin:
 			out = append(out, step{kind: bindWrite, from: m.path, to: m.path})
 		case m.access == read:
@@ -80,6 +87,17 @@ func steps(p Profile) []step {
 		}
 	}
 	return append(out, sealed...)
+}
+
+// leadingTo returns the steps that make the links on the way to a mount that would be
+// missing, because a private folder covers them.
+func leadingTo(m mount, mounts []mount) (out []step) {
+	for _, l := range m.links {
+		if innermost(mounts, l.path) == private {
+			out = append(out, step{kind: newLink, from: l.target, to: l.path})
+		}
+	}
+	return out
 }
 
 // machineWide lists what /proc says about the whole machine and what root could change
@@ -110,6 +128,8 @@ func bubblewrap(p Profile, filter string) []string {
 			args = append(args, "--ro-bind", s.from, s.to)
 		case s.kind == newFolder:
 			args = append(args, "--tmpfs", s.to)
+		case s.kind == newLink:
+			args = append(args, "--symlink", s.from, s.to)
 		case s.kind == seal:
 			args = append(args, "--remount-ro", s.to)
 		}
@@ -133,12 +153,8 @@ func reachable(mounts []mount, path string) bool {
 	if within("/run", path) || within("/tmp", path) || within("/var/tmp", path) || within("/dev", path) || within("/proc", path) {
 		return true
 	}
-	for i := len(mounts) - 1; i >= 0; i-- {
-		if m := mounts[i]; within(m.path, path) {
-			return m.access != read
-		}
-	}
-	return false
+	around := innermost(mounts, path)
+	return around >= 0 && around != read
 }
 
 // searcher tells which folders processes of a user without capabilities can search. It

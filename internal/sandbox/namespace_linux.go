@@ -114,6 +114,8 @@ func (n *namespaces) mountAll(all []step) {
 		case newFolder:
 			n.makePlace(s)
 			n.mount("tmpfs", s.to, closed, "mode=755")
+		case newLink:
+			n.makeLink(s)
 		case seal:
 			n.setAttributes(s.to, unix.MOUNT_ATTR_RDONLY, 0)
 		}
@@ -161,17 +163,29 @@ func (n *namespaces) makePlace(s step) {
 	if cover == "" || len(own) > len(cover) {
 		return
 	}
-	at := cover
-	for rest := strings.TrimPrefix(s.to, cover); rest != ""; {
+	if s.kind == newFolder || isFolder(s.from) {
+		n.makeFolders(cover, s.to)
+		return
+	}
+	n.makeFolders(cover, filepath.Dir(s.to))
+	n.Try(unix.SYS_MKNODAT, here(), n.Text(s.to), child.Number(unix.S_IFREG|0o600), child.Number(0))
+}
+
+// makeFolders makes the folders from below root down to path that do not exist yet.
+func (n *namespaces) makeFolders(root, path string) {
+	at := root
+	for rest := strings.TrimPrefix(path, root); rest != ""; {
 		var name string
 		name, rest, _ = strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 		at = filepath.Join(at, name)
-		if rest == "" && s.kind != newFolder && !isFolder(s.from) {
-			n.Try(unix.SYS_MKNODAT, here(), n.Text(at), child.Number(unix.S_IFREG|0o600), child.Number(0))
-		} else {
-			n.Try(unix.SYS_MKDIRAT, here(), n.Text(at), child.Number(0o755))
-		}
+		n.Try(unix.SYS_MKDIRAT, here(), n.Text(at), child.Number(0o755))
 	}
+}
+
+// makeLink makes the link of a step. An earlier step may have made it already.
+func (n *namespaces) makeLink(s step) {
+	n.makeFolders(longest(n.covers, s.to), filepath.Dir(s.to))
+	n.Try(unix.SYS_SYMLINKAT, n.Text(s.from), here(), n.Text(s.to))
 }
 
 // longest returns the innermost of the folders that contain path.

@@ -72,11 +72,11 @@ func (s *Sandbox) Tier() Tier {
 func (s *Sandbox) Lacks() []string {
 	switch s.Tier() {
 	case Full:
-		return []string{"Unix sockets that somebody binds during the call can be reached"}
+		return []string{"outside of home folders, /run and folders for temporary files, Unix sockets can be reached that are bound during the call, by a relative path, or renamed, and FIFOs that may be written"}
 	case Landlock:
 		return []string{
 			"folders cannot be taken out of a writable one: protected files are compared and put back after the call",
-			"names of files can be listed, though not read, above the workspace",
+			"whether a file exists can be found out for any name, though not what is in it",
 			"/tmp is closed instead of private (TMPDIR names the folder to use), and so is /dev/shm",
 			"permissions and times of files outside can be changed, though not what is in them",
 			"command lines of other processes can be read",

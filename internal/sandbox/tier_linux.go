@@ -70,12 +70,32 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 // machine, and what the kernel reports about itself.
 var systemFolders = [...]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/snap"}
 
-// systemFolders returns the system folders that contain nothing hidden, because tier
-// landlock cannot exclude part of a folder.
-func (p Profile) systemFolders() []string {
-	return slices.DeleteFunc(slices.Clone(systemFolders[:]), func(dir string) bool {
-		return slices.ContainsFunc(p.Hidden, func(hidden string) bool { return within(dir, hidden) })
-	})
+// addSystemFolders grants the system folders. Landlock cannot exclude part of a folder, so
+// what one that contains something hidden holds is granted entry by entry.
+func (g *grants) addSystemFolders(hidden []string) {
+	for _, dir := range systemFolders {
+		parts := without(dir, hidden)
+		if g.read = append(g.read, parts...); len(parts) > 1 {
+			g.list = append(g.list, dir)
+		}
+	}
+}
+
+// without returns the paths that together are dir without what is hidden.
+func without(dir string, hidden []string) []string {
+	hidden = slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !within(dir, h) })
+	if len(hidden) == 0 {
+		return []string{dir}
+	}
+	if slices.Contains(hidden, dir) {
+		return nil
+	}
+	var out []string
+	entries, _ := os.ReadDir(dir) // what cannot be listed is not granted
+	for _, e := range entries {
+		out = append(out, without(filepath.Join(dir, e.Name()), hidden)...)
+	}
+	return out
 }
 
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
@@ -85,7 +105,14 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 	if err != nil {
 		return Command{}, err
 	}
-	g := grants{read: slices.Concat(p.systemFolders(), p.Shown, p.Readable), list: p.Listed, devices: devices[:], network: p.Network}
+	g := grants{list: p.Listed, devices: devices[:], network: p.Network}
+	g.addSystemFolders(slices.Concat(p.Hidden, p.Secrets, p.Private))
+	resolve := NewResolver()
+	for _, path := range p.trusted(resolve)(slices.Concat(p.Shown, p.Readable)) {
+		if real, err := resolve.Real(path); err == nil {
+			g.read = append(g.read, real)
+		}
+	}
 	for _, root := range append([]string{p.Workspace}, p.Writable...) {
 		if real, err := filepath.EvalSymlinks(root); err == nil {
 			root = real

@@ -26,7 +26,7 @@ func (b Toolbox) Confinement() *confine.Agent {
 	}
 	return confine.New(confine.Options{
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
-		Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
+		HomeReadable: s.Sandbox.Home == config.HomeReadable, Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
 		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
 		Temp: temp, User: b.user, Aside: filepath.Join(f.Path(), "set-aside"), Calls: b.calls,
 		Caches: caches, PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),

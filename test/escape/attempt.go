@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"fika/internal/confine/confinetest"
+)
 
 // attempt is one way out. Script is run by the agent, in its workspace; it has
 // reached what it wants when it prints REACHED, or when after, which the person
@@ -66,6 +71,9 @@ func fileAttempts() []attempt {
 		{name: "fika.db", script: `head -c 15 "$H/fika.db" | grep -q SQLite` + reached},
 		{name: "fika.db-wal", script: `head -c 1 "$H/fika.db-wal" >/dev/null` + reached},
 		{name: "permissions of a key", script: `chmod 640 ~/.ssh/id` + reached, lacking: true},
+		{name: "files of keys without a usual place", script: `cd; for f in ` + strings.Join(confinetest.Credentials(), " ") + `; do ` + `grep -qs PLANTED "$f"` + reached + ` && break; done`},
+		{name: "anything else in the home", script: `grep -rqs "PLANTE[D]" ~` + reached},
+		{name: "password hashes of the machine", script: `grep -q root /etc/shadow` + reached, ordinary: "the system refuses it"},
 		{name: "the bus credentials", script: `grep -q x "$H/run/credentials"` + reached},
 		{name: "another context", script: `grep -q other "$H/contexts/other/todos.md"` + reached},
 		{name: "fika's settings", script: `echo >> "$H/config.toml"` + reached},
@@ -207,6 +215,14 @@ print("REACHED")`), ordinary: "the system refuses it"},
 socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)
 print("REACHED")`)},
 		{name: "a Unix socket in the home", script: connect("AF_UNIX", `os.path.expanduser("~/daemon.sock")`)},
+		{name: "one bound by a relative path", script: connect("AF_UNIX", `os.path.expanduser("~/relative")`)},
+		{name: "one that was renamed", script: connect("AF_UNIX", `os.path.expanduser("~/renamed")`)},
+		{name: "one with a second name (hard link)", script: connect("AF_UNIX", `os.path.expanduser("~/linked")`)},
+		{name: "one bound through /proc/self/fd", script: connect("AF_UNIX", `os.path.expanduser("~/descriptor")`)},
+		{name: "one of another network namespace", script: connect("AF_UNIX", `os.path.expanduser("~/namespace")`)},
+		{name: "a FIFO in the home", script: python(`import os
+os.write(os.open(os.path.expanduser("~/` + confinetest.FIFO + `"), os.O_WRONLY|os.O_NONBLOCK), b"x")
+print("REACHED")`)},
 		{name: "a Unix socket in /tmp (tmux, ssh-agent)", script: connect("AF_UNIX", `"/tmp/" + os.environ["NAME"] + ".sock"`)},
 		{name: "an abstract Unix socket", script: connect("AF_UNIX", `"\0" + os.environ["NAME"]`)},
 	}

@@ -139,9 +139,13 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return r.WithLines(exit.Undone), err
 	}
 	out := t.outcome(r, exit, err, timeout)
-	if err == nil && exit.Code != 0 {
+	switch {
+	case err == nil && exit.Code != 0, errors.Is(err, context.DeadlineExceeded):
 		out = out.WithLines(explain(r.Text, c.Workspace, exit.Withheld))
 		out.Offline = exit.Withheld.Network && wantedNetwork(r.Text)
+	case err == nil && exit.Withheld.Network && wantedNetwork(r.Text):
+		// A script may go on after a failure, and end with success.
+		out.Text = strings.TrimSuffix(out.Text, "\n") + "\n" + offlineLine(exit.Withheld)
 	}
 	return out.WithLines(exit.Undone), nil
 }

@@ -12,6 +12,7 @@ import (
 var offline = [...]string{
 	"could not resolve host", "temporary failure in name resolution", "name or service not known", "no such host", "eai_again", "enotfound",
 	"network is unreachable", "enetunreach", "server misbehaving", "socket: operation not permitted", "socket: permission denied", "name resolution",
+	"disabled by goproxy=off", "--offline was specified", "network connectivity is disabled", "failed to establish a new connection",
 }
 
 // readOnly lists what programs print, in lower case, when they wanted to change a
@@ -23,11 +24,7 @@ var readOnly = [...]string{"read-only file system", "device or resource busy", "
 func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	small := strings.ToLower(output)
 	if w.Network && wantedNetwork(output) {
-		line := `commands of this agent have no network: network = "on" in [guard], or at the agent, gives it to them`
-		if w.Loopback {
-			line += "; the built-in sandbox has no loopback either, bubblewrap would have one"
-		}
-		lines = append(lines, line)
+		lines = append(lines, offlineLine(w))
 	}
 	if containsAny(small, readOnly[:]) {
 		for _, path := range w.Protected {
@@ -43,6 +40,15 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// offlineLine says that a command had no network, and why.
+func offlineLine(w tool.Withheld) string {
+	line := `commands of this agent have no network: network = "on" in [guard], or at the agent, gives it to them`
+	if w.Loopback {
+		line += "; the built-in sandbox has no loopback either, bubblewrap would have one"
+	}
+	return line
 }
 
 // wantedNetwork reports whether a command's output says that it had no network.

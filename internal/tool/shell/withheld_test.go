@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -30,5 +31,32 @@ func TestWithheld(t *testing.T) {
 	}
 	if got := explain("socket: Operation not permitted", "/w", tool.Withheld{Network: true, Loopback: true}); len(got) != 1 || !strings.Contains(got[0], "loopback") {
 		t.Errorf("without a loopback: %q", got)
+	}
+}
+
+// withheld lets a process run as it is, and says that it has no network.
+type withheld struct{}
+
+func (withheld) Confine(path string, args []string) (tool.Confined, error) {
+	return tool.Confined{Path: path, Args: args, Withheld: tool.Withheld{Network: true}}, nil
+}
+func (withheld) Temp() (dir, seen string) { return "", "" }
+func (withheld) Tier() string             { return "full" }
+func (withheld) Network() bool            { return false }
+
+// TestHintSurvivesScripts: that there is no network is said also where a script went on
+// after the failure, and where the command was stopped for its time (trial row S20).
+func TestHintSurvivesScripts(t *testing.T) {
+	for command, want := range map[string]struct{ hint, failed bool }{
+		`echo "npm error code EAI_AGAIN"; echo done`:                   {true, false},
+		`echo "npm error code EAI_AGAIN"; sleep 60`:                    {true, true},
+		`echo "curl: (6) Could not resolve host: example.org"; exit 6`: {true, true},
+		`echo fine`: {false, false},
+	} {
+		args, _ := json.Marshal(map[string]any{"command": command, "timeout_seconds": 2})
+		r, err := New(Options{}).Call(t.Context(), tool.Call{Args: args, Workspace: t.TempDir(), Confine: withheld{}})
+		if err != nil || strings.Contains(r.Text, `network = "on"`) != want.hint || r.IsError != want.failed {
+			t.Errorf("%s: %v, %+v", command, err, r)
+		}
 	}
 }
