@@ -48,6 +48,7 @@ func (p *Process) subscribeAll() (func(), error) {
 	handlers := map[string]func(bus.Msg){
 		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.postTask(func() { p.woken = true }) },
 		p.opts.Subjects.Control(name): p.handleControl,
+		p.opts.Subjects.Live(name):    p.live.answer,
 	}
 	if p.opts.Pool != "" {
 		handlers[p.opts.Subjects.Bell(p.opts.Pool)] = handlers[p.opts.Subjects.Bell(name)]

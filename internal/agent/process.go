@@ -72,6 +72,7 @@ type Process struct {
 	started time.Time
 
 	announcer *announcer
+	live      live
 
 	running   map[fika.RequestID]*job
 	connected bool          // there is a bus

@@ -99,12 +99,13 @@ func (s *statuses) publishEvent(ev turn.Event) {
 		}
 	case turn.Restarted:
 		s.restartRound(ev.Round)
-		s.publishStatus("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})
+		s.publishStatus("streaming", message.StatusData{Step: ev.Round, Round: ev.Round, Restart: true, Message: ev.Text})
 	case turn.ToolCalled:
-		s.publishStatus("tool_call", message.StatusData{ToolName: ev.Tool, ToolArgs: boundedArgs(ev.Args), Step: ev.Round})
+		s.publishStatus("tool_call", message.StatusData{CallID: store.CallID(s.c.Request.ID, ev.N), ToolName: ev.Tool, ToolArgs: boundedArgs(ev.Args), Step: ev.Round, Round: ev.Round})
 	case turn.ToolDone:
 		ok := !ev.Result.IsError
-		s.publishStatus("tool_result", message.StatusData{ToolName: ev.Tool, Message: clipStatus(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round})
+		s.publishStatus("tool_result", message.StatusData{CallID: store.CallID(s.c.Request.ID, ev.N), ToolName: ev.Tool, Message: clipStatus(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied,
+			Step: ev.Round, Round: ev.Round})
 	case turn.Retrying:
 		s.publishStatus("processing", message.StatusData{Message: ev.Text + "; asking again in " + term.Duration(ev.After)})
 	case turn.Warning, turn.StorageBusy:
@@ -113,6 +114,7 @@ func (s *statuses) publishEvent(ev turn.Event) {
 		s.p.showEntries(s.c.Conversation, ev.Entries...)
 	case turn.Ended:
 		s.publishEnd(*ev.Outcome)
+		s.p.live.end(s.c.Request.ID)
 	}
 }
 
@@ -133,6 +135,8 @@ func (s *statuses) publishEnd(r turn.Result) {
 
 func (s *statuses) publishStatus(status string, d message.StatusData) {
 	p := s.p
+	d.Epoch = s.c.Request.Epoch
+	p.live.note(s.c.Request.ID, d)
 	p.publishBody(p.opts.Subjects.Status(p.opts.Agent.Name), message.Status{
 		Type: message.TypeStatus, RequestID: string(s.c.Request.ID), AgentName: string(p.opts.Agent.Name), Status: status,
 		Data: d, Timestamp: message.TimeText(p.opts.Now()), V: message.Version,

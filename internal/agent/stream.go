@@ -70,7 +70,7 @@ func (p *pacer) flushDeltas() {
 	for _, key := range p.order {
 		for text := p.pending[key]; len(text) > 0; sent++ {
 			n := pieceOf(text)
-			d := message.StatusData{Chunk: string(text[:n]), Step: key.round, Reasoning: key.reasoning}
+			d := message.StatusData{Chunk: string(text[:n]), Step: key.round, Round: key.round, Reasoning: key.reasoning}
 			if !key.reasoning {
 				d.Offset = p.offsets[key]
 			}

@@ -179,6 +179,9 @@ func (w Waker) Wake(names ...fika.AgentName) {
 	}
 }
 
+// RingEvents tells whoever watches that events were committed.
+func (w Waker) RingEvents() { _ = w.Bus.Publish(w.Subjects.Events(), nil) }
+
 // WakeExecutor tells an executor to read the store.
 func (w Waker) WakeExecutor(name string) { _ = w.Bus.Publish(w.Subjects.Executor(name), nil) }
 

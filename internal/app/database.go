@@ -46,6 +46,8 @@ func (d *Database) Store(ctx context.Context) (*store.Store, error) {
 	if err := d.NoteStore(ctx, h, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	// Where no hub runs, nobody else does it. What fails here fails again where it matters.
+	_ = s.Prune(ctx, 1)
 	d.store = s
 	d.closers.add(s)
 	return s, nil

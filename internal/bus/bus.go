@@ -138,6 +138,13 @@ func (s Subjects) ContextRequest(n fika.AgentName) string { return s.agent(n, "c
 // Chat returns the subject of the entries of a chat as they are committed.
 func (s Subjects) Chat(c fika.ConversationName) string { return s.Prefix + ".chat." + string(c) }
 
+// Live returns the subject on which an agent's process says what it is streaming now, as
+// request and reply.
+func (s Subjects) Live(n fika.AgentName) string { return s.agent(n, "live") }
+
+// Events returns the subject that says "events were committed"; its messages are empty.
+func (s Subjects) Events() string { return s.Prefix + ".events" }
+
 // Workflow returns the subject of the events of one run of a workflow.
 func (s Subjects) Workflow(run fika.RequestID) string {
 	return s.Prefix + ".workflow." + string(run) + ".status"

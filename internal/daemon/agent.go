@@ -96,6 +96,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 		display.Warn(note)
 	}
 	waker := app.Waker{Bus: conn, Subjects: subjects}
+	w.Store.OnEvents(waker.RingEvents)
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
 		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)),
 	}, nil, o.ByHub)

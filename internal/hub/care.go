@@ -14,6 +14,9 @@ import (
 // more often, so that indexing does not delay the writers.
 const wordBatches = 4
 
+// pruneBatches bounds how many events are removed each time that something is cleaned.
+const pruneBatches = 50
+
 // caretaker does the work that nobody else does: on what has lapsed, expired or grown
 // old.
 type caretaker struct {
@@ -61,6 +64,9 @@ func (c *caretaker) resumeLapsed(ctx context.Context) {
 func (c *caretaker) cleanUp(ctx context.Context) {
 	if c.outputs != nil {
 		c.outputs(ctx)
+	}
+	if err := c.store.Prune(ctx, pruneBatches); err != nil {
+		c.log.Warn("prune events", "err", err)
 	}
 	r, err := c.store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour})
 	switch {

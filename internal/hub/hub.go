@@ -58,6 +58,7 @@ type Care interface {
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
 	ResumeLapsed(context.Context) ([]store.LapsedPause, error)
 	IndexWords(ctx context.Context, batches int) error
+	Prune(ctx context.Context, batches int) error
 }
 
 // Processes starts and watches agent processes.

@@ -73,12 +73,15 @@ type Status struct {
 // StatusData is the detail of a [Status]. Step and Offset place a streamed chunk: its
 // model round, and its first byte in the text of that round.
 type StatusData struct {
+	CallID    string          `json:"callId,omitempty"` // of a tool_call and its tool_result: the same for both, and for no other call
 	ToolName  string          `json:"toolName,omitempty"`
 	ToolArgs  json.RawMessage `json:"toolArgs,omitempty"`
 	Message   string          `json:"message,omitempty"`
 	Chunk     string          `json:"chunk,omitempty"`
 	Reasoning bool            `json:"reasoning,omitempty"` // Chunk is reasoning
 	Step      int             `json:"step,omitempty"`
+	Round     int             `json:"round,omitempty"` // the model round, as in Step
+	Epoch     fika.Epoch      `json:"epoch,omitempty"` // of whoever works the request: text of an older one is void
 	Offset    int             `json:"offset,omitempty"`
 	Restart   bool            `json:"restart,omitempty"` // what was streamed for Step so far is void
 	Success   *bool           `json:"success,omitempty"`
@@ -86,6 +89,25 @@ type StatusData struct {
 	Kind      string          `json:"kind,omitempty"` // ask, task, notify, run
 	Prompt    string          `json:"prompt,omitempty"`
 	Continues string          `json:"continues,omitempty"` // what continues here: "conversation", "request" after an interruption, "answers" when the delegated work has ended
+}
+
+// Live is what a turn is streaming now. Whoever begins to listen in the middle of it
+// joins Text and the chunks that follow by Offset.
+type Live struct {
+	Request string     `json:"request"`
+	Epoch   fika.Epoch `json:"epoch"`
+	Round   int        `json:"round"`
+	CallID  string     `json:"call_id,omitempty"` // of the tool call under way
+	Offset  int        `json:"offset"`            // bytes of the round's text before Text
+	Text    string     `json:"text"`              // at most [MaxLive] bytes, the newest
+}
+
+// MaxLive bounds [Live.Text], in bytes.
+const MaxLive = 128 << 10
+
+// LiveRequest asks for a [Live]: that of a request, or of the turn that streamed last.
+type LiveRequest struct {
+	Request string `json:"request,omitempty"`
 }
 
 // Response is the outcome of a request. Status is completed, failed, cancelled,

@@ -135,6 +135,7 @@ func lineOf(a *app.App) (*line, error) {
 func (c *Service) use(l *line) {
 	c.bus, c.subjects, c.trouble = l.bus, l.subjects, l.trouble
 	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
+	c.store.OnEvents(c.waker.RingEvents)
 }
 
 // dial connects if a hub runs, and does not wait for a hub that does not answer: that

@@ -153,3 +153,26 @@ func (s *Store) Dump(ctx context.Context) ([]string, error) {
 	}
 	return out, nil
 }
+
+// TakeNumber writes an event and calls hang, if it is given, before the commit; with an
+// error it rolls back instead.
+func (s *Store) TakeNumber(ctx context.Context, undo error, hang ...func()) error {
+	return s.db.write(ctx, "take a number", func(ctx context.Context, t *tx) error {
+		t.tell(event{kind: PauseEvent, state: Resumed})
+		list, err := t.eventStatements()
+		if err != nil {
+			return err
+		}
+		t.events = nil
+		if err := t.run(ctx, list...); err != nil {
+			return err
+		}
+		for _, f := range hang {
+			f()
+		}
+		if undo != nil {
+			return fika.Wrap(fika.Failed, "take a number", undo)
+		}
+		return nil
+	})
+}

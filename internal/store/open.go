@@ -29,9 +29,6 @@ type Options struct {
 	// Offset is added to the server's clock; nil: nothing is.
 	Offset func() time.Duration
 	NewID  func() string // makes ids; nil: UUID version 7
-	// Bell is called after each commit that wrote events, by the goroutine that
-	// committed; it must not wait. nil: nobody is told.
-	Bell func()
 	// BusyWait bounds how long a call waits for other processes' writes, and
 	// for a server that is gone; 0: 10 s.
 	BusyWait time.Duration
@@ -66,6 +63,7 @@ type database struct {
 	engine     string
 	server     acquaintance
 	version    int64
+	bell       atomic.Pointer[func()] // see [Store.OnEvents]
 	close      sync.Once
 	closed     error
 }

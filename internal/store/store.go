@@ -111,6 +111,10 @@ const describeServer = `SELECT 'fsync=' || current_setting('fsync') || ', synchr
 (SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace),
 (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint`
 
+// OnEvents has ring called after each commit that wrote events, by the goroutine that
+// committed: it must not wait. Only the last function given is called.
+func (s *Store) OnEvents(ring func()) { s.db.bell.Store(&ring) }
+
 // Close releases the connections and the lock. Writes that are under way finish
 // first; later calls fail. Close may be called again.
 func (s *Store) Close() error { return s.db.shut() }

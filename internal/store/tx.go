@@ -430,8 +430,8 @@ func (t *tx) commit(ctx context.Context) error {
 		return err
 	}
 	crash.Committed(t.op.name)
-	if len(t.events) > 0 && t.db.opt.Bell != nil {
-		t.db.opt.Bell()
+	if ring := t.db.bell.Load(); ring != nil && len(t.events) > 0 {
+		(*ring)()
 	}
 	return nil
 }

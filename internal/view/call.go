@@ -26,6 +26,7 @@ func (l Look) width() int {
 
 // Call is a tool call that has ended.
 type Call struct {
+	ID     string // tells calls of one turn apart; empty: not known
 	Tool   string
 	Args   json.RawMessage
 	Output string        // as the model was given it

@@ -66,11 +66,11 @@ func (s *Statuses) Show(st message.Status) {
 		p.left = false // it continues after all
 		s.chunk(p, id, name, d)
 	case "tool_call":
-		c := Call{Tool: d.ToolName, Args: d.ToolArgs}
+		c := Call{ID: d.CallID, Tool: d.ToolName, Args: d.ToolArgs}
 		p.calls = append(p.calls, c)
 		s.feed.Calls(id, name, c)
 	case "tool_result":
-		c := p.called(d.ToolName)
+		c := p.called(d.CallID, d.ToolName)
 		c.Output, c.Denied, c.Failed = d.Message, d.Denied, d.Success != nil && !*d.Success
 		p.told = append(p.told, c)
 		s.feed.Called(id, name, c)
@@ -171,12 +171,13 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 	s.feed.Text(id, name, text)
 }
 
-// called returns the first call of a tool that has not ended. A call that was not
-// announced has no arguments.
-func (p *progress) called(tool string) Call {
-	at := slices.IndexFunc(p.calls, func(c Call) bool { return c.Tool == tool })
+// called returns a call that has not ended: the one with the id, since calls of one tool
+// may end in any order, or, from an agent that gives none, the first of the tool. A call
+// that was not announced has no arguments.
+func (p *progress) called(id, tool string) Call {
+	at := slices.IndexFunc(p.calls, func(c Call) bool { return c.ID == id && c.Tool == tool })
 	if at < 0 {
-		return Call{Tool: tool}
+		return Call{ID: id, Tool: tool}
 	}
 	c := p.calls[at]
 	p.calls = slices.Delete(p.calls, at, at+1)

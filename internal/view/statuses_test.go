@@ -47,6 +47,30 @@ func TestStatusesOfATurn(t *testing.T) {
 	}
 }
 
+// TestParallelCallsKeepTheirArguments: of two calls of one tool that end in the other
+// order, each is shown with its own arguments and output (trial row R7).
+func TestParallelCallsKeepTheirArguments(t *testing.T) {
+	status := func(kind string, d message.StatusData) message.Status {
+		d.ToolName = "read"
+		return message.Status{RequestID: "r", AgentName: "coder", Status: kind, Data: d}
+	}
+	no := false
+	f, p := newFeed(false)
+	s := NewStatuses(f)
+	s.Show(status("tool_call", message.StatusData{CallID: "r/2", ToolArgs: raw(`{"path":"first"}`)}))
+	s.Show(status("tool_call", message.StatusData{CallID: "r/3", ToolArgs: raw(`{"path":"second"}`)}))
+	s.Show(status("tool_result", message.StatusData{CallID: "r/3", Message: "of the second", Success: &no}))
+	s.Show(status("tool_result", message.StatusData{CallID: "r/2", Message: "of the first", Success: &no}))
+	s.End("r", "coder", "done")
+	f.Close()
+	got := dropTook(p.text.String())
+	for _, want := range []string{"read second of the second", "read first of the first"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not shown: %s\n%s", want, got)
+		}
+	}
+}
+
 // TestKeptMessagesAreShownOnce lets messages be kept before, after and while
 // their pieces come.
 func TestKeptMessagesAreShownOnce(t *testing.T) {

@@ -110,7 +110,7 @@ func permissionsOf(prefix, who string) *server.Permissions {
 	if !isAgent {
 		return &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: []string{
-				agents + "request", agents + "bell", prefix + ".executor.*.bell", agents + "control", agents + "context.request",
+				agents + "request", agents + "bell", agents + "live", prefix + ".events", prefix + ".executor.*.bell", agents + "control", agents + "context.request",
 				prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell", prefix + ".hub.store",
 				"$JS.API.STREAM.INFO." + streamName(prefix), "$JS.API.CONSUMER.INFO." + streamName(prefix) + "." + hubConsumer,
 			}},
@@ -122,10 +122,10 @@ func permissionsOf(prefix, who string) *server.Permissions {
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
 			own + "response", own + "status", own + "heartbeat",
-			agents + "bell", agents + "context.request", prefix + ".executor.*.bell", prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell",
+			agents + "bell", agents + "context.request", prefix + ".executor.*.bell", prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell", prefix + ".events",
 		}},
 		Subscribe: &server.SubjectPermission{Allow: []string{
-			own + "control", own + "bell", bellOfPool(prefix, name), own + "context.request", prefix + ".chat.>", inboxOf(who) + ".>",
+			own + "control", own + "bell", bellOfPool(prefix, name), own + "context.request", own + "live", prefix + ".chat.>", inboxOf(who) + ".>",
 		}},
 		Response: answers,
 	}

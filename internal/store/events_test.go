@@ -1,0 +1,296 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// seen is what a reader of events has got.
+type seen struct {
+	times map[int64]int                 // by number
+	last  map[fika.ConversationID]int64 // seq of the last entry
+	order error
+}
+
+// read takes all events behind a cursor until done reports true and nothing more comes.
+// It is killed by die, after which another reader goes on from its cursor.
+func (s *seen) read(ctx context.Context, from *store.Store, at store.Cursor, done, die func() bool) (store.Cursor, error) {
+	tail := from.Tail(at)
+	for !die() {
+		over := done()
+		list, err := tail.Next(ctx, 200, false)
+		if err != nil {
+			return tail.Cursor(), err
+		}
+		for _, e := range list {
+			s.times[e.N]++
+			if e.Kind != store.EntryEvent {
+				continue
+			}
+			if e.Seq != s.last[e.Conversation]+1 && s.order == nil {
+				s.order = fmt.Errorf("entry %d of %s comes after %d", e.Seq, e.Conversation, s.last[e.Conversation])
+			}
+			s.last[e.Conversation] = e.Seq
+		}
+		if over && len(list) == 0 {
+			return tail.Cursor(), nil
+		}
+	}
+	return tail.Cursor(), nil
+}
+
+// errUndo rolls a transaction back.
+var errUndo = errors.New("undo")
+
+// watched runs eight writers, each with a store of its own, and two readers that are
+// killed now and then and go on from their cursors.
+func watched(t *testing.T, opt store.Options, total int) (readers [2]*seen, want int64) {
+	ctx := t.Context()
+	rooms := make([]fika.ConversationID, 4)
+	main := open(t, opt)
+	for i := range rooms {
+		c, err := main.CreateChat(ctx, fika.ConversationName(fmt.Sprint("room", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rooms[i] = c.ID
+	}
+	from, err := main.Confirmed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writing atomic.Int32
+	var wrote atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 8 {
+		s := open(t, opt)
+		writing.Add(1)
+		wg.Go(func() {
+			defer writing.Add(-1)
+			for n := range total / 8 {
+				if n%40 == 39 { // a number is taken and never seen
+					if err := s.TakeNumber(ctx, errUndo); !errors.Is(err, errUndo) {
+						t.Errorf("undone: %v", err)
+					}
+				}
+				_, err := s.Post(ctx, store.Post{Conversation: rooms[(i+n)%len(rooms)], From: "tool", Writer: fika.ByTool, Content: "x"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				wrote.Add(1)
+			}
+		})
+	}
+	for i := range readers {
+		s := open(t, opt)
+		got := &seen{times: map[int64]int{}, last: map[fika.ConversationID]int64{}}
+		readers[i] = got
+		wg.Go(func() {
+			at := from
+			for {
+				life := 0
+				var err error
+				over := false
+				at, err = got.read(ctx, s, at, func() bool { over = writing.Load() == 0; return over }, func() bool { life++; return life > 50 && !over })
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if over {
+					if at, err = got.read(ctx, s, at, func() bool { return true }, func() bool { return false }); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return readers, wrote.Load()
+}
+
+// missing returns how many of the events a reader did not get, or got out of order.
+func (s *seen) missing(want int64) (missed, twice int64, order error) {
+	missed = want
+	for _, n := range s.times {
+		missed--
+		if n > 1 {
+			twice++
+		}
+	}
+	return missed, twice, s.order
+}
+
+// TestEventsAreSeenOnceAndInOrder: whatever eight writers do at once, each reader gets
+// each event once, and the entries of a conversation in their order.
+func TestEventsAreSeenOnceAndInOrder(t *testing.T) {
+	total := 20_000
+	if testing.Short() {
+		total = 2_000
+	}
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			readers, want := watched(t, e.new(t), total)
+			for i, r := range readers {
+				if missed, twice, order := r.missing(want); missed != 0 || twice != 0 || order != nil {
+					t.Errorf("reader %d of %d events: %d missed, %d twice, %v", i, want, missed, twice, order)
+				}
+			}
+		})
+	}
+}
+
+// TestEventsNeedTheGapCheck is the control of the test above: a reader that passes what
+// it does not see misses something.
+func TestEventsNeedTheGapCheck(t *testing.T) {
+	opt := store.Options{URL: servers.URL(t)}
+	opt.PassGaps()
+	for range 10 {
+		readers, want := watched(t, opt, 4_000)
+		for _, r := range readers {
+			if missed, _, order := r.missing(want); missed != 0 || order != nil {
+				return
+			}
+		}
+		opt.URL = servers.URL(t)
+	}
+	t.Error("nothing was missed although gaps were passed")
+}
+
+// TestHungWriterDelaysReadersOnly: while a writer holds a number and does not commit,
+// others write on, and readers wait for it.
+func TestHungWriterDelaysReadersOnly(t *testing.T) {
+	opt := store.Options{URL: servers.URL(t)}
+	s, hung := open(t, opt), open(t, opt)
+	ctx := t.Context()
+	room, err := s.CreateChat(ctx, "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := s.Confirmed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() { ended <- hung.TakeNumber(ctx, nil, func() { close(taken); <-release }) }()
+	<-taken
+	for range 3 {
+		if _, err := s.Post(ctx, store.Post{Conversation: room.ID, From: "tool", Writer: fika.ByTool, Content: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tail := s.Tail(from)
+	for range 3 {
+		if list, err := tail.Next(ctx, 10, false); err != nil || len(list) != 0 {
+			t.Fatalf("while a writer hangs, %d events are read: %v", len(list), err)
+		}
+	}
+	if c, err := s.Confirmed(ctx); err != nil || c != from {
+		t.Errorf("confirmed up to %s, want %s: %v", c, from, err)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	list, err := tail.Next(ctx, 10, false)
+	if err != nil || len(list) != 4 || list[0].Kind != store.PauseEvent {
+		t.Errorf("%d events are read afterwards: %v", len(list), err)
+	}
+}
+
+// TestEventsMoveWithTheStore: a copy has the events, gives none of their numbers again,
+// and knows the cursors.
+func TestEventsMoveWithTheStore(t *testing.T) {
+	ctx := t.Context()
+	from := open(t, store.Options{Path: t.TempDir() + "/fika.db"})
+	server := open(t, store.Options{URL: servers.URL(t)})
+	back := open(t, store.Options{Path: t.TempDir() + "/back.db"})
+	room, err := from.CreateChat(ctx, "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct{ from, to *store.Store }{{from, server}, {server, back}} {
+		at, err := step.from.Confirmed(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := step.from.CopyTo(ctx, step.to, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := step.to.Post(ctx, store.Post{Conversation: room.ID, From: "tool", Writer: fika.ByTool, Content: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := step.to.Tail(at).Next(ctx, 10, true)
+		if err != nil || len(list) != 1 || list[0].Seq != int64(i+1) || list[0].N <= at.N || list[0].Entry == nil {
+			t.Fatalf("after the move: %v, %v", list, err)
+		}
+	}
+	file := t.TempDir() + "/backup.db"
+	if err := server.Backup(ctx, file); err != nil {
+		t.Fatal(err)
+	}
+	at, err := server.Confirmed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, store.Options{Path: file, Existing: true}).Tail(at).Next(ctx, 10, false); err != nil {
+		t.Errorf("a backup does not know the cursor: %v", err)
+	}
+	if _, err := server.Post(ctx, store.Post{Conversation: room.ID, From: "tool", Writer: fika.ByTool, Content: "later"}); err != nil {
+		t.Fatal(err)
+	}
+	later, err := server.Confirmed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, store.Options{Path: file, Existing: true}).Tail(later).Next(ctx, 10, false); !errors.Is(err, store.ErrReset) {
+		t.Errorf("a cursor from after the backup: %v", err)
+	}
+}
+
+// FuzzCursor: what is read as a cursor is written as it was read.
+func FuzzCursor(f *testing.F) {
+	for _, text := range []string{"0", "1.2", "12.1767225600000", "-1.2", "1", "1.", ".", "01.2", "9223372036854775808.1", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, err := store.ParseCursor(text); err == nil && c.String() != text {
+			t.Errorf("%q is read as %s", text, c)
+		}
+	})
+}
+
+// TestKeysSurviveALostAnswer: a write with a key whose answer is lost is done once, and
+// says so itself.
+func TestKeysSurviveALostAnswer(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			opt := e.new(t)
+			var lost atomic.Bool
+			opt.Lose(func() bool { return lost.CompareAndSwap(true, false) })
+			s := open(t, opt)
+			key := store.Key{Kind: "person", Name: "ann", Door: "cli", Text: "k", Verb: "chat.create"}
+			lost.Store(true)
+			c, err := s.Once(key).CreateChat(t.Context(), "room")
+			if err != nil || c.Name != "room" {
+				t.Fatal(c, err)
+			}
+			_, err = s.Once(key).CreateChat(t.Context(), "room")
+			var done *store.Repeated
+			if !errors.As(err, &done) {
+				t.Fatal(err)
+			}
+			if first, ok := done.First(store.ConversationEvent); !ok || first.Conversation != c.ID {
+				t.Error(done.Results)
+			}
+		})
+	}
+}
