@@ -1,15 +1,18 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/store"
@@ -22,7 +25,12 @@ type Database struct {
 	config  *Configuration
 	closers *closers
 	store   *store.Store
+	stays   bool
 }
+
+// StayOpen makes the store, which is not open yet, show others on its server that this
+// process uses it.
+func (d *Database) StayOpen() { d.stays = true }
 
 // Store opens the database.
 func (d *Database) Store(ctx context.Context) (*store.Store, error) {
@@ -39,7 +47,11 @@ func (d *Database) Store(ctx context.Context) (*store.Store, error) {
 			return nil, err
 		}
 	}
+	o.Looks, o.Stays = d.opts.Looks && !d.home.readOnly, d.stays
 	s, err := store.Open(ctx, o)
+	if errors.Is(err, store.ErrNone) {
+		return d.openNothing(ctx, cmp.Or(config.WithoutSecrets(o.URL), o.Path))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +63,21 @@ func (d *Database) Store(ctx context.Context) (*store.Store, error) {
 	d.store = s
 	d.closers.add(s)
 	return s, nil
+}
+
+// openNothing opens an empty database, which is removed when the app is closed, for a
+// command that looks at a home that has none yet.
+func (d *Database) openNothing(ctx context.Context, as string) (*store.Store, error) {
+	dir, err := os.MkdirTemp("", "fika-read-")
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, "open store", err)
+	}
+	d.closers.add(removed(dir))
+	if d.store, err = store.Open(ctx, store.Options{Path: filepath.Join(dir, "fika.db"), As: as, Now: d.opts.Now}); err != nil {
+		return nil, err
+	}
+	d.closers.add(d.store)
+	return d.store, nil
 }
 
 // StoreOptions returns the options for opening a home's database.

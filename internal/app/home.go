@@ -1,7 +1,10 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"fika"
 	busnats "fika/internal/bus/nats"
@@ -10,7 +13,7 @@ import (
 )
 
 // OpenedHome is the home of an invocation, opened on first use and created if it is
-// missing.
+// missing, unless the command only looks.
 type OpenedHome struct {
 	opts     Options
 	place    *Place
@@ -19,7 +22,7 @@ type OpenedHome struct {
 	upgraded []string // what has changed since an older version used it
 }
 
-// Home opens the home, and creates it if it is missing.
+// Home opens the home. A command that does more than look creates it if it is missing.
 func (o *OpenedHome) Home() (folder.Home, error) {
 	if o.home != nil {
 		return *o.home, nil
@@ -27,6 +30,11 @@ func (o *OpenedHome) Home() (folder.Home, error) {
 	root, err := o.place.Root()
 	if err != nil {
 		return folder.Home{}, err
+	}
+	if _, err := os.Lstat(root); o.opts.Looks && errors.Is(err, fs.ErrNotExist) {
+		h := folder.HomeAt(root)
+		o.home = &h
+		return h, nil
 	}
 	h, err := folder.OpenHome(root)
 	if o.opts.Looks && fika.IsKind(err, fika.Storage) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -239,5 +240,44 @@ func TestMoveStore(t *testing.T) {
 	}
 	if found, err := backup.CheckStore(t.Context(), a); err != nil || len(found) > 0 {
 		t.Errorf("the old one: %q, %v", found, err)
+	}
+}
+
+// TestRestoreMakesTheFoldersOfContexts: a context in which nobody has edited a file is
+// listed after a restore into a fresh home, too (row R1).
+func TestRestoreMakesTheFoldersOfContexts(t *testing.T) {
+	a, h := home(t, "one")
+	s, err := a.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := h.ID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, home := range map[fika.AgentName]string{"gendry": id, "elsewhere": "another"} {
+		if _, err := s.EnsureAgent(t.Context(), store.NewAgent{Name: name, HomeID: home}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, err := backup.Write(t.Context(), a, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := app.New(app.Options{Root: filepath.Join(t.TempDir(), "home"), Getenv: func(string) string { return "" }})
+	t.Cleanup(func() { _ = fresh.Close() })
+	if _, err := backup.Restore(t.Context(), fresh, path, false); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := fresh.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, _, err := restored.List()
+	if err != nil || !slices.Contains(names, "gendry") || slices.Contains(names, "elsewhere") {
+		t.Errorf("contexts: %v, %v", names, err)
+	}
+	if got := said(t, fresh); got != "one" {
+		t.Errorf("the database says %q", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/store"
 )
@@ -23,12 +24,18 @@ import (
 type Restored struct {
 	Aside []string // new names of what was replaced
 	Files int      // files of the home written from the backup
+	// Schema is the schema that the home has now, because the one that its settings named
+	// belongs to another home; else empty.
+	Schema string
 }
 
 // Restore restores the content of a backup. With empty it begins a new database
 // instead, and opening a context then brings back what its folder holds. The hub must
 // be down and no agent at work. Existing data is set aside, never deleted, and an
 // earlier owner cannot write to what was restored.
+//
+// A home that has a database keeps it where it is. A schema that is not this home's own
+// is never replaced: the home gets one beside it.
 func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restored, err error) {
 	const op = "restore"
 	var out Restored
@@ -51,27 +58,110 @@ func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restor
 		return out, &fika.Error{Kind: fika.Storage, Op: op, Err: err}
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	suffix := "before_restore_" + a.Now().UTC().Format("20060102_150405")
 	database := filepath.Join(work, storeInBackup)
-	if !empty {
-		// A damaged database must be found before anything moves.
-		if err := unpackStore(ctx, path, database); err != nil {
-			return out, err
-		}
-		if out.Files, err = unpackHome(path, h.Root, suffix, &out.Aside); err != nil {
-			return out, err
-		}
+	if empty {
+		database = ""
+	} else if err := unpackStore(ctx, path, database); err != nil {
+		return out, err // a damaged database must be found before anything moves
 	}
-	c, err := a.Config()
+	place, err := placeOf(ctx, a, h, path, database, "before_restore_"+a.Now().UTC().Format("20060102_150405"))
 	if err != nil {
 		return out, err
 	}
-	if !empty { // an empty database is filled again from the mirrors
-		if err := setMirrorsAside(h, suffix, &out.Aside); err != nil {
+	if !empty {
+		if out.Files, err = unpackHome(path, h.Root, place.Suffix, &out.Aside); err != nil {
+			return out, err
+		}
+		// An empty database is filled again from the mirrors.
+		if err := setMirrorsAside(h, place.Suffix, &out.Aside); err != nil {
 			return out, err
 		}
 	}
-	return out, replaceStore(ctx, a, h, c.Store.URL, database, suffix, empty, &out.Aside)
+	if err := place.settle(a, h); err != nil {
+		return out, err
+	}
+	if place.Anew {
+		out.Schema = place.schema
+	}
+	return out, place.replaceStore(ctx, a, h, &out.Aside)
+}
+
+// place is where the database of the restored home will be.
+type place struct {
+	store.Replacement // for a file, only Suffix and File are used
+	schema            string
+}
+
+// placeOf determines where the database goes: where this home has its own, or else where
+// the settings in the backup say.
+func placeOf(ctx context.Context, a *app.App, h folder.Home, backup, database, suffix string) (place, error) {
+	p := place{Replacement: store.Replacement{Suffix: suffix, File: database}}
+	noted, _ := os.ReadFile(h.StoreFile()) // missing: this home has had no database
+	p.Store = strings.TrimSpace(string(noted))
+	c, err := a.LoadConfig()
+	if err == nil {
+		p.URL = c.Store.URL
+	}
+	if database != "" && (err != nil || p.URL == "" && p.Store == "") {
+		p.URL, err = urlInBackup(backup, filepath.Dir(database))
+	}
+	if err != nil {
+		return p, err
+	}
+	if p.URL == "" {
+		return p, nil
+	}
+	if p.Store != "" { // else no schema is its own, and it may not have an id yet
+		if p.Home, err = h.ID(); err != nil {
+			return p, err
+		}
+	}
+	foreign, err := p.MayReplace(ctx)
+	if err != nil || !foreign {
+		return p, err
+	}
+	p.Anew = true
+	p.URL, p.schema, err = store.BesideURL(p.URL, "restored_"+strings.TrimPrefix(suffix, "before_restore_"))
+	return p, err
+}
+
+// urlInBackup returns [store] url of the settings in a backup; work is a folder for them.
+func urlInBackup(path, work string) (string, error) {
+	const op = "restore"
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return "", fika.Wrap(fika.Storage, op, err)
+	}
+	defer z.Close()
+	files := []string{"config.toml", "models.toml"}
+	for i, name := range files {
+		files[i] = filepath.Join(work, name)
+		data, err := fs.ReadFile(z, "home/"+name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(files[i], data, 0o600)
+		}
+		if err != nil {
+			return "", fika.Wrap(fika.Storage, op, err)
+		}
+	}
+	c, err := config.Load(files[0], files[1:]...)
+	if err != nil {
+		return "", fika.Errorf(fika.Invalid, op, "the settings in %s cannot be read, and say where its database goes: %v", path, err)
+	}
+	return c.Store.URL, nil
+}
+
+// settle makes the settings of the home, which may have come from the backup, name the
+// place.
+func (p place) settle(a *app.App, h folder.Home) error {
+	c, err := a.LoadConfig()
+	if err != nil || c.Store.URL == p.URL {
+		return err
+	}
+	return config.SetKey(h.ConfigFile(), "store.url", p.URL)
 }
 
 // lockContexts locks all contexts, so that no agent is at work.
@@ -201,29 +291,24 @@ func setMirrorsAside(h folder.Home, suffix string, aside *[]string) error {
 }
 
 // replaceStore puts the database in the place of the existing one.
-func replaceStore(ctx context.Context, a *app.App, h folder.Home, url, database, suffix string, empty bool, aside *[]string) error {
+func (p place) replaceStore(ctx context.Context, a *app.App, h folder.Home, aside *[]string) error {
 	const op = "restore"
-	o := a.StoreOptions(h, url)
-	o.Existing = false
-	if url == "" {
+	if p.URL == "" {
 		for _, end := range []string{"", "-wal", "-shm"} {
 			old := h.DatabaseFile() + end
-			if err := os.Rename(old, old+"."+suffix); err == nil {
-				*aside = append(*aside, old+"."+suffix)
+			if err := os.Rename(old, old+"."+p.Suffix); err == nil {
+				*aside = append(*aside, old+"."+p.Suffix)
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				return fika.Wrap(fika.Storage, op, err)
 			}
 		}
-		if !empty {
-			if err := os.Rename(database, h.DatabaseFile()); err != nil {
+		if p.File != "" {
+			if err := os.Rename(p.File, h.DatabaseFile()); err != nil {
 				return fika.Wrap(fika.Storage, op, err)
 			}
 		}
 	} else {
-		if empty {
-			database = ""
-		}
-		name, err := store.ReplaceRows(ctx, url, suffix, database)
+		name, err := p.ReplaceRows(ctx)
 		if err != nil {
 			return err
 		}
@@ -231,10 +316,38 @@ func replaceStore(ctx context.Context, a *app.App, h folder.Home, url, database,
 			*aside = append(*aside, "schema "+name)
 		}
 	}
+	o := a.StoreOptions(h, p.URL)
+	o.Existing = false
 	s, err := store.Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	_ = os.Remove(h.StoreFile())
-	return errors.Join(a.NoteStore(ctx, h, s), s.Close())
+	err = a.NoteStore(ctx, h, s)
+	if err == nil {
+		err = makeFolders(ctx, h, s)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// makeFolders makes the folders of the home's agents that have none: a backup holds only
+// those in which a person has edited a file. Their first use fills them.
+func makeFolders(ctx context.Context, h folder.Home, s *store.Store) error {
+	id, err := h.ID()
+	if err != nil {
+		return err
+	}
+	agents, err := s.ListAgents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if a.HomeID != id || a.IsPool() {
+			continue
+		}
+		if _, _, err := h.Ensure(a.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,9 +14,12 @@ func TestAHomeOfTheFirstFormOpens(t *testing.T) {
 	if out, err := exec.Command("tar", "xzf", "testdata/home/first.tar.gz", "-C", h.dir, "--no-overwrite-dir").CombinedOutput(); err != nil {
 		t.Skipf("no tar that can unpack it: %v: %s", err, out)
 	}
-	stdout, stderr := h.run(0, "chat", "view", "design")
-	has(t, "the chat", stdout, "|ann|@arya sketch an API", "|arya|Done. @gendry, attack it.", "|gendry|noted", "@gendry held")
+	_, stderr := h.run(4, "chat", "view", "design")
+	has(t, "looking", stderr, "fika up", "look change nothing")
 	has(t, "what is different", stderr, "made by an older fika", "the plugin coffee-table is that of an older fika")
+	h.run(0, "chat", "create", "other") // migrates
+	stdout, _ := h.run(0, "chat", "view", "design")
+	has(t, "the chat", stdout, "|ann|@arya sketch an API", "|arya|Done. @gendry, attack it.", "|gendry|noted", "@gendry held")
 	if _, stderr = h.run(0, "context", "log"); strings.Contains(stderr, "older fika") {
 		t.Errorf("it is said twice: %s", stderr)
 	}

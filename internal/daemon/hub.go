@@ -54,6 +54,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	a.StayOpen()
 	s, err := a.Store(ctx)
 	if err != nil {
 		return err

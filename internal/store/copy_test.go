@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"fika"
@@ -102,42 +101,6 @@ func TestBackup(t *testing.T) {
 				t.Errorf("recovered %+v, %v", r, err)
 			}
 		})
-	}
-}
-
-// TestReplace: the schema on a server is replaced all at once, the old rows stay
-// under another name, and the remains of an interrupted call do not get in the way.
-func TestReplace(t *testing.T) {
-	url := servers.URL(t)
-	file := filepath.Join(t.TempDir(), "fika.db")
-	story(t, store.Options{Path: file})
-	from := open(t, store.Options{Path: file})
-	want, err := from.Dump(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := open(t, store.Options{URL: url})
-	if _, err := old.CreateChat(t.Context(), "before"); err != nil {
-		t.Fatal(err)
-	}
-	for i, suffix := range []string{"one", "two"} {
-		aside, err := store.ReplaceRows(t.Context(), url, suffix, file)
-		if err != nil || !strings.HasSuffix(aside, "_"+suffix) {
-			t.Fatal(aside, err)
-		}
-		now := open(t, store.Options{URL: url, Existing: true})
-		if got, err := now.Dump(t.Context()); err != nil || !slices.Equal(got, want) {
-			t.Errorf("round %d: %v\n got %q\nwant %q", i, err, got, want)
-		}
-		if i == 0 {
-			kept := open(t, store.Options{URL: strings.Replace(url, "search_path="+strings.TrimSuffix(aside, "_one"), "search_path="+aside, 1), Existing: true})
-			if _, err := kept.Conversation(t.Context(), "before"); err != nil {
-				t.Errorf("what was set aside has lost its chat: %v", err)
-			}
-		}
-	}
-	if aside, err := store.ReplaceRows(t.Context(), url+"_none", "three", ""); err != nil || aside != "" {
-		t.Errorf("where nothing was: %q, %v", aside, err)
 	}
 }
 

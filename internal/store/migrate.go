@@ -106,6 +106,12 @@ func (s *db) checkSchema(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.engine, s.version = "sqlite "+p.engine, p.version
+	switch {
+	case s.opt.Looks && p.version == 0:
+		return false, s.none()
+	case s.opt.Looks && p.version < schemaVersion:
+		return false, s.behind(p.version)
+	}
 	if p.version == schemaVersion && p.journal != "wal" {
 		return false, nil // restored from somewhere: migrating turns WAL on
 	}

@@ -25,7 +25,15 @@ type Options struct {
 	// Unfinished also opens a database that is only the beginning of a copy, so that
 	// copying can go on.
 	Unfinished bool
-	Now        func() time.Time // the clock; nil: the system's or the server's
+	// Moved also opens a database that was moved elsewhere.
+	Moved bool
+	// Looks refuses to create or migrate: the caller only reads. See [ErrNone].
+	Looks bool
+	// Stays keeps a connection to a crowded server, so that others can see that the
+	// schema is in use.
+	Stays bool
+	As    string           // name of a file in messages; empty: its path
+	Now   func() time.Time // the clock; nil: the system's or the server's
 	// Offset is added to the server's clock; nil: nothing is.
 	Offset func() time.Duration
 	NewID  func() string // makes ids; nil: UUID version 7
@@ -73,7 +81,9 @@ const opOpen = "open store"
 // Open opens, creates or migrates the database. It fails with Locked if a migration
 // is needed while other processes have the database open, with Storage if the
 // database cannot be used (newer schema, damaged, network file system, no rights, no
-// server), and with Invalid if opt names none. The caller must close the Store.
+// server), and with Invalid if opt names none. With opt.Looks, a migration that is
+// needed is Locked, and a database that is not there is [ErrNone]. The caller must
+// close the Store.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Path == "" && opt.URL == "" {
 		return nil, fika.Errorf(fika.Invalid, opOpen, "neither a path nor a URL given")
@@ -111,24 +121,62 @@ func (s *db) openFile(ctx context.Context) error {
 	if s.opt.Now == nil {
 		s.opt.Now = time.Now
 	}
+	if s.opt.Looks && !s.opt.Existing {
+		if _, err := os.Stat(abs); errors.Is(err, os.ErrNotExist) {
+			return s.none()
+		}
+	}
 	if err := prepareFile(abs, s.opt.Existing); err != nil {
 		return err
 	}
 	if err := s.openSchema(ctx); err != nil {
 		return err
 	}
-	begun, _, err := one(ctx, s.file.conn, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)
+	m, _, err := one(ctx, s.file.conn, scanMarks, readMarks)
 	if err != nil {
 		return s.explain(opOpen, err)
 	}
-	return s.complete(begun > 0)
+	return s.usable(m)
 }
 
-// complete refuses a database that is only the beginning of a copy, unless the caller
-// wants to go on with it.
-func (s *db) complete(begun bool) error {
-	if begun && !s.opt.Unfinished {
+// ErrNone is in the chain of the NotFound error of an opener that only looks, if there
+// is no database yet.
+var ErrNone = errors.New("there is no database yet")
+
+func (s *db) none() error {
+	return &fika.Error{Kind: fika.NotFound, Op: opOpen, Msg: s.name(), Err: ErrNone}
+}
+
+// behind refuses to migrate for a caller that only looks.
+func (s *db) behind(version int64) error {
+	return fika.Errorf(fika.Locked, opOpen, "%s has schema %d, and this fika needs %d: run fika down with the older fika if that still runs, then fika up, "+
+		"which keeps a copy and migrates; commands that only look change nothing", s.name(), version, schemaVersion)
+}
+
+// marks are rows of meta that say that a database is not to be used.
+type marks struct {
+	begun bool   // it is the beginning of a copy
+	moved string // where it was copied to, to be used there; empty: it was not
+}
+
+const readMarks = `SELECT (SELECT count(*) FROM meta WHERE key = 'copy_of'), COALESCE((SELECT value FROM meta WHERE key = 'moved_to'), '')`
+
+func scanMarks(s scanner) (m marks, err error) {
+	var begun int64
+	err = s.Scan(&begun, &m.moved)
+	m.begun = begun > 0
+	return m, err
+}
+
+// usable refuses a database that is only the beginning of a copy, unless the caller
+// wants to go on with it, and one that is used elsewhere by now.
+func (s *db) usable(m marks) error {
+	switch {
+	case m.begun && !s.opt.Unfinished:
 		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give fika store move again, which goes on with it, or name another database", s.name())
+	case m.moved != "" && !s.opt.Moved:
+		return fika.Errorf(fika.Storage, opOpen, "%s was moved: what came later is in %s. Name that as [store] url in config.toml (a file needs no url, if it is fika.db in the home); "+
+			"then fika store move brings it back here", s.name(), m.moved)
 	}
 	return nil
 }
@@ -200,6 +248,9 @@ func (s *db) shut() error {
 func (s *db) name() string {
 	if s.opt.URL != "" {
 		return withoutPassword(s.opt.URL)
+	}
+	if s.opt.As != "" {
+		return s.opt.As
 	}
 	return s.opt.Path
 }

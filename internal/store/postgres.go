@@ -24,6 +24,7 @@ type postgres struct {
 	wait   time.Duration // how long a read waits for a server that is gone
 	try    time.Duration // how long one try of a read waits for an answer
 	server *acquaintance
+	stays  bool // connections are kept while the server is crowded
 }
 
 // poolSize is the maximum number of connections per process: one that writes and two
@@ -46,7 +47,7 @@ func (e *postgres) done(c conn, err error) {
 	if broke {
 		e.server.forget()
 	}
-	if broke || e.server.isCrowded() {
+	if broke || e.server.isCrowded() && !e.stays {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = pc.c.Conn().Close(ctx)

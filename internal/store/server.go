@@ -2,14 +2,10 @@ package store
 
 import (
 	"context"
-	"embed"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"net"
 	"net/url"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,9 +19,6 @@ import (
 	"fika/internal/crash"
 	"fika/internal/sleep"
 )
-
-//go:embed postgres/*.sql
-var postgresMigrations embed.FS
 
 const (
 	// defaultSchema holds the tables if the URL has no search_path.
@@ -50,7 +43,7 @@ func (s *db) openServer(ctx context.Context) error {
 	if err != nil {
 		return s.explain(opOpen, err)
 	}
-	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor, server: &s.server}
+	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor, server: &s.server, stays: s.opt.Stays}
 	s.e, s.r = e, e
 	began := time.Now()
 	for {
@@ -92,7 +85,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 		return nil, fika.Errorf(fika.Invalid, opOpen, "search_path=%s in [store] url is not the name of one schema: want small letters, digits and _", p["search_path"])
 	}
 	for k, v := range map[string]string{
-		"application_name": "fika", "timezone": "UTC", "client_encoding": "UTF8", "synchronous_commit": syncCommit(),
+		"application_name": applicationName(p["search_path"]), "timezone": "UTC", "client_encoding": "UTF8", "synchronous_commit": syncCommit(),
 		"lock_timeout":                        strconv.FormatInt(s.opt.BusyWait.Milliseconds(), 10),
 		"idle_in_transaction_session_timeout": strconv.FormatInt(maxHalt.Milliseconds(), 10),
 		"statement_timeout":                   "0",
@@ -238,18 +231,19 @@ func (a *acquaintance) forget() {
 
 // openServerSchema makes sure that the tables exist and have this version.
 func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) error {
-	var version, begun, now int64
+	var version, now int64
+	var marks marks
 	about := []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
 		first(&now, nil, scanInt, readClock)} // before any query depends on the time
-	err := e.read(ctx, append(about, first(&version, nil, scanInt, readSchema), first(&begun, nil, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)))
+	err := e.read(ctx, append(about, first(&version, nil, scanInt, readSchema), first(&marks, nil, scanMarks, readMarks)))
 	var said *pgconn.PgError
 	if errors.As(err, &said) && said.Code == noTable {
-		version, begun = 0, 0
+		version = 0
 		err = e.read(ctx, about)
 	}
 	if err == nil {
 		s.heard(now)
-		err = s.complete(begun > 0)
+		err = s.usable(marks)
 	}
 	switch {
 	case err != nil:
@@ -259,6 +253,10 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 	case version == 0 && s.opt.Existing:
 		return fika.Errorf(fika.Storage, opOpen, "schema %s of %s has no tables of fika's, and this home had a database there: look at [store] url, or run fika restore with a backup; "+
 			"fika restore --empty begins a new one", schema, s.name())
+	case version == 0 && s.opt.Looks:
+		return s.none()
+	case version < schemaVersion && s.opt.Looks:
+		return s.behind(version)
 	case version < schemaVersion:
 		if err := s.migrateServer(ctx, e, schema); err != nil {
 			return err
@@ -272,56 +270,6 @@ const (
 	readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
 	noTable    = "42P01" // also returned if there is no schema
 )
-
-// migrateServer runs the missing migrations, all or nothing. Other processes wait for
-// it.
-func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) error {
-	c, err := e.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Release()
-	tx, err := c.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	lock := fnv.New64a()
-	_, _ = lock.Write([]byte("fika schema " + schema))
-	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lock.Sum64())); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+schema); err != nil {
-		return err
-	}
-	var version int64
-	if err := tx.QueryRow(ctx, `SELECT CASE WHEN to_regclass('meta') IS NULL THEN 0 ELSE 1 END`).Scan(&version); err != nil {
-		return err
-	}
-	if version > 0 {
-		if err := tx.QueryRow(ctx, readSchema).Scan(&version); err != nil {
-			return err
-		}
-	}
-	files, err := postgresMigrations.ReadDir("postgres")
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		n, err := strconv.ParseInt(strings.SplitN(f.Name(), "_", 2)[0], 10, 64)
-		if err != nil || n <= version {
-			continue
-		}
-		text, err := postgresMigrations.ReadFile(path.Join("postgres", f.Name()))
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, string(text), pgx.QueryExecModeSimpleProtocol); err != nil {
-			return fmt.Errorf("%s: %w", f.Name(), err)
-		}
-	}
-	return tx.Commit(ctx)
-}
 
 // fault reads the SQLSTATE. An error that does not come from the server is a lost
 // connection.

@@ -82,3 +82,40 @@ func TestServerByCommands(t *testing.T) {
 	h.must("store", "check")
 	h.must("run", "on")
 }
+
+// TestRestoreElsewhereTouchesNothingThatLives: a backup of a home whose hub is up goes into
+// a schema of its own when it is restored in another home, and what lives is neither set
+// aside nor replaced; at home it is refused until the hub is down (rows P1, R1).
+func TestRestoreElsewhereTouchesNothingThatLives(t *testing.T) {
+	t.Parallel()
+	one := scriptedHome(t, onServer(servers.URL(t)), autoCoder)
+	one.must("up")
+	one.must("ask", "coder", "hello")
+	kept := filepath.Join(one.dir, "kept.zip")
+	one.must("backup", kept)
+	one.must("chat", "create", "later")
+	two := newHome(t, "")
+	r := two.run("restore", kept)
+	if r.code != 0 || !strings.Contains(r.stderr, "belongs to another home") {
+		t.Fatalf("restore elsewhere: exit %d: %s", r.code, r.stderr)
+	}
+	one.must("chat", "view", "later")
+	if got := one.must("ask", "coder", "again"); got != "you said again" {
+		t.Errorf("what lives answers %q", got)
+	}
+	if two.run("chat", "view", "later").code == 0 {
+		t.Error("both homes have one database")
+	}
+	if list := two.must("context", "list"); !strings.Contains(list, "coder") {
+		t.Errorf("the contexts of the other home: %q", list)
+	}
+	if said := two.must("context", "log", "coder"); !strings.Contains(said, "hello") {
+		t.Errorf("the other home has %q", said)
+	}
+	one.one(one.run("restore", kept), 4, "a hub is running already")
+	one.must("down")
+	one.must("restore", kept)
+	if one.run("chat", "view", "later").code == 0 {
+		t.Error("nothing was restored at home")
+	}
+}

@@ -34,6 +34,9 @@ chats and tasks are gone.`,
 			if err != nil {
 				return err
 			}
+			if out.Schema != "" {
+				e.Say("the schema that the settings named belongs to another home and was left alone; this home has the schema %s now, and [store] url names it", out.Schema)
+			}
 			if empty {
 				e.Say("this home has a new, empty database")
 				return nil
