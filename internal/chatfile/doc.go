@@ -5,8 +5,8 @@
 // The files are written from the store alone and never read back. A file that ends
 // where the Keeper left it is appended to. A file torn by a crash is repaired. A file
 // that somebody has changed is set aside under another name and written anew. A file
-// is also written anew when messages of its chat have expired, and removed with its
-// chat.
+// is also written anew when messages of its chat have expired, and removed when its
+// chat is deleted. A file with messages that the database has lost is set aside.
 //
 // Read first: [Keeper] and [Keeper.Sync]. The hub owns the one Keeper of a home, in
 // one goroutine. A failure such as a full disk is an error of Sync; the next call

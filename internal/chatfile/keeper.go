@@ -23,6 +23,7 @@ import (
 type Source interface {
 	ListConversations(context.Context, store.ConversationFilter) ([]store.ConversationInfo, error)
 	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
+	WasDeleted(context.Context, fika.ConversationID) (bool, error)
 }
 
 // Keeper writes the files of all chats into one folder.
@@ -68,8 +69,16 @@ func (k *Keeper) Sync(ctx context.Context) error {
 		k.state = k.readState()
 	}
 	var errs []error
-	changed := k.removeUnused(chats, &errs)
+	changed := k.removeUnused(ctx, chats, &errs)
 	for _, c := range chats {
+		if w, known := k.state[c.ID]; known && c.LastSeq < w.Seq {
+			changed = true
+			if err := k.setAside(w.Name); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			delete(k.state, c.ID)
+		}
 		if k.upToDate(c) {
 			continue
 		}
@@ -84,9 +93,10 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeUnused removes the files of chats that are gone or renamed. It runs before any
-// file is written, because another chat may have taken the name.
-func (k *Keeper) removeUnused(chats []store.ConversationInfo, errs *[]error) (changed bool) {
+// removeUnused removes the files of chats that were deleted or renamed. It runs before any
+// file is written, because another chat may have taken the name. The file of a chat that
+// nobody has deleted, and that the database has lost, is the last copy: it is set aside.
+func (k *Keeper) removeUnused(ctx context.Context, chats []store.ConversationInfo, errs *[]error) (changed bool) {
 	names := map[fika.ConversationID]fika.ConversationName{}
 	for _, c := range chats {
 		names[c.ID] = c.Name
@@ -95,13 +105,57 @@ func (k *Keeper) removeUnused(chats []store.ConversationInfo, errs *[]error) (ch
 		if names[id] == w.Name {
 			continue
 		}
+		wanted := names[id] != ""
+		if !wanted && w.Size > 0 {
+			var err error
+			if wanted, err = k.source.WasDeleted(ctx, id); err != nil {
+				*errs = append(*errs, err)
+				continue
+			}
+		}
+		var err error
+		if wanted || w.Size == 0 {
+			err = fika.Wrap(fika.Storage, "remove "+k.path(w.Name), withoutMissing(os.Remove(k.path(w.Name))))
+		} else {
+			err = k.setAside(w.Name)
+		}
+		if err != nil {
+			*errs = append(*errs, err)
+			continue
+		}
 		changed = true
 		delete(k.state, id)
-		if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			*errs = append(*errs, fika.Wrap(fika.Storage, "remove "+k.path(w.Name), err))
-		}
 	}
 	return changed
+}
+
+func withoutMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lostMark is in the names of files with messages that the database does not have.
+const lostMark = ".lost-"
+
+// setAside gives the file of a chat a name under which it stays.
+func (k *Keeper) setAside(name fika.ConversationName) error {
+	to := filepath.Join(k.dir, string(name)+lostMark+k.now().UTC().Format("20060102-150405.000")+".md")
+	return fika.Wrap(fika.Storage, "set chat aside", withoutMissing(os.Rename(k.path(name), to)))
+}
+
+// LostWarnings says, for each file in dir with messages that the database has lost, what a
+// person can do; a file is reported until it is removed.
+func LostWarnings(dir string) []string {
+	found, _ := filepath.Glob(filepath.Join(dir, "*"+lostMark+"*.md"))
+	var out []string
+	for _, path := range found {
+		name, _, _ := strings.Cut(filepath.Base(path), lostMark)
+		out = append(out, fmt.Sprintf("the database is older than its files: it lacks messages of the chat %s, which %s has "+
+			"(an older copy was put back, or fika.db-wal was removed: fika restore brings back a backup; remove the file once you do not need it)", name, path))
+	}
+	return out
 }
 
 // upToDate reports whether the file of a chat is complete and still has the size it

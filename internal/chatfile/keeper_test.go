@@ -192,3 +192,62 @@ func write(t *testing.T, path string, data []byte) {
 		t.Fatal(err)
 	}
 }
+
+// TestTheLastCopyOfAChatIsNotRemoved: the files of a chat that the database has lost, or
+// has less of, are set aside and named; that of a chat that was deleted goes with it (row
+// F4).
+func TestTheLastCopyOfAChatIsNotRemoved(t *testing.T) {
+	d := newDesk(t)
+	ctx := context.Background()
+	d.say("message 0.")
+	before := filepath.Join(t.TempDir(), "fika.db")
+	if err := d.store.Backup(ctx, before); err != nil {
+		t.Fatal(err)
+	}
+	d.say("message 1.")
+	for _, name := range []fika.ConversationName{"accepted", "deleted"} {
+		c, err := d.store.CreateChat(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.store.Post(ctx, store.Post{Conversation: c.ID, From: "eve", Writer: fika.ByHuman, Content: "in " + string(name)}); err != nil {
+			t.Fatal(err)
+		}
+		d.sync()
+		if name == "deleted" {
+			if err := d.store.DeleteConversation(ctx, c.ID); err != nil {
+				t.Fatal(err)
+			}
+			d.sync()
+		}
+	}
+	if lost := chatfile.LostWarnings(d.dir); len(lost) > 0 {
+		t.Errorf("a chat that was deleted is lost: %q", lost)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, "deleted.md")); err == nil {
+		t.Error("the file of a deleted chat is there")
+	}
+	older, err := store.Open(ctx, store.Options{Path: before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer older.Close()
+	d.store = older
+	for range 2 {
+		d.sync()
+		d.holds(1)
+		lost := strings.Join(chatfile.LostWarnings(d.dir), "\n")
+		if strings.Count(lost, "older than its files") != 2 || !strings.Contains(lost, "chat accepted") || !strings.Contains(lost, "chat design") {
+			t.Fatalf("it says %q", lost)
+		}
+	}
+	for pattern, text := range map[string]string{"accepted.lost-*.md": "in accepted", "design.lost-*.md": "message 1."} {
+		found, _ := filepath.Glob(filepath.Join(d.dir, pattern))
+		if len(found) != 1 {
+			t.Fatalf("%s: %q", pattern, found)
+		}
+		if data, err := os.ReadFile(found[0]); err != nil || !strings.Contains(string(data), text) {
+			t.Errorf("%s: %q, %v", pattern, data, err)
+		}
+	}
+}

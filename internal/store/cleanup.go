@@ -145,6 +145,9 @@ AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.conversation = c.id AND e.pinned
 		return err
 	}
 	for _, c := range chats {
+		if err := t.put(ctx, noteDeleted, c.id); err != nil {
+			return err
+		}
 		if _, err := t.tellConversations(ctx, Deleted, `DELETE FROM conversations WHERE id = ?`, c.id); err != nil {
 			return err
 		}

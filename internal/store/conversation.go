@@ -211,12 +211,25 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {
 			return err
 		}
+		if err := t.put(ctx, noteDeleted, id); err != nil {
+			return err
+		}
 		n, err := t.tellConversations(ctx, Deleted, `DELETE FROM conversations WHERE id = ?`, id)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
 		}
 		return err
 	})
+}
+
+// noteDeleted records that a chat is about to be deleted: who keeps its text can tell
+// that from a database that was put back.
+const noteDeleted = `INSERT INTO meta (key, value) SELECT 'deleted chat ' || c.id, c.name FROM conversations c WHERE c.id = ? AND c.kind = 'chat' ON CONFLICT DO NOTHING`
+
+// WasDeleted reports whether there was a chat that somebody has deleted.
+func (s Chats) WasDeleted(ctx context.Context, id fika.ConversationID) (bool, error) {
+	_, found, err := one(ctx, s.r, scanText, `SELECT value FROM meta WHERE key = 'deleted chat ' || CAST(? AS TEXT)`, id)
+	return found, s.explain("read deleted chats", err)
 }
 
 // RenameChat gives a chat another name and posts a notice in it that says who did so.
