@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	busnats "fika/internal/bus/nats"
+	"fika/internal/chatfile"
 	"fika/internal/config"
 	"fika/internal/folder"
 )
@@ -87,11 +88,11 @@ func (o *OpenedHome) UpgradeNotes() []string {
 }
 
 // DamageWarnings returns which requests of other programs the home has lost, until a
-// person has acknowledged it.
+// person has acknowledged it, and which messages of chats only files still have.
 func (o *OpenedHome) DamageWarnings() []string {
 	h, err := o.Home()
 	if err != nil {
 		return nil
 	}
-	return busnats.DamageWarnings(h.RunDir())
+	return append(busnats.DamageWarnings(h.RunDir()), chatfile.LostWarnings(h.ChatsDir())...)
 }

@@ -221,12 +221,12 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// A database is moved row by row, and the home goes on with the old one.
+// A database is moved row by row.
 func TestMoveStore(t *testing.T) {
 	a, _ := home(t, "one", "two")
 	to := filepath.Join(t.TempDir(), "moved.db")
 	rows := int64(0)
-	if err := backup.MoveStore(t.Context(), a, to, func(c store.Copied) { rows += int64(c.Rows) }); err != nil {
+	if _, err := backup.MoveStore(t.Context(), a, to, func(c store.Copied) { rows += int64(c.Rows) }); err != nil {
 		t.Fatal(err)
 	}
 	moved, err := store.Open(t.Context(), store.Options{Path: to, Existing: true})

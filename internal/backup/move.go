@@ -12,40 +12,49 @@ import (
 )
 
 // MoveStore copies the database of this home to another place, a URL as in [store] url
-// or the path of a file, and compares the two. The hub must be down and no agent at
-// work. The home uses the old database until its config names the new one.
-func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copied)) (err error) {
+// or the path of a file, compares the two, and marks the old one as moved. The hub must
+// be down and no agent at work. A database in the other place that was moved from there is
+// set aside; its new name is returned, else "".
+func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copied)) (aside string, err error) {
 	h, err := a.Home()
 	if err != nil {
-		return err
+		return "", err
 	}
 	lock, err := h.LockHub()
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	release, err := lockContexts(ctx, h)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer release()
 	s, err := a.Store(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	o := store.Options{URL: to, Unfinished: true}
+	o := store.Options{URL: to}
 	if !strings.Contains(to, "://") {
 		path, err := filepath.Abs(to)
 		if err != nil {
-			return fika.Wrap(fika.Invalid, "move store", err)
+			return "", fika.Wrap(fika.Invalid, "move store", err)
 		}
-		o = store.Options{Path: path, Unfinished: true}
+		o = store.Options{Path: path}
 	}
+	if aside, err = store.SetMovedAside(ctx, o, "moved_"+a.Now().UTC().Format("20060102_150405")); err != nil {
+		return "", err
+	}
+	o.Unfinished = true
 	other, err := store.Open(ctx, o)
 	if err != nil {
-		return err
+		return aside, err
 	}
-	return errors.Join(s.CopyTo(ctx, other, told), other.Close())
+	err = s.CopyTo(ctx, other, told)
+	if err == nil {
+		err = s.MarkMoved(ctx, other)
+	}
+	return aside, errors.Join(err, other.Close())
 }
 
 // CheckStore reads the whole database and lists the damage it finds.

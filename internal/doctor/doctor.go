@@ -242,7 +242,7 @@ func (d *examination) checkBus(ctx context.Context) {
 	if err != nil {
 		return // told by the checks of config and store
 	}
-	damaged := busnats.DamageWarnings(d.home.RunDir())
+	damaged := d.app.DamageWarnings()
 	fixed := d.fix && busnats.AcknowledgeLost(d.home.RunDir()) == nil
 	for _, w := range st.Warnings {
 		level := Note

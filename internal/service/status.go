@@ -92,7 +92,7 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	st.Trouble = c.trouble
-	st.Warnings = append(st.Warnings, busnats.DamageWarnings(h.RunDir())...)
+	st.Warnings = append(st.Warnings, c.app.DamageWarnings()...)
 	if c.Connected() {
 		st.readBus(ctx, c)
 	}

@@ -64,7 +64,7 @@ approved redo live taken source winner inputs items made done failed first_faile
 
 // keptMeta selects the rows of meta that are copied, leaving out those that describe
 // the database itself.
-const keptMeta = `key NOT IN ('schema', 'words_upto', 'copy_of')`
+const keptMeta = `key NOT IN ('schema', 'words_upto', 'copy_of', 'moved_to')`
 
 // copyPage is the number of rows held in memory at once.
 const copyPage = 500

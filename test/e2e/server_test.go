@@ -68,17 +68,34 @@ func TestServerByCommands(t *testing.T) {
 	before := h.must("context", "log", "--all", "--json")
 	file := filepath.Join(h.dir, "fika.db")
 	h.must("store", "move", file)
+	h.one(h.run("context", "log"), 1, "was moved: what came later is in "+file)
 	config := h.read("config.toml")
 	h.write("config.toml", strings.ReplaceAll(config, onServer(url), ""))
 	if in := h.must("context", "log", "--all", "--json"); in != before {
 		t.Errorf("in a file: %s\non the server: %s", in, before)
 	}
-	other := servers.URL(t)
-	h.must("store", "move", other)
-	h.write("config.toml", strings.ReplaceAll(config, url, other))
-	if back := h.must("context", "log", "--all", "--json"); back != before {
-		t.Errorf("back on a server: %s\nbefore: %s", back, before)
+	// The way back, twice: where it was moved from there is a stale copy, which says so and
+	// is set aside (row P11).
+	for round, on := range []string{url, file, url} {
+		h.must("run", "more words")
+		before = h.must("context", "log", "--all", "--json")
+		if moved := h.run("store", "move", on); moved.code != 0 || !strings.Contains(moved.stderr, "set aside: ") {
+			t.Fatalf("round %d: exit %d: %s", round, moved.code, moved.stderr)
+		}
+		stale := h.run("context", "log")
+		h.one(stale, 1, "was moved")
+		if on == url {
+			h.write("config.toml", config)
+		} else {
+			h.write("config.toml", strings.ReplaceAll(config, onServer(url), ""))
+		}
+		if now := h.must("context", "log", "--all", "--json"); now != before {
+			t.Errorf("round %d: %s\nbefore: %s", round, now, before)
+		}
 	}
+	h.write("config.toml", strings.ReplaceAll(config, onServer(url), ""))
+	h.one(h.run("run", "on the stale file"), 1, "was moved")
+	h.write("config.toml", config)
 	h.must("store", "check")
 	h.must("run", "on")
 }
