@@ -87,6 +87,9 @@ func ruleText(d guard.Decision, bare bool) string {
 	if d.Rule.Why != "" {
 		text += ": " + d.Rule.Why
 	}
+	if d.Unknown {
+		text += fmt.Sprintf(" (for %q: what this runs cannot be known)", d.Rule.Match)
+	}
 	if len(d.Opens) > 0 {
 		text += "; yes lets this call change " + strings.Join(d.Opens, ", ")
 	}
@@ -100,10 +103,12 @@ func hint(d guard.Decision, c guard.Call) string {
 	switch {
 	case len(d.Opens) > 0: // asks each time
 		return ""
-	case !ok:
-		return fmt.Sprintf("(no rule would win over the one at %s: change that)", d.Rule.Where)
+	case ok:
+		return r.TOML()
+	case d.Rule == nil || d.Unknown:
+		return "(no rule can allow it: nobody can know what it runs, or where)"
 	}
-	return r.TOML()
+	return fmt.Sprintf("(no rule would win over the one at %s: change that)", d.Rule.Where)
 }
 
 // bound returns the state of the call and of everything it depends on.

@@ -29,6 +29,9 @@ type Decision struct {
 	Rule *Rule
 	What string // the part of the call that decided: a command, a file, a host
 	Why  string // the reason when fika itself decided, without a rule
+	// Unknown means that the rule applies because nobody can know what runs, not because
+	// of the words.
+	Unknown bool
 	// Opens lists the protected files that a command may change if a person says yes to
 	// it, because the rules that ask name them. They are absolute.
 	Opens []string
@@ -53,8 +56,8 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 		judged = true
 	}
 	var opened []string
-	commands := SimpleCommands(c.Command)
-	for _, cmd := range commands {
+	script := readScript(c.Command, c.Workspace)
+	for _, cmd := range script.commands {
 		if d, ok := judgeCommand(cmd, fitting, f); ok {
 			worse(d)
 			if d.Rule != nil {
@@ -62,7 +65,7 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 			}
 		}
 	}
-	for _, p := range slices.Concat(RedirectTargets(c.Command), implied(commands), c.known()) {
+	for _, p := range slices.Concat(script.targets, implied(script.commands), c.known()) {
 		if d, ok := judgePath(c, p, fitting); ok {
 			worse(d)
 			opened = append(opened, opens(c, d, p)...)
@@ -108,19 +111,22 @@ func judge(rules []Rule, f Facts, what string, fits func(Rule) bool) Decision {
 	return d
 }
 
-// judgeCommand applies rules to one simple command. Only rules that tighten apply to a
-// wrapper, because the command that it runs is judged separately.
+// judgeCommand applies rules to one simple command. It returns false for a partial one
+// about which no rule asks or denies. What is in a script is not known, so that rules
+// that ask or deny take it for what they name, unless a rule allows the script by name.
 func judgeCommand(c SimpleCommand, rules []Rule, f Facts) (Decision, bool) {
+	allows := func(r Rule) bool {
+		return r.Do == Allow && r.Path == "" && r.Host == "" && !c.Partial && c.surelyMatches(r.Match)
+	}
+	script := c.Script && !slices.ContainsFunc(rules, func(r Rule) bool { return namesWords(r.Match) && allows(r) })
 	d := judge(rules, f, c.String(), func(r Rule) bool {
-		if r.Host != "" || r.Path != "" && (r.Match == "" || r.Do != Ask) {
-			return false
+		if r.Do == Allow || r.Host != "" || r.Path != "" && (r.Match == "" || r.Do != Ask) {
+			return allows(r)
 		}
-		if r.Do == Allow {
-			return !c.Wrapper && c.surelyMatches(r.Match)
-		}
-		return c.mayMatch(r.Match)
+		return script || c.mayMatch(r.Match)
 	})
-	return d, !c.Wrapper || d.Rule != nil
+	d.Unknown = d.Rule != nil && d.Do != Allow && namesWords(d.Rule.Match) && (c.Unsure || !c.mayMatch(d.Rule.Match))
+	return d, !c.Partial || d.Rule != nil
 }
 
 // judgePath applies rules about paths; it returns false if no rule is about the path. A

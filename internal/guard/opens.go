@@ -19,19 +19,22 @@ func opens(c Call, d Decision, file Word) []string {
 }
 
 // implied lists the files that commands write without naming them: the repository's
-// config, written by git.
-func implied(commands []SimpleCommand) []Word {
-	if slices.ContainsFunc(commands, SimpleCommand.writesConfig) {
-		return []Word{{repositoryConfig, true}}
+// config, written by git. Which repository that is, is not known if the command chooses
+// another folder.
+func implied(commands []SimpleCommand) (out []Word) {
+	for _, c := range commands {
+		if slices.ContainsFunc(append(c.Also, c.Words), writesConfig) {
+			out = append(out, Word{repositoryConfig, !c.Altered && c.Named == 0})
+		}
 	}
-	return nil
+	return out
 }
 
-// writesConfig reports whether the command is git and would write the config of its
+// writesConfig reports whether a command is git and would write the config of its
 // repository, as far as its words show it.
-func (c SimpleCommand) writesConfig() bool {
+func writesConfig(command []Word) bool {
 	var words []string
-	for _, w := range c.Words {
+	for _, w := range command {
 		words = append(words, w.Text)
 	}
 	if len(words) < 2 || path.Base(words[0]) != "git" {

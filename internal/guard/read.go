@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Read fills in what the arguments of a tool name: a command, files, a host. Arguments
@@ -50,18 +51,19 @@ func (c Call) Files() []string {
 			}
 		}
 	}
-	for _, cmd := range SimpleCommands(c.Command) {
+	script := readScript(c.Command, c.Workspace)
+	for _, cmd := range script.commands {
 		add(cmd.Words)
 	}
-	add(RedirectTargets(c.Command))
+	add(script.targets)
 	add(c.known())
 	return out
 }
 
 // AllowingRule returns the shortest rule that allows the part of a call that a decision
-// is about and wins over the rule behind it. It returns false if no rule would win and
-// that rule has to be changed, or if the call opens a protected file, which only a yes
-// can do.
+// is about and wins over the rule behind it. It returns false if there is none: that
+// rule has to be changed, what runs cannot be known, or the call opens a protected file,
+// which only a yes can do.
 func (d Decision) AllowingRule(c Call) (Rule, bool) {
 	if len(d.Opens) > 0 {
 		return Rule{}, false
@@ -77,19 +79,40 @@ func (d Decision) AllowingRule(c Call) (Rule, bool) {
 	case c.Host != "" && d.What == c.Host:
 		r.Host = c.Host
 	case c.Command != "":
-		words := strings.Fields(d.What)
-		if i := slices.Index(words, "?"); i >= 0 {
-			words = words[:i]
+		return d.allowingWords(c)
+	}
+	return r, r.literals() >= least
+}
+
+// maxRuleWords bounds the rules that are proposed: nobody would read a longer one.
+const maxRuleWords = 64
+
+// allowingWords returns the shortest rule by words that allows the command that a
+// decision is about.
+func (d Decision) allowingWords(c Call) (Rule, bool) {
+	rules := make([]Rule, 1, 2)
+	if d.Rule != nil {
+		rules = append(rules, *d.Rule)
+	}
+	for _, cmd := range readScript(c.Command, c.Workspace).commands {
+		if cmd.Partial || cmd.String() != d.What {
+			continue
 		}
-		for n := min(2, len(words)); n <= len(words) && n > 0; n++ {
-			r.Match = strings.Join(words[:n], " ")
-			if n < len(strings.Fields(d.What)) {
-				r.Match += " *"
+		nameable := slices.IndexFunc(cmd.Words, func(w Word) bool {
+			return !w.Known || w.Text == "" || strings.Contains(w.Text, "*") || strings.ContainsFunc(w.Text, unicode.IsSpace)
+		})
+		if nameable < 0 {
+			nameable = len(cmd.Words)
+		}
+		for n := max(1, cmd.Named, min(2, nameable)); n <= min(nameable, maxRuleWords); n++ {
+			rules[0] = Rule{Tool: c.Tool, Do: Allow, Match: SimpleCommand{Words: cmd.Words[:n]}.String()}
+			if n < len(cmd.Words) {
+				rules[0].Match += " *"
 			}
-			if r.literals() >= least {
-				break
+			if got, _ := judgeCommand(cmd, rules, Facts{Default: Ask}); got.Do == Allow && rules[0].Check() == nil {
+				return rules[0], true
 			}
 		}
 	}
-	return r, r.literals() >= least && (c.Command == "" || r.Match != "" || r.Path != "")
+	return Rule{}, false
 }

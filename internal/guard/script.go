@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -10,34 +11,44 @@ import (
 // maxNesting bounds how deep code within code is parsed: sh -c 'sh -c …'.
 const maxNesting = 8
 
-// SimpleCommands parses a text as bash would and lists every simple command in it,
-// wrappers before what they wrap. A text that cannot be parsed is one unsure command; an
-// empty one has none.
-func SimpleCommands(text string) []SimpleCommand {
-	s := reader{}
+// SimpleCommands parses a text as bash would in a folder and lists every simple command
+// in it, wrappers before what they wrap. A text that cannot be parsed is one unsure
+// command; an empty one has none.
+func SimpleCommands(text, folder string) []SimpleCommand {
+	return readScript(text, folder).commands
+}
+
+// RedirectTargets lists the files that the redirections of a text write to or read from.
+func RedirectTargets(text, folder string) []Word {
+	return readScript(text, folder).targets
+}
+
+// readScript collects what a text runs and touches.
+func readScript(text, folder string) *reader {
+	s := &reader{folder: folder}
 	s.read(text, 0)
 	if s.unsure && len(s.commands) == 0 {
 		s.commands = []SimpleCommand{{Words: []Word{{Text: text}}}}
 	}
 	for i := range s.commands {
-		s.commands[i].Unsure = s.commands[i].Unsure || s.unsure
+		c := &s.commands[i]
+		c.Unsure = c.Unsure || s.unsure
+		c.Altered = c.Altered || s.moved || s.exported
 	}
-	return s.commands
-}
-
-// RedirectTargets lists the files that the redirections of a text write to or read from.
-func RedirectTargets(text string) []Word {
-	s := reader{}
-	s.read(text, 0)
-	return s.targets
+	for i, t := range s.targets { // what a relative path names is not known any more
+		s.targets[i].Known = t.Known && !(s.moved && !strings.HasPrefix(t.Text, "/"))
+	}
+	return s
 }
 
 // reader collects what a text runs and touches.
 type reader struct {
+	folder   string // in which the text runs
 	commands []SimpleCommand
 	targets  []Word
 	unsure   bool // something makes every command unsure
 	moved    bool // the working folder changes
+	exported bool // a variable of the environment changes
 }
 
 func (s *reader) read(text string, depth int) {
@@ -46,18 +57,10 @@ func (s *reader) read(text string, depth int) {
 		s.commands = append(s.commands, SimpleCommand{Words: []Word{{Text: text}}, Unsure: true})
 		return
 	}
-	first := len(s.commands)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		s.visit(n, depth)
 		return true
 	})
-	if s.moved { // ./run is a different file elsewhere
-		for i, c := range s.commands[first:] {
-			if len(c.Words) > 0 && c.Words[0].Known && strings.Contains(c.Words[0].Text, "/") && !strings.HasPrefix(c.Words[0].Text, "/") {
-				s.commands[first+i].Elsewhere = true
-			}
-		}
-	}
 }
 
 // visit records what one node of the syntax tree runs, touches or makes unsure.
@@ -70,10 +73,12 @@ func (s *reader) visit(n syntax.Node, depth int) {
 	case *syntax.DeclClause:
 		s.declaration(n)
 	case *syntax.Assign:
-		s.assigned(n.Name)
+		if n.Name != nil {
+			s.assigned(n.Name.Value, assignedValue(n))
+		}
 		s.arithmetic(n.Index)
 	case *syntax.WordIter:
-		s.assigned(n.Name)
+		s.assigned(n.Name.Value, Word{})
 	case *syntax.Redirect:
 		if n.Word != nil && n.Hdoc == nil && n.Op != syntax.WordHdoc && n.Op != syntax.DplIn && n.Op != syntax.DplOut {
 			s.targets = append(s.targets, wordOf(n.Word))
@@ -103,14 +108,27 @@ func (s *reader) call(n *syntax.CallExpr, depth int) {
 		c.Words = append(c.Words, wordOf(w))
 	}
 	for _, a := range n.Assigns {
-		c.Unsure = c.Unsure || a.Name != nil && dangerous(a.Name.Value)
+		if a.Name != nil {
+			c.Altered = c.Altered || effectOf(a.Name.Value, assignedValue(a)) != harmless
+		}
 	}
-	if !c.Words[0].Known {
-		c.Unsure = true
+	if c.Words[0].Text == "--" && len(c.Words) > 1 { // time -- command
+		c.Words = c.Words[1:]
 	}
 	s.note(c, depth)
 }
 
+// assignedValue returns what a variable is set to, and a word that is not known for a
+// list or an addition.
+func assignedValue(a *syntax.Assign) Word {
+	if a.Append || a.Array != nil || a.Naked {
+		return Word{}
+	}
+	return wordOf(a.Value)
+}
+
+// note records a command and what it runs in turn, to which applies what is known about
+// the command.
 func (s *reader) note(c SimpleCommand, depth int) {
 	if depth > maxNesting {
 		c.Unsure = true
@@ -121,19 +139,32 @@ func (s *reader) note(c SimpleCommand, depth int) {
 	if len(c.Words) > 0 && c.Words[0].Known && onlySteers(c.Words[0].Text) {
 		return
 	}
-	c = c.withoutGitOptions()
-	inner, code := c.unwrap()
-	c.Wrapper = len(inner) > 0 || len(code) > 0
+	before := c
+	r := c.examine()
+	at := len(s.commands)
 	s.commands = append(s.commands, c)
-	for _, in := range inner {
-		if len(in.Words) > 0 && !in.Words[0].Known {
-			in.Unsure = true
-		}
+	for _, in := range r.commands {
 		s.note(in, depth+1)
 	}
-	for _, text := range code {
+	for _, text := range r.code {
 		s.read(text, depth+1)
 	}
+	inner := s.commands[at+1:]
+	for i := range inner {
+		in := &inner[i]
+		if own := &s.commands[at]; r.outer { // a rule that allows it speaks for all that it runs
+			own.Unsure, own.Script = own.Unsure || in.Unsure, own.Script || in.Script
+			if in.Named > 0 {
+				own.Named = max(own.Named, r.at+in.Named)
+			}
+		}
+		in.Unsure = in.Unsure || before.Unsure || r.unsure
+		in.Altered = in.Altered || before.Altered || r.altered
+		in.Partial = in.Partial || r.outer
+	}
+	runs := len(r.commands)+len(r.code) > 0
+	s.commands[at].Unsure = s.commands[at].Unsure || runs && r.outer && r.unsure || r.unsure && len(inner) == 0
+	s.commands[at].Partial = s.commands[at].Partial || runs && !r.outer && !r.fully
 }
 
 // builtin looks for shell commands that run code or change what later commands mean.
@@ -141,17 +172,25 @@ func (s *reader) builtin(c SimpleCommand) {
 	if len(c.Words) == 0 || !c.Words[0].Known {
 		return
 	}
+	args := c.Words[1:]
 	switch c.Words[0].Text {
-	case "eval", "source", ".", "alias", "hash", "enable", "shopt", "bind", "complete", "compgen", "let":
+	case "eval", "source", ".", "alias", "hash", "enable", "shopt", "bind", "complete", "compgen", "let", "fc":
 		s.unsure = true
-	case "cd", "pushd", "popd":
+	case "cd":
+		s.moved = s.moved || len(args) != 1 || !args[0].Known || args[0].Text != "." && (!filepath.IsAbs(args[0].Text) || filepath.Clean(args[0].Text) != filepath.Clean(s.folder))
+	case "pushd", "popd":
 		s.moved = true
+	case "set": // -a exports what is assigned, -k takes assignments for variables of the environment
+		for _, w := range args {
+			option := strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+")
+			s.unsure = s.unsure || !w.Known || option && !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text[1:], "ak") || has("allexport keyword", w.Text)
+		}
 	case "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[", "declare", "typeset", "local", "export", "readonly":
-		for _, w := range c.Words[1:] {
+		for _, w := range args {
 			name, _, _ := strings.Cut(w.Text, "=")
 			// A name with an index in it is evaluated, and a name may be PATH.
 			if !w.Known && c.Words[0].Text != "printf" && c.Words[0].Text != "test" && c.Words[0].Text != "[" ||
-				w.Known && hasIndex(w.Text) || dangerous(name) || w.Text == "-v" || w.Text == "-C" {
+				w.Known && hasIndex(w.Text) || effectOf(name, Word{}) == redirects || w.Text == "-v" || w.Text == "-C" {
 				s.unsure = true
 			}
 		}
@@ -161,7 +200,7 @@ func (s *reader) builtin(c SimpleCommand) {
 // onlySteers reports whether a shell command only steers the shell.
 func onlySteers(name string) bool {
 	switch name {
-	case "true", "false", ":", "break", "continue", "return", "exit", "shift":
+	case "true", "false", ":", "break", "continue", "return", "exit", "shift", "set":
 		return true
 	}
 	return false
@@ -175,17 +214,25 @@ func hasIndex(word string) bool {
 
 // declaration examines export, declare and similar commands.
 func (s *reader) declaration(n *syntax.DeclClause) {
+	exports := n.Variant.Value == "export"
 	for _, a := range n.Args {
 		if a.Naked && a.Name == nil { // an option, or a name that is not known yet
-			if w := wordOf(a.Value); !w.Known || strings.ContainsAny(w.Text, "in[") {
+			w := wordOf(a.Value)
+			if !w.Known || strings.ContainsAny(w.Text, "in[") {
 				s.unsure = true
 			}
+			exports = exports || strings.Contains(w.Text, "x")
+		}
+	}
+	for _, a := range n.Args {
+		if exports && a.Name != nil && effectOf(a.Name.Value, assignedValue(a)) != harmless {
+			s.exported = true
 		}
 	}
 }
 
-func (s *reader) assigned(name *syntax.Lit) {
-	s.unsure = s.unsure || name != nil && dangerous(name.Value)
+func (s *reader) assigned(name string, value Word) {
+	s.unsure = s.unsure || effectOf(name, value) == redirects
 }
 
 // parameter looks for expansions that evaluate: an index, a slice, an indirection, a
@@ -208,7 +255,9 @@ func (s *reader) parameter(n *syntax.ParamExp) {
 	case syntax.OtherParamOps:
 		s.unsure = true
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		s.assigned(n.Param)
+		if n.Param != nil {
+			s.assigned(n.Param.Value, Word{})
+		}
 	}
 }
 

@@ -195,6 +195,9 @@ func alwaysRule(e *command.Env, a service.OpenApproval) (guard.Rule, error) {
 		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
 	}
 	r, ok := d.AllowingRule(call)
+	if !ok && (d.Rule == nil || d.Unknown) {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule can allow this call, because nobody can know what it runs: approve it without --always")
+	}
 	if !ok {
 		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule would win over the one at %s: change that, and approve this call without --always", d.Rule.Where)
 	}

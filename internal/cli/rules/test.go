@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,9 @@ func newTest(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := e.App().CheckName(name); err != nil {
+				return err
+			}
 			s, err := e.App().PlainSettings(name)
 			if err != nil {
 				return err
@@ -57,6 +61,9 @@ func newTest(e *command.Env) *cobra.Command {
 				out.Rule, out.Why = "[guard] tainted", d.Why
 			case d.Rule != nil:
 				out.Rule, out.Why = d.Rule.Where, d.Rule.Why
+			}
+			if d.Unknown {
+				out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; it is about %q, and what this runs cannot be known", d.Rule.Match), "; ")
 			}
 			if asJSON {
 				return e.PrintJSON(out)
