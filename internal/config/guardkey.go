@@ -38,7 +38,7 @@ func ruleActions() []string {
 func ruleKeys() []key[guard.Rule] {
 	return []key[guard.Rule]{
 		{name: "tool", at: func(r *guard.Rule) any { return &r.Tool }, example: `"bash"`, doc: "The tool that the rule is about; * stands for any characters. Required."},
-		{name: "match", at: func(r *guard.Rule) any { return &r.Match }, example: `"git push *"`, doc: "For bash: the words of a command; a final * stands for any further words. The rule checks every command in a pipe, a list or a substitution, or behind a wrapper such as env or xargs."},
+		{name: "match", at: func(r *guard.Rule) any { return &r.Match }, example: `"git push *"`, doc: "For bash: the words of a command; a final * stands for any further words. The rule checks every command in a pipe, a list or a substitution, or behind a wrapper such as env or xargs. A script or code whose content cannot be known counts for rules that ask or deny, unless a rule allows the script by name, as in \"sh ./deploy.sh *\"; see SECURITY.md."},
 		{name: "path", at: func(r *guard.Rule) any { return &r.Path }, example: `"docs/**"`, doc: "A file that the call names, or to which a command is redirected: * within a name, ** across folders, ~ your home; relative to the workspace. If a rule for bash asks, a yes lets that one call change the file even if it is protected, such as \".git/config\", which git commands are known to write; together with match, path names the file that a yes opens to these commands."},
 		{name: "host", at: func(r *guard.Rule) any { return &r.Host }, example: `"*.example.org"`, doc: "For fetch: the host of the request."},
 		{name: "tainted", at: func(r *guard.Rule) any { return &r.Tainted }, doc: "The rule applies only in a turn that has read text from outside."},

@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/folder"
 	"fika/internal/guard"
 	"fika/internal/term"
 )
@@ -35,7 +36,7 @@ func newTest(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := e.App().CheckName(name); err != nil {
+			if err := e.App().CheckName(name); err != nil && name != folder.DefaultContext { // which is made when it is first used
 				return err
 			}
 			s, err := e.App().PlainSettings(name)
