@@ -128,6 +128,13 @@ func (in *inbound) openConsumer(ctx context.Context) (jetstream.Consumer, error)
 		return nil, fika.Errorf(fika.Conflict, "open inbound stream",
 			"a stream named %s exists and takes %s: set another subject_prefix, or remove it", in.name, strings.Join(have.Subjects, ", "))
 	}
+	if before && in.own != nil {
+		// A consumer with one filter cannot be given several. A new one begins from the
+		// start of the stream, so what was not read yet is carried over.
+		if err := stream.DeleteConsumer(ctx, hubConsumer); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return nil, streamError("carry over inbound stream "+in.name, err)
+		}
+	}
 	if before && in.own != nil || have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize || have.Discard != want.Discard {
 		have.Subjects = want.Subjects
 		have.MaxBytes, have.MaxMsgSize, have.Discard = want.MaxBytes, want.MaxMsgSize, want.Discard
