@@ -1,6 +1,10 @@
 package authority
 
-import "fika/internal/api"
+import (
+	"slices"
+
+	"fika/internal/api"
+)
 
 // Relation is what an object is to a principal.
 type Relation int
@@ -56,12 +60,20 @@ func Check(p api.Principal, v api.Verb, rel Relation) Refusal {
 		return Unknown
 	}
 	switch on := v.Object(); {
-	case v.Lists, on == api.Home, on == api.Host, on == api.FileObject:
+	case v.Lists, on == api.Home, on == api.Host, on == api.FileObject, on == api.BudgetObject:
 		return None
 	case needsOwn(v) && rel < Own, rel < Seen && !speaksToAgent(v):
 		return NotSeen
 	}
 	return None
+}
+
+// SeesAll reports whether a principal sees everything: a person, the system, and a
+// program that may manage all agents. What others see is for
+// package service to find out.
+func SeesAll(p api.Principal) bool {
+	return p.Kind == api.Person || p.Kind == api.System ||
+		p.Kind == api.Program && p.Most >= api.Manages && slices.Contains(p.Agents, "*")
 }
 
 // needsOwn reports whether a verb shows all work of an agent in whatever conversation,
@@ -89,4 +101,17 @@ func Table(p api.Principal) []Row {
 		out = append(out, r)
 	}
 	return out
+}
+
+// Walkers returns one principal of each sort for which the table is written.
+func Walkers() []api.Principal {
+	return []api.Principal{
+		{Kind: api.Person, Name: "anna", Door: api.DoorCLI},
+		{Kind: api.Agent, Name: "arya", Door: api.DoorCLI},
+		{Kind: api.Program, Name: "build-server", Door: api.DoorBus, Agents: []string{"*"}, Most: api.Speaks}, // a member of the bus
+		{Kind: api.Program, Name: "board", Door: api.DoorPage, Agents: []string{"*"}, Most: api.Looks},        // may only look
+		{Kind: api.Program, Name: "panel", Door: api.DoorPage, Agents: []string{"*"}, Most: api.Manages},
+		{Kind: api.System, Name: "hub", Door: api.DoorHub},
+		{},
+	}
 }

@@ -22,6 +22,9 @@ type Agents struct{ c *Service }
 // List returns, by name, the agents that have an [[agents]] entry, a process, waiting
 // work or a desired state. With all it also returns contexts that have none of these.
 func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
+	if err := s.c.may("agent.list"); err != nil {
+		return nil, err
+	}
 	rows, err := s.Rows(ctx)
 	if err != nil {
 		return nil, err
@@ -240,6 +243,9 @@ func (s *Agents) eachMember(ctx context.Context, pool fika.Agent, do func(fika.A
 // of the pool chooses a member anew. It returns the member, and false if there was no
 // binding.
 func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool, error) {
+	if err := s.c.may("agent.unbind"); err != nil {
+		return fika.Agent{}, false, err
+	}
 	settings, err := s.c.app.PlainSettings(pool.Name)
 	if err != nil {
 		return fika.Agent{}, false, err
@@ -255,6 +261,9 @@ func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool,
 // the member that this person is bound to gets the new conversation and the binding
 // ends; without a binding nothing changes.
 func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, error) {
+	if err := s.c.may("agent.reset"); err != nil {
+		return fika.Conversation{}, err
+	}
 	if row.IsPool() {
 		was, found, err := s.Unbind(ctx, row)
 		if err != nil || !found {
@@ -271,6 +280,9 @@ func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, 
 
 // Switch makes another ask conversation the agent's active one.
 func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.Conversation, error) {
+	if err := s.c.may("agent.switch"); err != nil {
+		return fika.Conversation{}, err
+	}
 	n, err := fika.ParseConversationName(name)
 	if err != nil {
 		return fika.Conversation{}, err
@@ -291,7 +303,7 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 
 // MayRead returns Denied if an agent asks through a command in one of its tools and may
 // not see what the given agent shows. Lists leave that agent out.
-func (s *Agents) MayRead(row fika.Agent) error { return s.c.mayReadAgent(row.Name) }
+func (s *Agents) MayRead(row fika.Agent) error { return s.c.mayAgent("agent.show", row.Name) }
 
 // LogFile returns the path of the log that receives the output of an agent started by
 // the hub.
@@ -300,6 +312,9 @@ func (s *Agents) LogFile(name fika.AgentName) string { return s.c.home.LogFile(n
 // SetModel makes an agent use another model from its next turn on. The choice is stored
 // in its context's local.toml. It returns Invalid for an unknown model.
 func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string) error {
+	if err := s.c.may("agent.model"); err != nil {
+		return err
+	}
 	if _, err := s.c.app.Settings(name, map[string]string{"model": model}, false); err != nil {
 		return err
 	}
@@ -312,5 +327,8 @@ func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string
 
 // Recall returns what the agent's own tool recall would find in its past.
 func (s *Agents) Recall(ctx context.Context, agent fika.Agent, query string, limit int) ([]Found, error) {
+	if err := s.c.mayAgent("agent.recall", agent.Name); err != nil {
+		return nil, err
+	}
 	return reading.Past{Store: s.c.store, Agent: agent}.Find(ctx, query, limit)
 }

@@ -17,6 +17,9 @@ const startPatience = 3 * time.Second
 // an error if the agent already runs. If the agent gives no sign of life in time, or
 // fails, the error says why and includes the end of its log.
 func (s *Agents) Start(ctx context.Context, row fika.Agent, timeout time.Duration) (AgentView, error) {
+	if err := s.c.may("agent.start"); err != nil {
+		return AgentView{}, err
+	}
 	v, err := s.View(ctx, string(row.Name))
 	if err != nil {
 		return v, err

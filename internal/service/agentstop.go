@@ -19,6 +19,9 @@ import (
 // killed together with everything it has started, identified so that a reused pid is
 // safe. The returned view shows the agent before the stop.
 func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, timeout time.Duration) (AgentView, error) {
+	if err := s.c.may("agent.stop"); err != nil {
+		return AgentView{}, err
+	}
 	before, err := s.View(ctx, string(row.Name))
 	if err != nil {
 		return before, err

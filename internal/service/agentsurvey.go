@@ -32,7 +32,7 @@ func newAgentSurvey(ctx context.Context, c *Service) (*agentSurvey, error) {
 	if err != nil {
 		return nil, err
 	}
-	underWay, err := c.store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running, fika.Waiting}})
+	underWay, err := c.sight().requests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running, fika.Waiting}})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
 	if v.Waiting > 0 && how[fika.AgentFailed] == len(views) {
 		v.Trouble = fmt.Sprintf("%d waiting, and all members have failed", v.Waiting)
 	}
-	if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil && v.Row.ID != "" {
+	if handed, err := s.c.sight().requests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil && v.Row.ID != "" {
 		v.HandedOver = handed
 	}
 	return nil
@@ -139,13 +139,13 @@ func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
 // which of all this is trouble.
 func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	if v.Row.ID != "" {
-		last, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
+		last, err := s.c.sight().requests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
 			fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,
 		}})
 		if err == nil && len(last) == 1 {
 			v.Last = &last[0]
 		}
-		if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil {
+		if handed, err := s.c.sight().requests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil {
 			v.HandedOver = handed
 		}
 	}
@@ -175,11 +175,11 @@ const mostHanded = 5
 // onlyUnread reports whether nothing but messages wait for a context. Its next prompt
 // reads them: that is what an inbox is for, and no trouble.
 func (s *agentSurvey) onlyUnread(ctx context.Context, v *AgentView) bool {
-	open, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
+	open, err := s.c.sight().requests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
 	if err != nil || len(open) > 0 || v.Waiting > 1 {
 		return false
 	}
-	asks, err := s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: v.Row.ID})
+	asks, err := s.c.sight().conversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: v.Row.ID})
 	return err == nil && slices.ContainsFunc(asks, func(c store.ConversationInfo) bool { return c.ID == v.Row.ActiveAsk && c.Pending > 0 })
 }
 
@@ -226,7 +226,7 @@ func (s *agentSurvey) modelOf(name fika.AgentName) (string, config.ModelChoice) 
 // waitingFor counts what an agent would take if its hour were not used up: requests,
 // and conversations with notifications.
 func (s *agentSurvey) waitingFor(ctx context.Context, id fika.AgentID) int {
-	a, err := s.c.store.Activity(ctx, store.ActivityQuery{DroppedSince: s.now})
+	a, err := s.c.sight().activity(ctx, store.ActivityQuery{DroppedSince: s.now})
 	if err != nil {
 		return 0
 	}

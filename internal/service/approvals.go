@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 
 	"fika/internal/store"
 )
@@ -28,17 +29,28 @@ func (c *Service) Approvals() *Approvals { return &Approvals{c} }
 
 // Open returns the questions that wait for an answer, oldest first.
 func (a *Approvals) Open(ctx context.Context) ([]OpenApproval, error) {
-	return a.c.store.OpenApprovals(ctx)
+	return a.c.sight().approvals(ctx)
 }
 
 // Find returns one question, answered or not, or NotFound.
 func (a *Approvals) Find(ctx context.Context, n int64) (OpenApproval, error) {
-	return a.c.store.Approval(ctx, n)
+	open, err := a.c.store.Approval(ctx, n)
+	if err != nil {
+		return open, err
+	}
+	v := a.c.sight()
+	if err := v.check("approval.show", relation(v.approval(open)), fmt.Sprintf("approval %d", n)); err != nil {
+		return OpenApproval{}, err
+	}
+	return open, nil
 }
 
 // Answer stores the answer and wakes the agent that waits for it. It returns Conflict
 // if the question has been answered already or nobody waits for the answer any more.
 func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) error {
+	if err := a.c.may("approval.answer"); err != nil {
+		return err
+	}
 	open, err := a.Find(ctx, n)
 	if err != nil {
 		return err

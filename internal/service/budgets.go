@@ -19,6 +19,9 @@ func (c *Service) Budgets() *Budgets { return &Budgets{c} }
 
 // List returns the balances of the home's budgets; nil if it has none.
 func (s *Budgets) List(ctx context.Context) ([]BudgetBalance, error) {
+	if err := s.c.may("budget.list"); err != nil {
+		return nil, err
+	}
 	return s.balances(ctx, s.c.config().Budgets)
 }
 
@@ -38,6 +41,9 @@ func (s *Budgets) balances(ctx context.Context, budgets []config.Budget) ([]Budg
 // that wait for it. It returns the budget's balance. Error kinds: Invalid for a budget
 // that could have no effect, NotFound if the budget to be removed does not exist.
 func (s *Budgets) Set(ctx context.Context, b config.Budget, remove bool) ([]BudgetBalance, error) {
+	if err := s.c.may("budget.set"); err != nil {
+		return nil, err
+	}
 	if !remove {
 		if err := s.c.config().CheckBudget(b); err != nil {
 			return nil, err

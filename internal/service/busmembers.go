@@ -40,6 +40,9 @@ func (c *Service) MembersIgnored() string {
 // creates its credential. Error kinds: Conflict for a name that is taken, NotFound for
 // an agent that does not exist, Invalid, Storage.
 func (c *Service) AddBusMember(ctx context.Context, m BusMember) error {
+	if err := c.may("file.bus-member"); err != nil {
+		return err
+	}
 	known := c.config()
 	switch {
 	case known.BusMember(m.Name) != nil:
@@ -65,6 +68,9 @@ func (c *Service) AddBusMember(ctx context.Context, m BusMember) error {
 // RemoveBusMember removes a member from the home's config.toml and wakes the hub, which
 // forgets its credential. Error kinds: NotFound, Invalid, Storage.
 func (c *Service) RemoveBusMember(name string) error {
+	if err := c.may("file.bus-member"); err != nil {
+		return err
+	}
 	if err := config.RemoveBusMember(c.home.ConfigFile(), name); err != nil {
 		return err
 	}
@@ -79,6 +85,9 @@ const credentialWait = 5 * time.Second
 // has not created the credential yet. Error kinds: NotFound if there is no such member
 // or no hub; Invalid on an external server.
 func (c *Service) MemberAccess(ctx context.Context, name string) (MemberAccess, error) {
+	if err := c.may("host.bus-secret"); err != nil {
+		return MemberAccess{}, err
+	}
 	m := c.config().BusMember(name)
 	if m == nil {
 		return MemberAccess{}, fika.Errorf(fika.NotFound, "", "the bus has no member %q: fika bus list shows those there are, fika bus add makes one", name)

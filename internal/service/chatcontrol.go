@@ -16,6 +16,9 @@ type ChatControl struct{ c *Service }
 // Pause lets running steps of a chat finish and nothing new begin. It also pauses the
 // runs that were begun in the chat.
 func (s *ChatControl) Pause(ctx context.Context, conv fika.Conversation) error {
+	if err := s.c.may("conversation.pause"); err != nil {
+		return err
+	}
 	if err := s.setPaused(ctx, conv, true); err != nil {
 		return err
 	}
@@ -28,6 +31,9 @@ func (s *ChatControl) Pause(ctx context.Context, conv fika.Conversation) error {
 
 // Resume ends a pause, including one that is held by a [PauseLease].
 func (s *ChatControl) Resume(ctx context.Context, conv fika.Conversation) error {
+	if err := s.c.may("conversation.resume"); err != nil {
+		return err
+	}
 	if err := s.setPaused(ctx, conv, false); err != nil {
 		return err
 	}
@@ -53,6 +59,9 @@ func (s *ChatControl) PauseAll(ctx context.Context) error { return s.setAllPause
 func (s *ChatControl) ResumeAll(ctx context.Context) error { return s.setAllPaused(ctx, false) }
 
 func (s *ChatControl) setAllPaused(ctx context.Context, paused bool) error {
+	if err := s.c.may("home.pause"); err != nil {
+		return err
+	}
 	agents, err := s.c.store.SetAllPaused(ctx, paused)
 	if err == nil {
 		s.c.wake(ctx, agents...)
@@ -66,6 +75,9 @@ func (s *ChatControl) AllPaused(ctx context.Context) (bool, error) { return s.c.
 // Stop drops the waiting work of a chat and asks its running work to end, including the
 // runs that were begun in the chat.
 func (s *ChatControl) Stop(ctx context.Context, conv fika.Conversation) (d Dropped, err error) {
+	if err := s.c.may("conversation.stop"); err != nil {
+		return d, err
+	}
 	if d.Dropped, err = s.c.store.StopChat(ctx, conv.ID); err != nil {
 		return d, err
 	}
@@ -87,6 +99,9 @@ func (s *ChatControl) Stop(ctx context.Context, conv fika.Conversation) (d Dropp
 // and returns the agents that go on. It returns NotFound if no limit has stopped
 // anything.
 func (s *ChatControl) Continue(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
+	if err := s.c.may("conversation.continue"); err != nil {
+		return nil, err
+	}
 	agents, err := s.c.store.ContinueChain(ctx, conv.ID)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil, fika.Errorf(fika.NotFound, "", "no limit has stopped anything in %q", conv.Name)
@@ -123,6 +138,9 @@ type PauseLease struct {
 // HoldPaused pauses a chat until the lease is released, or is not renewed for 15
 // seconds.
 func (s *ChatControl) HoldPaused(ctx context.Context, conv fika.Conversation, who string) (*PauseLease, error) {
+	if err := s.c.may("conversation.hold"); err != nil {
+		return nil, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"

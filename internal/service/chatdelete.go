@@ -18,6 +18,9 @@ const deletePatience = 15 * time.Second
 // with everything in it. It returns the agents that were at work there and had not
 // stopped in time; what they still do no longer has a chat.
 func (s *Chats) Delete(ctx context.Context, conv fika.Conversation) (busy []fika.AgentName, err error) {
+	if err := s.c.may("conversation.delete"); err != nil {
+		return nil, err
+	}
 	stopped, err := s.c.ChatControl.Stop(ctx, conv)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,9 @@ var bounds = [...]struct {
 // Limits returns the limits on chains in a conversation, each followed by those of
 // participating agents that have their own.
 func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, error) {
+	if err := s.c.mayConversation(ctx, "conversation.limits", conv.ID); err != nil {
+		return nil, err
+	}
 	own, err := s.ownLimits(ctx, conv)
 	if err != nil {
 		return nil, err
@@ -91,6 +94,9 @@ func (s *Chats) ownLimits(ctx context.Context, conv fika.Conversation) ([]config
 // that could have no effect because the price of a participating agent's model is
 // unknown.
 func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.ChainLimits) error {
+	if err := s.c.may("conversation.limit"); err != nil {
+		return err
+	}
 	if l.Cost != nil && *l.Cost > 0 && (conv.Limits.Cost == nil || *conv.Limits.Cost != *l.Cost) {
 		agents, err := s.ownLimits(ctx, conv)
 		if err != nil {
@@ -109,5 +115,8 @@ func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.Ch
 
 // Chains returns the chains that are going on in a conversation, or else the last one.
 func (s *Chats) Chains(ctx context.Context, conv fika.Conversation) ([]ChainInfo, error) {
+	if err := s.c.mayConversation(ctx, "conversation.chains", conv.ID); err != nil {
+		return nil, err
+	}
 	return s.c.store.Chains(ctx, conv.ID)
 }

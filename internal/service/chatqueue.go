@@ -15,7 +15,12 @@ const droppedFor = 24 * time.Hour
 // Queue returns the work in one chat, or in all of them. It needs no hub.
 func (s *Chats) Queue(ctx context.Context, in fika.ConversationID) ([]QueueItem, error) {
 	now := s.c.now()
-	a, err := s.c.store.Activity(ctx, store.ActivityQuery{Conversation: in, DroppedSince: now.Add(-droppedFor)})
+	if in != "" {
+		if err := s.c.mayConversation(ctx, "conversation.queue", in); err != nil {
+			return nil, err
+		}
+	}
+	a, err := s.c.sight().activity(ctx, store.ActivityQuery{Conversation: in, DroppedSince: now.Add(-droppedFor)})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +55,10 @@ type Retried struct {
 // oldest first; only for one agent, if one is given. On an error it also returns what
 // was retried before.
 func (s *Chats) RetryDead(ctx context.Context, conv fika.Conversation, only fika.AgentID) ([]Retried, error) {
-	a, err := s.c.store.Activity(ctx, store.ActivityQuery{Conversation: conv.ID, DroppedSince: time.Unix(1<<33, 0)})
+	if err := s.c.may("conversation.retry"); err != nil {
+		return nil, err
+	}
+	a, err := s.c.sight().activity(ctx, store.ActivityQuery{Conversation: conv.ID, DroppedSince: time.Unix(1<<33, 0)})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const readAtOnce = 1000
 // of the last one, or 0 if there were none. It returns Denied if an agent asks through
 // a command in one of its tools and takes no part in the chat.
 func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) error) (last int64, err error) {
-	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
+	if err := s.c.mayConversation(ctx, "conversation.entries", q.Conversation); err != nil {
 		return 0, err
 	}
 	wanted := q.First // 0: all
@@ -49,6 +49,9 @@ func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) er
 // Tree returns the entries that match a query, with answers below the entries that they
 // answer.
 func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
+	if err := s.c.mayConversation(ctx, "conversation.tree", q.Conversation); err != nil {
+		return nil, err
+	}
 	entries, err := s.c.store.Entries(ctx, q)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,9 @@ type Renamed struct {
 // Rename gives a chat another name; watchers keep watching it. Error kinds: Invalid for
 // a malformed name, Conflict if the name is taken.
 func (s *Chats) Rename(ctx context.Context, conv fika.Conversation, word string) (Renamed, error) {
+	if err := s.c.may("conversation.rename"); err != nil {
+		return Renamed{}, err
+	}
 	name, err := fika.ParseChatName(word)
 	if err != nil {
 		return Renamed{}, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/chat"
 	"fika/internal/mention"
@@ -103,7 +104,7 @@ func (s *Chats) Match(ctx context.Context, words []string) (found []fika.Convers
 
 // List returns all chats, newest activity first.
 func (s *Chats) List(ctx context.Context) ([]ConversationInfo, error) {
-	return s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+	return s.c.sight().conversations(ctx, store.ConversationFilter{Kind: fika.Chat})
 }
 
 // Busy returns the chats in which something runs or waits.
@@ -112,7 +113,7 @@ func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	going, err := s.c.store.Runs(ctx, true, 0)
+	going, err := s.c.sight().runs(ctx, true, 0)
 	var busy []fika.Conversation
 	for _, c := range list {
 		if c.Pending+c.Running > 0 || slices.ContainsFunc(going, func(r Run) bool { return r.Chat == c.ID }) {
@@ -124,12 +125,18 @@ func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
 
 // ByID returns the current state of a chat.
 func (s *Chats) ByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+	if err := s.c.mayConversation(ctx, "conversation.show", id); err != nil {
+		return fika.Conversation{}, err
+	}
 	return s.c.store.ConversationByID(ctx, id)
 }
 
 // Create creates a chat of the given name. Error kinds: Invalid for a malformed name,
 // Conflict if there is already a chat of that name.
 func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, error) {
+	if err := s.c.may("conversation.create"); err != nil {
+		return fika.Conversation{}, err
+	}
 	name, err := fika.ParseChatName(word)
 	if err != nil {
 		return fika.Conversation{}, err
@@ -143,6 +150,9 @@ func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, err
 
 // CreateUnnamed creates a chat with a generated name.
 func (s *Chats) CreateUnnamed(ctx context.Context) (fika.Conversation, error) {
+	if err := s.c.may("conversation.create"); err != nil {
+		return fika.Conversation{}, err
+	}
 	for range 100 {
 		name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
 		conv, err := s.c.store.CreateChat(ctx, name)
@@ -174,6 +184,9 @@ func (s *Chats) poster() *chat.Chats {
 // Enter makes a person a participant of a chat, and returns the name they use there. It
 // returns Denied for the name of an agent.
 func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (string, error) {
+	if err := s.c.may("conversation.enter"); err != nil {
+		return "", err
+	}
 	said, err := s.c.personSays("", as.Name)
 	if err != nil {
 		return "", err
@@ -186,6 +199,9 @@ func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (st
 
 // Invite makes agents participants, so that a mention of all includes them.
 func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fika.AgentName) error {
+	if err := s.c.may("conversation.invite"); err != nil {
+		return err
+	}
 	in, err := s.Participants(ctx, conv)
 	if err != nil {
 		return err
@@ -206,7 +222,8 @@ func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fik
 
 // Send posts a message in a chat for the caller: a person, or the agent whose tool runs
 // the command. Error kinds: NotFound for a mention of nobody, Denied for a name that is
-// not the speaker's, Limit if an agent's chain may grow no further.
+// not the speaker's and to an agent that takes no part in the chat, Limit if an agent's
+// chain may grow no further.
 func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, as Alias) (Sent, error) {
 	return s.SendWith(ctx, conv, text, nil, as)
 }
@@ -236,6 +253,13 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 	if err != nil {
 		return Sent{}, err
 	}
+	who := s.c
+	if speaker != nil { // a tool that hides its agent, too, speaks as that one
+		who = s.c.As(api.Principal{Kind: api.Agent, Name: string(speaker.Agent), Door: s.c.who.Door, Request: string(speaker.Request.ID)})
+	}
+	if err := who.mayConversation(ctx, "conversation.send", conv.ID); err != nil {
+		return Sent{}, err
+	}
 	if speaker != nil {
 		said.Agent, err = s.c.agentSays(speaker, conv)
 	} else {
@@ -259,6 +283,9 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 // FindEntry returns the seq of an entry, given what a person typed: a seq, which is not
 // looked up, or an id.
 func (s *Chats) FindEntry(ctx context.Context, conv fika.Conversation, word string) (int64, error) {
+	if err := s.c.mayConversation(ctx, "conversation.entries", conv.ID); err != nil {
+		return 0, err
+	}
 	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
 	if err == nil {
 		return seq, nil
@@ -272,6 +299,9 @@ func (s *Chats) FindEntry(ctx context.Context, conv fika.Conversation, word stri
 
 // Pin exempts an entry from its time to live, or ends the exemption.
 func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinned bool) (fika.Entry, error) {
+	if err := s.c.may("conversation.pin"); err != nil {
+		return fika.Entry{}, err
+	}
 	entry, err := s.c.store.Pin(ctx, conv.ID, seq, pinned)
 	if fika.IsKind(err, fika.NotFound) {
 		return entry, fika.Errorf(fika.NotFound, "", "no entry %d in %q", seq, conv.Name)
@@ -281,6 +311,9 @@ func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinn
 
 // Clear makes agents forget everything said so far; the entries stay.
 func (s *Chats) Clear(ctx context.Context, conv fika.Conversation) error {
+	if err := s.c.may("conversation.clear"); err != nil {
+		return err
+	}
 	entry, err := s.c.store.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
 	if err != nil {
 		return err
@@ -296,11 +329,17 @@ const emptyAge = 24 * time.Hour
 // Cleanup removes expired entries, and chats that have been empty for a day. With dry
 // it only reports what it would remove.
 func (s *Chats) Cleanup(ctx context.Context, dry bool) (Cleaned, error) {
+	if err := s.c.may("conversation.cleanup"); err != nil {
+		return Cleaned{}, err
+	}
 	return s.c.store.Cleanup(ctx, store.CleanupOptions{DryRun: dry, EmptyAge: emptyAge})
 }
 
 // Participants returns the names of the participants of a chat.
 func (s *Chats) Participants(ctx context.Context, conv fika.Conversation) ([]string, error) {
+	if err := s.c.mayConversation(ctx, "conversation.participants", conv.ID); err != nil {
+		return nil, err
+	}
 	return s.c.store.Participants(ctx, conv.ID)
 }
 
@@ -325,6 +364,9 @@ func (s *Chats) AgentsIn(ctx context.Context, conv fika.Conversation) ([]fika.Ag
 }
 
 func (s *Chats) agentsAndParticipants(ctx context.Context, conv fika.Conversation) ([]fika.Agent, []string, error) {
+	if err := s.c.mayConversation(ctx, "conversation.participants", conv.ID); err != nil {
+		return nil, nil, err
+	}
 	agents, err := s.c.store.ListAgents(ctx)
 	if err != nil {
 		return nil, nil, err

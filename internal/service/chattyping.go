@@ -36,6 +36,9 @@ func (s *Chats) Typing(conv fika.Conversation, draw func(string)) *Typing {
 
 // Listen follows the statuses of all agents until the returned function is called.
 func (t *Typing) Listen() (func(), error) {
+	if err := t.c.mayConversation(context.Background(), "conversation.live", t.id); err != nil {
+		return nil, err
+	}
 	sub, err := t.c.bus.Subscribe(t.c.subjects.Status("*"), t.status)
 	if err != nil {
 		return nil, err
@@ -68,7 +71,7 @@ func (t *Typing) status(m bus.Msg) {
 // Refresh reads from the store which agents have a running turn: it adds those that
 // began before Listen, and removes those whose process has vanished.
 func (t *Typing) Refresh(ctx context.Context) {
-	list, err := t.c.store.ListRequests(ctx, store.RequestFilter{Conversation: t.id, States: []fika.RequestState{fika.Running}})
+	list, err := t.c.sight().requests(ctx, store.RequestFilter{Conversation: t.id, States: []fika.RequestState{fika.Running}})
 	if err != nil {
 		return
 	}

@@ -19,6 +19,9 @@ const compactTime = 9 * time.Minute
 // Error kinds: those of the compaction, Locked if there is no bus, Detached if the
 // reply takes too long: the compaction may still happen.
 func (s *Agents) Compact(ctx context.Context, name fika.AgentName, rolling, undo bool, model string) (message.Compacted, error) {
+	if err := s.c.may("agent.compact"); err != nil {
+		return message.Compacted{}, err
+	}
 	var done message.Compacted
 	body, err := json.Marshal(message.Control{Action: "compact", Rolling: rolling, Undo: undo, Model: model})
 	if err != nil {

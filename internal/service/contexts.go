@@ -15,6 +15,9 @@ import (
 // tools, speaks as itself and in its chain. The context's files receive the message
 // when they are next brought up to date. Error kinds: NotFound, Denied, Invalid, Limit.
 func (c *Service) SendToContext(ctx context.Context, name fika.AgentName, text string, as Alias) (Posted, error) {
+	if err := c.mayAgent("agent.message", name); err != nil {
+		return Posted{}, err
+	}
 	speaker, err := c.speaker(ctx, as)
 	if err != nil {
 		return Posted{}, err

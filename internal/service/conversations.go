@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/app"
 )
 
 // Conversations is the interface for finding and reading conversations of any
@@ -13,7 +12,7 @@ type Conversations struct{ c *Service }
 
 // List returns conversations, newest first.
 func (s *Conversations) List(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
-	return s.c.store.ListConversations(ctx, f)
+	return s.c.sight().conversations(ctx, f)
 }
 
 // Active returns the ask conversations that their agents continue.
@@ -28,6 +27,14 @@ func (s *Conversations) Active(ctx context.Context) (map[fika.ConversationID]boo
 
 // Find returns a conversation by name; an agent's name means its active ask.
 func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversation, error) {
+	conv, err := s.named(ctx, name)
+	if err != nil {
+		return conv, err
+	}
+	return conv, s.c.mayConversation(ctx, "conversation.show", conv.ID)
+}
+
+func (s *Conversations) named(ctx context.Context, name string) (fika.Conversation, error) {
 	n, err := fika.ParseConversationName(name)
 	if err != nil {
 		return fika.Conversation{}, err
@@ -50,7 +57,7 @@ func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversatio
 // Entries returns entries of a conversation. It returns Denied if an agent asks through
 // a command in one of its tools and may not see the conversation.
 func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
-	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
+	if err := s.c.mayConversation(ctx, "conversation.entries", q.Conversation); err != nil {
 		return nil, err
 	}
 	return s.c.store.Entries(ctx, q)
@@ -59,5 +66,5 @@ func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry
 // Search returns the entries that contain the words and that the caller may see, newest
 // first.
 func (s *Conversations) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
-	return s.c.app.Archive(s.c.store).Search(ctx, app.ReaderOf(s.c.who), words, f)
+	return s.c.sight().search(ctx, words, f)
 }

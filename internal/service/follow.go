@@ -103,11 +103,17 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
 	f.ended = false
-	for {
+	for asked := false; ; {
 		info, err := f.c.store.Request(ctx, id)
 		if ctx.Err() != nil {
 			f.explainLast(ctx, id)
 			return info, ctx.Err()
+		}
+		if err == nil && !asked {
+			asked = true
+			if err := f.c.mayRequest(ctx, "request.wait", info); err != nil {
+				return info, err
+			}
 		}
 		if err == nil {
 			f.followMove(info)

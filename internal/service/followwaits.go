@@ -138,7 +138,7 @@ func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
 		}
 		return
 	}
-	running, err := f.c.store.ListRequests(ctx, store.RequestFilter{Agent: info.Agent, States: []fika.RequestState{fika.Running}})
+	running, err := f.c.sight().requests(ctx, store.RequestFilter{Agent: info.Agent, States: []fika.RequestState{fika.Running}})
 	switch {
 	case err != nil:
 	case len(running) > 0:

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
+	"fika/internal/authority"
 	"fika/internal/bus"
 	"fika/internal/message"
 )
@@ -64,7 +66,10 @@ type MonitorShow struct {
 
 // OpenMonitor starts listening, with the rights of a mere listener. While no hub runs
 // it waits for one. It ends with ctx; the caller must close it.
-func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, error) {
+func OpenMonitor(ctx context.Context, a *app.App, who api.Principal, f MonitorFilter) (*Monitor, error) {
+	if err := (&sight{c: &Service{who: who}}).check("host.monitor", authority.Own, "the bus"); err != nil {
+		return nil, err
+	}
 	if _, err := a.Home(); err != nil {
 		return nil, err
 	}
@@ -246,6 +251,9 @@ type AgentStatuses struct {
 
 // Statuses subscribes to the statuses of an agent. It returns NotFound if no hub runs.
 func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, error) {
+	if err := s.c.mayAgent("agent.attach", row.Name); err != nil {
+		return nil, err
+	}
 	if !s.c.Connected() {
 		return nil, fika.Errorf(fika.NotFound, "", "no hub is running, so there is nothing to listen to: fika up; what is committed: fika conversation show --agent %s", row.Name)
 	}
@@ -271,6 +279,9 @@ func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, 
 // Listen passes the statuses of all agents to show until the returned function is
 // called. show is called in order, one at a time.
 func (s *Agents) Listen(show func(message.Status)) (func(), error) {
+	if err := s.c.may("host.monitor"); err != nil {
+		return nil, err
+	}
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Status("*"), func(m bus.Msg) {
 		var st message.Status
 		if json.Unmarshal(m.Data, &st) == nil {

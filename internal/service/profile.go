@@ -22,7 +22,7 @@ type AgentProfile struct {
 // has ended since a time: how long they waited, the time of models and tools, and
 // fika's own time between.
 func (c *Service) Profile(ctx context.Context, agent fika.AgentID, since time.Time) ([]AgentProfile, error) {
-	list, err := c.store.ListRequests(ctx, RequestFilter{Agent: agent, Since: since})
+	list, err := c.sight().requests(ctx, RequestFilter{Agent: agent, Since: since})
 	if err != nil {
 		return nil, err
 	}

@@ -15,16 +15,18 @@ type Family struct {
 }
 
 // Family reads a request, its parent, and all its descendants. It returns Denied if an
-// agent asks through a command in one of its tools and may not see the request.
+// agent asks through a command in one of its tools and may not see the request. Of a
+// parent or descendant that it may not see, only the id, agent, kind and state are there.
 func (s *Requests) Family(ctx context.Context, id fika.RequestID) (Family, error) {
 	info, err := s.c.store.Request(ctx, id)
 	if err == nil {
-		err = s.c.mayReadRequest(ctx, info)
+		err = s.c.mayRequest(ctx, "request.family", info)
 	}
 	if err != nil {
 		return Family{}, err
 	}
-	f, err := s.family(ctx, info)
+	v := s.c.sight()
+	f, err := s.family(ctx, v, info)
 	if err != nil || info.Parent == "" {
 		return f, err
 	}
@@ -32,18 +34,25 @@ func (s *Requests) Family(ctx context.Context, id fika.RequestID) (Family, error
 	if fika.IsKind(err, fika.NotFound) { // deleted
 		parent, err = RequestInfo{Request: fika.Request{ID: info.Parent}}, nil
 	}
+	if err == nil && parent.State != "" {
+		parent, err = v.veil(ctx, parent)
+	}
 	f.Parent = &parent
 	return f, err
 }
 
-func (s *Requests) family(ctx context.Context, info RequestInfo) (Family, error) {
+func (s *Requests) family(ctx context.Context, v *sight, info RequestInfo) (Family, error) {
 	f := Family{RequestInfo: info}
 	children, err := s.c.store.Children(ctx, info.ID)
 	if err != nil {
 		return f, err
 	}
 	for _, k := range children {
-		below, err := s.family(ctx, k.RequestInfo)
+		info, err := v.veil(ctx, k.RequestInfo)
+		if err != nil {
+			return f, err
+		}
+		below, err := s.family(ctx, v, info)
 		if err != nil {
 			return f, err
 		}

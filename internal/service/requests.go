@@ -28,6 +28,9 @@ type Ask struct {
 // Error kinds: Denied for a name that is not the speaker's, Invalid if an agent asks
 // itself, Limit if an agent's chain may grow no further.
 func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
+	if err := s.c.mayAgent("agent."+string(ask.Kind), row.Name); err != nil {
+		return Accepted{}, err
+	}
 	settings, err := s.c.app.Settings(row.Name, nil, false)
 	if fika.IsKind(err, fika.Invalid) { // the agent reports it, or the settings are corrected before it takes the work
 		settings, err = s.c.app.PlainSettings(row.Name)
@@ -51,6 +54,9 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 // context. flags are settings for this prompt alone; the agent works in the person's
 // current folder.
 func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, pictures []fika.Attachment, flags map[string]string, as Alias) (Accepted, error) {
+	if err := s.c.mayAgent("agent.run", row.Name); err != nil {
+		return Accepted{}, err
+	}
 	settings, err := s.c.app.Settings(row.Name, flags, false)
 	if err != nil {
 		return Accepted{}, err
@@ -103,44 +109,39 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 func (s *Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
 	r, err := s.c.store.Request(ctx, id)
 	if err == nil {
-		err = s.c.mayReadRequest(ctx, r)
+		err = s.c.mayRequest(ctx, "request.show", r)
 	}
 	return r, err
 }
 
 // List returns the requests that the caller may see, newest first.
 func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
-	reader, err := s.c.newReader()
-	if err != nil {
-		return nil, err
-	}
-	want := f.Limit
-	if reader.agent != "" && want > 0 {
-		f.Limit *= listAhead
-	}
-	list, err := s.c.store.ListRequests(ctx, f)
-	if err != nil || reader.agent == "" {
-		return list, err
-	}
-	list, _, err = reader.readable(ctx, list)
-	if want > 0 {
-		list = list[:min(want, len(list))]
-	}
-	return list, err
+	return s.c.sight().requests(ctx, f)
 }
-
-// listAhead is how many times more requests than wanted are read for an agent's list,
-// because it may not see some of them.
-const listAhead = 4
 
 // Entries returns the entries that a request has made, in order.
 func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
+	if err := s.mayLook(ctx, "request.entries", id); err != nil {
+		return nil, err
+	}
 	return s.c.store.OfRequest(ctx, id)
+}
+
+// mayLook is [Service.mayRequest] for a request that has not been read.
+func (s *Requests) mayLook(ctx context.Context, verb string, id fika.RequestID) error {
+	r, err := s.c.store.Request(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.c.mayRequest(ctx, verb, r)
 }
 
 // ModelRounds returns how many times a request has called its model, as far as its
 // steps are committed.
 func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, error) {
+	if err := s.mayLook(ctx, "request.rounds", id); err != nil {
+		return 0, err
+	}
 	steps, err := s.c.store.Steps(ctx, id)
 	round := 0
 	for _, st := range steps {
@@ -151,6 +152,9 @@ func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, err
 
 // Cancel asks a request, and those that it delegated, to end.
 func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
+	if err := s.c.may("request.cancel"); err != nil {
+		return fika.Request{}, err
+	}
 	r, err := s.c.store.Cancel(ctx, id, reason)
 	if err != nil {
 		return r, err
@@ -180,6 +184,9 @@ func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
 
 // Retry makes a new request from one that did not end well, and returns its id.
 func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID, error) {
+	if err := s.c.may("request.retry"); err != nil {
+		return "", err
+	}
 	r, err := s.c.store.Retry(ctx, id)
 	if err != nil {
 		return "", err

@@ -58,6 +58,9 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 
 // start stores a run of a definition with the further properties in n.
 func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
+	if err := s.c.may("run.start"); err != nil {
+		return Run{}, err
+	}
 	speaker, err := s.c.speaker(ctx, Alias{})
 	if err == nil && speaker != nil {
 		err = fika.Errorf(fika.Denied, "", "inside a tool @%s starts no runs: that is a person's to say", speaker.Agent)
@@ -129,49 +132,29 @@ func (s *Runs) Find(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return r, err
 	}
-	reader, err := s.c.newReader()
-	if err != nil {
-		return r, err
-	}
-	may, err := reader.run(ctx, r.ID)
-	if err == nil && !may {
-		err = fika.Errorf(fika.Denied, "", "run %s is not readable by %s: it holds work of agents that leave it out (readable_by)", r.ID, reader.agent)
-	}
-	return r, err
+	return r, s.c.mayRun(ctx, "run.show", r.ID)
 }
 
 // List returns the runs that the caller may see, newest first: all, or only unfinished
 // ones. A limit of 0 means no limit.
 func (s *Runs) List(ctx context.Context, going bool, limit int) ([]Run, error) {
-	list, err := s.c.store.Runs(ctx, going, limit)
-	if err != nil {
-		return nil, err
-	}
-	reader, err := s.c.newReader()
-	if err != nil || reader.agent == "" {
-		return list, err
-	}
-	var out []Run
-	for _, r := range list {
-		may, err := reader.run(ctx, r.ID)
-		if err != nil {
-			return nil, err
-		}
-		if may {
-			out = append(out, r)
-		}
-	}
-	return out, nil
+	return s.c.sight().runs(ctx, going, limit)
 }
 
 // Steps returns the steps of a run in the order in which they began, including each
 // attempt at a step.
 func (s *Runs) Steps(ctx context.Context, id fika.RequestID) ([]RunStep, error) {
+	if err := s.c.mayRun(ctx, "run.steps", id); err != nil {
+		return nil, err
+	}
 	return s.c.store.RunSteps(ctx, id, time.Time{})
 }
 
 // Definition returns the definition that a run was started with.
 func (s *Runs) Definition(ctx context.Context, id fika.RequestID) (*workflow.Definition, error) {
+	if err := s.c.mayRun(ctx, "run.definition", id); err != nil {
+		return nil, err
+	}
 	frozen, _, _, err := s.c.store.Definition(ctx, id)
 	if err != nil {
 		return nil, err
@@ -202,11 +185,17 @@ const maxOutput = 256 << 20
 
 // Pause lets nothing more of a run begin, however much of it waits.
 func (s *Runs) Pause(ctx context.Context, id fika.RequestID) (Run, error) {
+	if err := s.c.may("run.pause"); err != nil {
+		return Run{}, err
+	}
 	return s.c.store.PauseRun(ctx, id)
 }
 
 // Continue resumes a paused run.
 func (s *Runs) Continue(ctx context.Context, id fika.RequestID) (Run, error) {
+	if err := s.c.may("run.continue"); err != nil {
+		return Run{}, err
+	}
 	r, ring, err := s.c.store.ContinueRun(ctx, id)
 	if err != nil {
 		return r, err
@@ -217,6 +206,9 @@ func (s *Runs) Continue(ctx context.Context, id fika.RequestID) (Run, error) {
 
 // Cancel ends a run: nothing more of it begins, and running steps are told to stop.
 func (s *Runs) Cancel(ctx context.Context, id fika.RequestID, reason string) (Run, error) {
+	if err := s.c.may("run.cancel"); err != nil {
+		return Run{}, err
+	}
 	r, ring, err := s.c.store.StopRun(ctx, id, reason)
 	if err != nil {
 		return r, err
@@ -257,6 +249,9 @@ func (s *Runs) FileChanges(ctx context.Context, r Run) (*workflow.Definition, []
 // continue with; nil means the one it had. Error kinds: Conflict if the run is not
 // over, Invalid if everything is done, NotFound for from.
 func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from string) (Run, error) {
+	if err := s.c.may("run.resume"); err != nil {
+		return Run{}, err
+	}
 	before, err := s.Definition(ctx, r.ID)
 	if err != nil {
 		return r, err
@@ -286,6 +281,9 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 // once of each obstacle: that no hub runs, and what [Runs.HinderedAgents] says. If ctx
 // ends first, the error is ctx's.
 func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep), warn func(string)) (Run, error) {
+	if err := s.c.mayRun(ctx, "run.wait", id); err != nil {
+		return Run{}, err
+	}
 	changed := make(chan struct{}, 1)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Workflow(id), func(bus.Msg) {
 		select {
@@ -349,6 +347,9 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 
 // UnderWay returns the steps of a run that an agent has taken and not ended.
 func (s *Runs) UnderWay(ctx context.Context, id fika.RequestID) ([]RunStep, error) {
+	if err := s.c.mayRun(ctx, "run.steps", id); err != nil {
+		return nil, err
+	}
 	steps, err := s.c.store.RunSteps(ctx, id, s.c.now())
 	return slices.DeleteFunc(steps, func(st RunStep) bool { return st.State != workflow.Running || st.Agent == "" }), err
 }

@@ -63,6 +63,9 @@ func (s Schedule) outdated(now time.Time) bool {
 // BeginNow begins a schedule's work once more, regardless of the time and of whether
 // its last work still goes on.
 func (s *Schedules) BeginNow(ctx context.Context, name string) (store.Occurred, error) {
+	if err := s.c.may("schedule.run"); err != nil {
+		return store.Occurred{}, err
+	}
 	one, err := s.own(ctx, name)
 	if err != nil {
 		return store.Occurred{}, err

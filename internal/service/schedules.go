@@ -49,15 +49,18 @@ func scheduled(s config.Schedule, now time.Time) store.Scheduled {
 	}
 }
 
-// List returns all schedules by name, with the next time of each. It changes nothing.
+// List returns the schedules that the caller may see by name, with the next time of each. It changes nothing.
 func (s *Schedules) List(ctx context.Context) ([]Schedule, error) {
 	defined := s.c.config().Schedules
 	if len(defined) == 0 {
 		return nil, nil
 	}
 	list, _, err := s.standing(ctx, defined)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(list, func(a, b Schedule) int { return strings.Compare(a.Schedule.Name, b.Schedule.Name) })
-	return list, err
+	return s.c.sight().schedules(ctx, list)
 }
 
 // standing joins definitions with their stored state. A definition without a stored
@@ -121,6 +124,9 @@ func (s *Schedules) Find(ctx context.Context, name string) (Schedule, error) {
 // Add writes a schedule into the home's config.toml. Error kinds: Invalid, NotFound for
 // what it would begin, Conflict for a name that exists.
 func (s *Schedules) Add(ctx context.Context, n config.Schedule) (Schedule, error) {
+	if err := s.c.may("schedule.set"); err != nil {
+		return Schedule{}, err
+	}
 	conf := s.c.config()
 	if err := conf.CheckSchedule(n); err != nil {
 		return Schedule{}, err
@@ -146,6 +152,9 @@ func (s *Schedules) Add(ctx context.Context, n config.Schedule) (Schedule, error
 
 // Remove removes a schedule from the home's config.toml. Work that it began goes on.
 func (s *Schedules) Remove(ctx context.Context, name string) error {
+	if err := s.c.may("schedule.delete"); err != nil {
+		return err
+	}
 	one, err := s.Find(ctx, name)
 	if err != nil {
 		return err
@@ -181,11 +190,17 @@ func (s *Schedules) wakeHub(ctx context.Context) {
 // Pause lets nothing of a schedule begin until Resume, which continues with the next
 // time: missed times are not caught up.
 func (s *Schedules) Pause(ctx context.Context, name string) (Schedule, error) {
+	if err := s.c.may("schedule.pause"); err != nil {
+		return Schedule{}, err
+	}
 	return s.setPaused(ctx, name, func(Schedule) time.Time { return time.Time{} })
 }
 
 // Resume ends a pause.
 func (s *Schedules) Resume(ctx context.Context, name string) (Schedule, error) {
+	if err := s.c.may("schedule.resume"); err != nil {
+		return Schedule{}, err
+	}
 	return s.setPaused(ctx, name, func(one Schedule) time.Time { return scheduled(one.Schedule, s.c.now()).Next })
 }
 

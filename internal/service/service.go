@@ -201,7 +201,8 @@ func (c *Service) wakeHub(ctx context.Context, name fika.AgentName) {
 	_ = c.bus.Flush(ctx)
 }
 
-// Usage returns what was spent since a time, by agent and model.
+// Usage returns what was spent since a time on the requests that the caller may see, by
+// agent and model.
 func (c *Service) Usage(ctx context.Context, since time.Time) ([]UsageRow, error) {
-	return c.store.UsageSince(ctx, since)
+	return c.sight().usage(ctx, since)
 }

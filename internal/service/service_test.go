@@ -21,8 +21,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open makes a home with one agent and a service of it. No hub runs.
 func open(t *testing.T) *service.Service {
 	t.Helper()
+	return openWith(t, "\n[[agents]]\nid = \"coder\"\n")
+}
+
+// openWith makes a home with these settings besides a model, and a service of it.
+func openWith(t *testing.T, settings string) *service.Service {
+	t.Helper()
 	root := t.TempDir()
-	conf := "username = \"anna\"\n\n[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n\n[[agents]]\nid = \"coder\"\n"
+	conf := "username = \"anna\"\n\n[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n" + settings
+	conf = "model = \"m\"\n" + conf
 	if err := os.WriteFile(filepath.Join(root, "config.toml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,9 @@ func IsSessionName(name fika.ConversationName) bool {
 // Session returns the chat of the newest session of the home, or creates one if there
 // is none or fresh is set.
 func (s *Chats) Session(ctx context.Context, fresh bool) (fika.Conversation, error) {
+	if err := s.c.may("conversation.session"); err != nil {
+		return fika.Conversation{}, err
+	}
 	if !fresh {
 		list, err := s.List(ctx)
 		if err != nil {

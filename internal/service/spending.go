@@ -47,7 +47,7 @@ func (c *Service) Spending(ctx context.Context, since time.Time, by string) (lin
 	}
 	sums := map[spentKey]*sum{}
 	all := map[fika.RequestID]bool{}
-	err = c.store.SpendingSince(ctx, since, func(p store.Spending) {
+	err = c.sight().spending(ctx, since, func(p store.Spending) {
 		k := keyOf(p, by)
 		s := sums[k]
 		if s == nil {

@@ -75,6 +75,9 @@ type SandboxStatus struct {
 
 // Status collects the state of everything. It needs no hub and starts none.
 func (c *Service) Status(ctx context.Context) (Status, error) {
+	if err := c.may("home.status"); err != nil {
+		return Status{}, err
+	}
 	var st Status
 	var err error
 	h := c.home

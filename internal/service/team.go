@@ -50,6 +50,9 @@ func (s *Runs) StartTeamIn(ctx context.Context, conv fika.Conversation, text str
 
 // team returns the workflow of a line, if its agents exist and may be called.
 func (s *Runs) team(ctx context.Context, l workflow.Line) (*workflow.Definition, error) {
+	if err := s.c.may("run.team"); err != nil {
+		return nil, err
+	}
 	for _, n := range l.Agents() {
 		if _, err := s.c.Agents.Find(ctx, string(n)); err != nil {
 			return nil, err
@@ -63,6 +66,9 @@ func (s *Runs) team(ctx context.Context, l workflow.Line) (*workflow.Definition,
 
 // InChat returns the unfinished runs that report their result in a chat, oldest first.
 func (s *Runs) InChat(ctx context.Context, conv fika.Conversation) ([]Run, error) {
+	if err := s.c.mayConversation(ctx, "run.list", conv.ID); err != nil {
+		return nil, err
+	}
 	return s.c.store.InChat(ctx, conv.ID)
 }
 

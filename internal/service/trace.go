@@ -23,16 +23,13 @@ func (c *Service) Trace(ctx context.Context, word string) (Traced, error) {
 	if err != nil {
 		return t, err
 	}
-	reader, err := c.newReader()
-	if err != nil {
+	v, all := c.sight(), len(list)
+	if list, err = v.only(ctx, list); err != nil {
 		return t, err
 	}
-	all := len(list)
-	if list, t.Hidden, err = reader.readable(ctx, list); err != nil {
-		return t, err
-	}
+	t.Hidden = all - len(list)
 	if t.Hidden == all && all > 0 {
-		return t, fika.Errorf(fika.Denied, "", "the %s %s is not readable by %s (readable_by; of a chat, only those who take part read it)", t.What, t.ID, reader.agent)
+		return t, fika.Errorf(fika.Denied, "", "the %s %s is not readable by %s (readable_by; of a chat, only those who take part read it)", t.What, t.ID, c.who.Name)
 	}
 	rows, err := c.store.Trace(ctx, list)
 	t.Trace = trace.SpansOf(rows, c.now())

@@ -46,7 +46,7 @@ func (u *Undo) info(ctx context.Context, t undo.Turn) (RequestInfo, error) {
 // be done about each now.
 func (u *Undo) List(ctx context.Context, limit int) ([]Undoing, error) {
 	var out []Undoing
-	err := u.each(func(t undo.Turn) (bool, error) {
+	err := u.each(ctx, func(t undo.Turn) (bool, error) {
 		if len(t.Edits) > 0 {
 			x, err := u.plan(ctx, t)
 			if err != nil {
@@ -59,7 +59,10 @@ func (u *Undo) List(ctx context.Context, limit int) ([]Undoing, error) {
 	return out, err
 }
 
-func (u *Undo) each(do func(undo.Turn) (bool, error)) error {
+// each calls do with the turns that may be seen, the latest first, until it returns
+// false.
+func (u *Undo) each(ctx context.Context, do func(undo.Turn) (bool, error)) error {
+	v := u.c.sight()
 	ids, err := u.log().Requests()
 	if err != nil {
 		return err
@@ -72,6 +75,13 @@ func (u *Undo) each(do func(undo.Turn) (bool, error)) error {
 		if err != nil {
 			return err
 		}
+		if info, err := u.info(ctx, t); err != nil {
+			return err
+		} else if may, err := v.request(ctx, info); err != nil {
+			return err
+		} else if !may {
+			continue
+		}
 		if again, err := do(t); err != nil || !again {
 			return err
 		}
@@ -83,7 +93,7 @@ func (u *Undo) each(do func(undo.Turn) (bool, error)) error {
 // least six characters, or NotFound.
 func (u *Undo) Find(ctx context.Context, id string) (Undoing, error) {
 	var found []undo.Turn
-	err := u.each(func(t undo.Turn) (bool, error) {
+	err := u.each(ctx, func(t undo.Turn) (bool, error) {
 		if string(t.Request) == id || len(id) >= 6 && strings.HasPrefix(string(t.Request), id) {
 			found = append(found, t)
 		}
@@ -128,7 +138,7 @@ func (u *Undo) Newest(ctx context.Context) (Undoing, error) {
 func (u *Undo) newest(ctx context.Context, none string, wanted func(undo.Turn) (bool, error)) (found Undoing, err error) {
 	var newer []undo.Turn
 	ok := false
-	err = u.each(func(t undo.Turn) (bool, error) {
+	err = u.each(ctx, func(t undo.Turn) (bool, error) {
 		if yes, err := wanted(t); err != nil || !yes {
 			return true, err
 		}
@@ -158,6 +168,9 @@ func (u *Undo) plan(ctx context.Context, t undo.Turn) (Undoing, error) {
 // Apply undoes the changes of a request, or redoes them if they were undone. It returns
 // Conflict while the request is not over.
 func (u *Undo) Apply(ctx context.Context, id fika.RequestID) (Undoing, error) {
+	if err := u.c.may("request.undo"); err != nil {
+		return Undoing{}, err
+	}
 	t, err := u.log().ReadTurn(id)
 	if err != nil {
 		return Undoing{}, err

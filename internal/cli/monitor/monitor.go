@@ -98,7 +98,11 @@ func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
 	} else if o.logSize != defaultLogSize || o.logKeep != defaultLogKeep {
 		return command.UsageError("--log-size and --log-keep are about --log FILE")
 	}
-	m, err := service.OpenMonitor(ctx, o.App(), service.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
+	who, err := o.Principal()
+	if err != nil {
+		return err
+	}
+	m, err := service.OpenMonitor(ctx, o.App(), who, service.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
 	if err != nil {
 		return err
 	}
