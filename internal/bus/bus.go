@@ -116,6 +116,18 @@ func (s Subjects) MemberRequest(member string, n fika.AgentName) string {
 	return s.Prefix + ".member." + member + ".agent." + string(n) + ".request"
 }
 
+// MemberResponse returns the subject on which one program, alone, hears the outcome of
+// what it has asked of an agent.
+func (s Subjects) MemberResponse(member string, n fika.AgentName) string {
+	return s.Prefix + ".member." + member + ".agent." + string(n) + ".response"
+}
+
+// MemberStatus returns the subject on which one program, alone, hears what an agent does
+// for it.
+func (s Subjects) MemberStatus(member string, n fika.AgentName) string {
+	return s.Prefix + ".member." + member + ".agent." + string(n) + ".status"
+}
+
 // Bell returns the subject that says "look at the store"; its messages are empty.
 func (s Subjects) Bell(n fika.AgentName) string { return s.agent(n, "bell") }
 

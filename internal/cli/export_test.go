@@ -19,7 +19,7 @@ func MainAt(now func() time.Time, args []string, s *term.Streams, getenv func(st
 	return execute(e, args)
 }
 
-// Declared lists the commands with the verb that each is.
+// Declared lists the commands with what each does: looks, speaks or manages.
 func Declared() map[string]string {
 	out := map[string]string{}
 	say := func(path ...string) {
@@ -29,7 +29,8 @@ func Declared() map[string]string {
 				panic(verb + " is no verb of package api")
 			}
 		}
-		out[strings.Join(append([]string{"fika"}, path...), " ")] = d.verb
+		v, _ := api.Find(d.verb)
+		out[strings.Join(append([]string{"fika"}, path...), " ")] = min(v.Conduct, api.Manages).String()
 	}
 	say()
 	for _, name := range libraryCommands() {

@@ -63,6 +63,8 @@ func (c *crossCheck) checkBusMembers() {
 			c.problems.Add(at, "the member %s is defined twice; the first is at %s", toml.Quote(m.Name), c.placeOf("bus_members", first, "name"))
 		case c.entryIndex(m.Name) >= 0:
 			c.problems.Add(at, "%s is the id of an agent: members of the bus and agents cannot share a name", toml.Quote(m.Name))
+		case m.Name == "master":
+			c.problems.Add(at, "%s is the name of the console: choose another for this member", toml.Quote(m.Name))
 		case strings.EqualFold(c.Username, m.Name):
 			c.problems.Add(at, "%s is your own username: members of the bus and people cannot share a name", toml.Quote(m.Name))
 		}

@@ -76,3 +76,16 @@ func busMembers(c *config.Config) []busnats.Member {
 	}
 	return out
 }
+
+// memberNames returns the names of the members in the current configuration.
+func memberNames(a *app.App) []string {
+	c, err := a.Config()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, m := range c.BusMembers {
+		out = append(out, m.Name)
+	}
+	return out
+}

@@ -127,8 +127,13 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	if err != nil {
 		return hub.Options{}, err
 	}
+	var members func() []string
+	if b.server != nil {
+		members = func() []string { return memberNames(a) }
+	}
 	return hub.Options{
-		Reload: h.reload(b), Hindered: h.hindered,
+		Members: members,
+		Reload:  h.reload(b), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return mayForeignBeCalled(ctx, a, name) }, Specs: specs, Log: a.Log(), Now: a.Now,

@@ -111,6 +111,8 @@ type Options struct {
 	// empty: no check.
 	StoreID string
 	Inbound bus.Inbound // nil: foreign requests are not kept
+	// Members returns the names of the members of the bus now; nil: there can be none.
+	Members func() []string
 	// WhyWaiting says what keeps an agent from a request that it was just given, and
 	// what to do; "" if nothing does. nil: never called.
 	WhyWaiting func(context.Context, fika.Agent) string
@@ -441,6 +443,11 @@ func (h *Hub) subscribeAll() (func(), error) {
 	}
 	if h.opts.Context != nil {
 		handlers[h.opts.Subjects.ContextRequest("*")] = h.intake.answerContext
+	}
+	if h.opts.Members != nil {
+		feed := &memberFeed{store: h.opts.Store.Intake, bus: h.opts.Bus, subjects: h.opts.Subjects, members: h.opts.Members}
+		handlers[h.opts.Subjects.Status("*")] = feed.passStatus
+		handlers[h.opts.Subjects.Response("*")] = feed.passResponse
 	}
 	var subs []bus.Subscription
 	closeAll := func() {

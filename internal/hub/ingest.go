@@ -122,7 +122,8 @@ func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Req
 }
 
 // acceptRequest commits the row of a request. member is the member that sent it, if
-// any.
+// any: what it asks an agent is said in conversations of its own, where it reads nothing
+// that a person has said and nothing that it says reaches a person's turns.
 func (in *requestIntake) acceptRequest(ctx context.Context, member string, r message.Request, row fika.Agent) (store.Accepted, error) {
 	rights, err := in.foreign(member, row.Name)
 	if err != nil {
@@ -138,6 +139,14 @@ func (in *requestIntake) acceptRequest(ctx context.Context, member string, r mes
 	}
 	if r.Type == message.TypeTask {
 		n.Kind, n.Payload.History = fika.TaskRequest, nil
+	} else if member != "" {
+		id, err := fika.ConversationName(""), error(nil)
+		if r.ConversationID != "" {
+			if id, err = fika.ParseConversationName(r.ConversationID); err != nil {
+				return store.Accepted{}, err
+			}
+		}
+		n.Conversation = message.MemberConversation(row.Name, member, id)
 	} else if r.ConversationID != "" {
 		var err error
 		if n.Conversation, err = in.foreignConversation(ctx, r.ConversationID, row); err != nil {
@@ -246,6 +255,9 @@ func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika
 	}
 	if err := in.bus.Publish(in.subjects.Response(name), data); err != nil {
 		return err
+	}
+	if m.Member != "" { // there is no row yet that says whose it is
+		_ = in.bus.Publish(in.subjects.MemberResponse(m.Member, name), data)
 	}
 	return in.parkMessage(ctx, m, cause.Error())
 }

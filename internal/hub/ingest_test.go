@@ -287,3 +287,59 @@ func TestD3Member(t *testing.T) {
 		t.Errorf("rows: %+v", list)
 	}
 }
+
+// Row S14: what a member asks is said in conversations of its own, whatever it names: it
+// reads nothing that a person has said. Only its own work reaches it.
+func TestAMemberAsksInConversationsOfItsOwn(t *testing.T) {
+	in := newIntake(t, func(o *Options) {
+		o.Members = func() []string { return []string{"build", "mail"} }
+		o.Foreign = func(string, fika.AgentName) (*fika.Rights, error) { return nil, nil }
+	})
+	coder := in.agent("coder")
+	own, err := in.store.ActiveAsk(t.Context(), coder.ID)
+	in.ok(err)
+	for i, c := range []struct{ member, id, want string }{
+		{"build", "", "ask_coder_build"},
+		{"mail", "", "ask_coder_mail"},
+		{"build", string(own.Name), "ask_coder_build_" + string(own.Name)},
+		{"build", "job-7", "ask_coder_build_job-7"},
+		{"build", "build_job-7", "ask_coder_build_job-7"},
+		{"build", "ask_coder_build_job-7", "ask_coder_build_job-7"},
+		{"build", "ask_coder_mail", "ask_coder_build_ask_coder_mail"},
+		{"build", "mail", "ask_coder_build_mail"},
+	} {
+		id := fmt.Sprintf("m%d", i)
+		body := fmt.Sprintf(`{"type":"ask_request","requestId":%q,"prompt":"x","conversationId":%q}`, id, c.id)
+		if c.id == "" {
+			body = fmt.Sprintf(`{"type":"ask_request","requestId":%q,"prompt":"x"}`, id)
+		}
+		in.ok(in.hub.intake.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Member: c.member, Data: []byte(body)}))
+		r, err := in.store.Request(t.Context(), fika.RequestID(id))
+		in.ok(err)
+		if string(r.ConversationName) != c.want || r.Conversation == own.ID {
+			t.Errorf("%s asks in %q: %s, not %s", c.member, c.id, r.ConversationName, c.want)
+		}
+	}
+	in.give("coder", `{"type":"task_request","requestId":"other","prompt":"x"}`)
+
+	feed := &memberFeed{store: StoreOf(in.store).Intake, bus: in.bus, subjects: in.hub.opts.Subjects, members: in.hub.opts.Members}
+	heard := make(chan string, 10)
+	sub, err := in.bus.Peer().Subscribe("fika.member.>", func(m bus.Msg) { heard <- m.Subject + " " + string(m.Data) })
+	in.ok(err)
+	defer func() { in.ok(sub.Close()) }()
+	for _, id := range []string{"other", "m0", "m1"} {
+		data := []byte(fmt.Sprintf(`{"type":"status","requestId":%q}`, id))
+		feed.passStatus(bus.Msg{Subject: "fika.agent.coder.status", Data: data})
+	}
+	feed.passResponse(bus.Msg{Subject: "fika.agent.coder.response", Data: []byte(`{"type":"rejected","requestId":"m0"}`)})
+	feed.passResponse(bus.Msg{Subject: "fika.agent.coder.response", Data: []byte(`{"type":"response","requestId":"m0"}`)})
+	for _, want := range []string{
+		`fika.member.build.agent.coder.status {"type":"status","requestId":"m0"}`,
+		`fika.member.mail.agent.coder.status {"type":"status","requestId":"m1"}`,
+		`fika.member.build.agent.coder.response {"type":"response","requestId":"m0"}`,
+	} {
+		if got := <-heard; got != want {
+			t.Errorf("heard %s, not %s", got, want)
+		}
+	}
+}

@@ -39,5 +39,8 @@ func (in *requestIntake) tellLost(ctx context.Context, m bus.Msg) error {
 	if err := in.bus.Publish(in.subjects.Response(name), data); err != nil {
 		return err
 	}
+	if m.Member != "" {
+		_ = in.bus.Publish(in.subjects.MemberResponse(m.Member, name), data)
+	}
 	return in.bus.Flush(ctx)
 }

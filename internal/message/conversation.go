@@ -20,13 +20,36 @@ func ScopedConversation(agent fika.AgentName, id fika.ConversationName) fika.Con
 	if strings.HasPrefix(string(id), prefix) {
 		return id
 	}
-	name := prefix + string(id)
+	return shortened(prefix+string(id), id)
+}
+
+// shortened returns a name, or the beginning of a too long one with a digest of id.
+func shortened(name string, id fika.ConversationName) fika.ConversationName {
 	if len(name) > longestConversation {
 		sum := sha256.Sum256([]byte(id))
 		mark := "-" + hex.EncodeToString(sum[:8])
 		name = name[:longestConversation-len(mark)] + mark
 	}
 	return fika.ConversationName(name)
+}
+
+// MemberConversation returns the name of the ask conversation that a member of the bus
+// means by id when it asks agent: ask_AGENT_MEMBER for none, else ask_AGENT_MEMBER_ID. A
+// name of these forms is returned as it is. A member's name has no underscore, so no two
+// members share a conversation.
+func MemberConversation(agent fika.AgentName, member string, id fika.ConversationName) fika.ConversationName {
+	own := askPrefix(agent) + strings.ToLower(member)
+	rest, _ := strings.CutPrefix(string(id), own)
+	if rest == string(id) { // as other programs know it
+		rest, _ = strings.CutPrefix(string(id), strings.ToLower(member))
+	}
+	switch {
+	case rest == "":
+		return fika.ConversationName(own)
+	case rest != string(id) && rest[0] == '_':
+		return shortened(own+rest, id)
+	}
+	return shortened(own+"_"+string(id), id)
 }
 
 // generatedRest reports whether s is what follows ask_AGENT_ in a generated name: a

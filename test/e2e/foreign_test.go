@@ -69,10 +69,18 @@ reply = "{{.Result}}"
 		nc, err := nats.Connect(h.must("bus", "show", member))
 		h.ok(err)
 		defer nc.Close()
+		said, err := nc.SubscribeSync("fika.member." + member + ".agent.coder.response")
+		h.ok(err)
 		body := fmt.Sprintf(`{"type": "task_request", "requestId": %q, "prompt": "work", "metadata": {"sender": "coder"}}`, id)
 		h.ok(nc.Publish("fika.member."+member+".agent.coder.request", []byte(body)))
 		h.ok(nc.Flush())
-		return all.response(id)
+		m, err := said.NextMsg(patience)
+		h.ok(err)
+		w := all.response(id)
+		if !strings.Contains(string(m.Data), id) || !strings.Contains(string(m.Data), w.Result.ConversationID) {
+			t.Errorf("%s hears %s", member, m.Data)
+		}
+		return w
 	}
 	if w := ask("looks", "r-1"); !strings.Contains(w.Result.Content, "not permitted") {
 		t.Errorf("one that may look: %+v", w)

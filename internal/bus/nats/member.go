@@ -20,7 +20,7 @@ type Member struct {
 }
 
 // permissions returns what a member may publish and subscribe to: requests to the agents
-// it may ask, their responses and status, and an inbox of its own.
+// it may ask, what they answer to it and do for it, and an inbox of its own.
 func (m Member) permissions(prefix string) *server.Permissions {
 	subjects := bus.Subjects{Prefix: prefix}
 	agents := m.Agents
@@ -33,7 +33,7 @@ func (m Member) permissions(prefix string) *server.Permissions {
 	}
 	for _, a := range agents {
 		p.Publish.Allow = append(p.Publish.Allow, subjects.MemberRequest(m.Name, a))
-		p.Subscribe.Allow = append(p.Subscribe.Allow, subjects.Response(a), subjects.Status(a))
+		p.Subscribe.Allow = append(p.Subscribe.Allow, subjects.MemberResponse(m.Name, a), subjects.MemberStatus(m.Name, a))
 	}
 	if len(agents) == 0 {
 		p.Publish.Deny = []string{">"} // an empty list alone allows everything

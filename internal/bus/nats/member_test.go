@@ -56,7 +56,7 @@ func TestD3Members(t *testing.T) {
 			t.Errorf("%s is published", subject)
 		}
 	}
-	for _, subject := range []string{"fika.>", "fika.agent.tester.response", "fika.agent.*.response", "fika.member.>", "_INBOX.>", "_INBOX.member-mail.>", "fika.chat.>"} {
+	for _, subject := range []string{"fika.>", "fika.agent.tester.response", "fika.agent.*.response", "fika.agent.coder.response", "fika.agent.coder.status", "fika.member.mail.agent.coder.response", "fika.member.>", "_INBOX.>", "_INBOX.member-mail.>", "fika.chat.>"} {
 		_, err := build.SubscribeSync(subject)
 		must(t, err)
 		must(t, build.Flush())

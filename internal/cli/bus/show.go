@@ -58,6 +58,6 @@ bus remove revokes it.`,
 
 // sayAccess says what a member can do with its URL.
 func sayAccess(e *command.Env, a service.MemberAccess) {
-	e.Say("%s publishes to %s, AGENT being one it may ask, and reads that agent's response and status", a.Member.Name, a.Subject)
+	e.Say("%s publishes to %s, AGENT being one it may ask, and reads what it gets on that subject with response and status at its end", a.Member.Name, a.Subject)
 	e.Say("its replies come to subjects that begin with %s (an option of NATS clients: inbox prefix)", a.Inbox)
 }

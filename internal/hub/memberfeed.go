@@ -1,0 +1,88 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// memberFeed passes on to each member of the bus what agents do and answer for it. A
+// member may not listen to the agents themselves: it would hear their work for others.
+// It is safe for concurrent use.
+type memberFeed struct {
+	store    Intake
+	bus      bus.Bus
+	subjects bus.Subjects
+	members  func() []string // those that there are now
+
+	mu    sync.Mutex
+	known map[string]string // request → who sent it; at most feedKnown
+}
+
+// feedKnown bounds the requests whose owner is remembered.
+const feedKnown = 4096
+
+// passStatus passes on one status.
+func (f *memberFeed) passStatus(m bus.Msg) {
+	var s message.Status
+	if len(f.members()) == 0 || json.Unmarshal(m.Data, &s) != nil {
+		return
+	}
+	if member, agent := f.owner(s.RequestID, m.Subject); member != "" {
+		_ = f.bus.Publish(f.subjects.MemberStatus(member, agent), m.Data) // for display only: the outcome counts
+	}
+}
+
+// passResponse passes on one outcome. A rejection is passed on by who rejects: it is
+// about a message, and the request of that id may be another's.
+func (f *memberFeed) passResponse(m bus.Msg) {
+	var r message.Response
+	if len(f.members()) == 0 || json.Unmarshal(m.Data, &r) != nil || r.Type == message.TypeRejected {
+		return
+	}
+	if member, agent := f.owner(r.RequestID, m.Subject); member != "" {
+		_ = f.bus.Publish(f.subjects.MemberResponse(member, agent), m.Data)
+	}
+}
+
+// feedTime bounds the look at a request.
+const feedTime = 5 * time.Second
+
+// owner returns the member that has made a request, if one has, and the agent that a
+// subject names.
+func (f *memberFeed) owner(id, subject string) (string, fika.AgentName) {
+	agent, ok := f.subjects.AgentOf(subject)
+	if !ok || id == "" {
+		return "", ""
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	asker, known := f.known[id]
+	if !known {
+		ctx, cancel := context.WithTimeout(context.Background(), feedTime)
+		defer cancel()
+		info, err := f.store.Request(ctx, fika.RequestID(id))
+		if err != nil {
+			return "", "" // the member reads the outcome when it repeats the request
+		}
+		asker = info.Payload.Sender // that of a member is nobody else's
+		if store.StandsForRun(info.Request) {
+			asker = info.Payload.From
+		}
+		if f.known == nil || len(f.known) >= feedKnown {
+			f.known = map[string]string{}
+		}
+		f.known[id] = asker
+	}
+	if !slices.Contains(f.members(), asker) {
+		return "", ""
+	}
+	return asker, agent
+}
