@@ -30,6 +30,38 @@ func OpenLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
+// BoundedLog is a log that stays short while one process writes to it for long: beyond 16
+// MiB it is set aside, as by [OpenLog]. It is not safe for concurrent use.
+type BoundedLog struct {
+	path    string
+	file    *os.File
+	written int // since the length was last looked at
+}
+
+// OpenBoundedLog opens a log as [OpenLog] does.
+func OpenBoundedLog(path string) (*BoundedLog, error) {
+	f, err := OpenLog(path)
+	return &BoundedLog{path: path, file: f}, err
+}
+
+// Write implements [io.Writer].
+func (l *BoundedLog) Write(p []byte) (int, error) {
+	if l.written += len(p); l.written > maxLog/16 {
+		l.written = 0
+		// Another process may have set the file aside already.
+		if info, err := l.file.Stat(); err == nil && info.Size() > maxLog {
+			if f, err := OpenLog(l.path); err == nil {
+				_ = l.file.Close()
+				l.file = f
+			}
+		}
+	}
+	return l.file.Write(p)
+}
+
+// Close implements [io.Closer].
+func (l *BoundedLog) Close() error { return l.file.Close() }
+
 // MarkStart writes into a log that a process starts now.
 func MarkStart(log io.Writer, now time.Time) {
 	fmt.Fprintf(log, "%s%s]\n", startMark, now.Format(time.DateTime))

@@ -14,6 +14,9 @@ import (
 const (
 	// maxLine is the maximum length of one message of a server, in bytes.
 	maxLine = 32 << 20
+	// maxValues is the maximum number of JSON values in one message. Decoded, each takes
+	// some hundred bytes, however short its text is.
+	maxValues = 100_000
 	// maxNoise is how many bytes a server may print that are not messages.
 	maxNoise = 4 << 20
 )
@@ -46,6 +49,10 @@ func (m *messages) Read(p []byte) (int, error) {
 		m.fail(err)
 		switch {
 		case message(line):
+			if err := new(valueCounter).add(line); err != nil {
+				m.fail(err)
+				return 0, err
+			}
 			m.rest = append(line, '\n')
 		case len(line) > 0:
 			m.drop(line)
@@ -58,6 +65,43 @@ func (m *messages) Read(p []byte) (int, error) {
 
 // Close implements [io.Closer].
 func (m *messages) Close() error { return m.close() }
+
+// valueCounter counts the values in JSON text that comes in pieces: separators outside of
+// strings. A line never ends within a string, and an empty line begins another text.
+type valueCounter struct {
+	n                int
+	text, escaped    bool
+	lineHasSomething bool
+}
+
+// add returns an error if the text has more than maxValues.
+func (c *valueCounter) add(piece []byte) error {
+	for _, b := range piece {
+		switch {
+		case b == '\n':
+			if !c.lineHasSomething {
+				c.n = 0
+			}
+			c.text, c.escaped, c.lineHasSomething = false, false, false
+			continue
+		case b == '\r':
+			continue
+		case c.escaped:
+			c.escaped = false
+		case c.text && b == '\\':
+			c.escaped = true
+		case b == '"':
+			c.text = !c.text
+		case !c.text && (b == ',' || b == '{' || b == '['):
+			c.n++
+		}
+		c.lineHasSomething = true
+		if c.n > maxValues {
+			return fmt.Errorf("it sent a message of more than %d values", maxValues)
+		}
+	}
+	return nil
+}
 
 // message reports whether a line is a message: a whole JSON object or array.
 func message(line []byte) bool {

@@ -217,7 +217,7 @@ func (l Listing) Changes(now Listing) []Change {
 	}
 	for _, n := range now.Tools {
 		if _, ok := l.find(n.Name); !ok {
-			out = append(out, Change{Tool: n.Name, What: "new", Is: n.Description})
+			out = append(out, Change{Tool: n.Name, What: "new", Is: n.Description}, Change{Tool: n.Name, What: "parameters", Is: string(compact(n.Parameters))})
 		}
 	}
 	return out

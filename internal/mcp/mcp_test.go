@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -363,5 +364,30 @@ func TestEffectsCountWithTrustOnly(t *testing.T) {
 	}
 	if e := effect("write"); e != fika.Unsafe {
 		t.Errorf("what says nothing: %s", e)
+	}
+}
+
+// TestCrowdedResults: a result of absurdly many pieces is refused, before it is decoded
+// where decoding it would take much memory (trial row S16).
+func TestCrowdedResults(t *testing.T) {
+	b := newBench(t)
+	s := b.server("ordinary")
+	if r := b.must(s, "crowd", `{"n":900}`); r.IsError || strings.Count(r.Text, "x, y") != 900 {
+		t.Errorf("900 pieces: %.200q", r.Text)
+	}
+	if r := b.must(s, "crowd", `{"n":2000}`); !r.IsError || !strings.Contains(r.Text, "at most 1000 are taken") {
+		t.Errorf("2,000 pieces: %.200q", r.Text)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if r := b.must(s, "crowd", `{"n":300000}`); !r.IsError || !strings.Contains(r.Text, "more than 100000 values") {
+		t.Errorf("300,000 pieces: %.200q", r.Text)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 100<<20 {
+		t.Errorf("%d MiB were taken", used>>20)
+	}
+	if r := b.must(s, "echo", `{"text":"still here"}`); r.Text != "still here" {
+		t.Errorf("%+v", r)
 	}
 }

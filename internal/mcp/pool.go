@@ -50,10 +50,11 @@ type Pool struct {
 
 // running is a server that is connected or being connected.
 type running struct {
-	name  string
-	ready chan struct{} // closed when on or err is set
-	on    *session
-	err   error
+	name   string
+	ready  chan struct{} // closed when on or err is set
+	on     *session
+	err    error
+	before *session // whose place it takes; nil: nobody's
 
 	calls int // that use it now; guarded by the pool's mu
 	used  time.Time
@@ -117,14 +118,14 @@ func (p *Pool) findOrPlace(key string, s Server) (r *running, first bool, err er
 		return nil, false, fika.Errorf(fika.Interrupted, "mcp server "+s.Name, "this process is ending")
 	}
 	r = p.running[key]
+	var before *session
 	if r != nil && r.isReady() && r.on != nil && r.on.gone() {
 		delete(p.running, key)
-		go r.on.close()
-		r = nil
+		before, r = r.on, nil
 	}
 	if r == nil {
 		p.makeRoom(s.Name)
-		r = &running{name: s.Name, ready: make(chan struct{})}
+		r = &running{name: s.Name, ready: make(chan struct{}), before: before}
 		p.running[key] = r
 		first = true
 	}
@@ -171,6 +172,9 @@ func (p *Pool) makeRoom(name string) {
 
 func (p *Pool) connect(ctx context.Context, r *running, s Server, c Confinement) {
 	defer close(r.ready)
+	if r.before != nil {
+		r.before.close() // first, because ending it also ends what has the same mark
+	}
 	if s.URL == "" && p.opts.Owned && p.alone(s.Name) {
 		process.EndMarked(p.mark(s.Name)) // what a killed process of this agent left running
 	}

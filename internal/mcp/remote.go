@@ -105,12 +105,16 @@ type eventStream struct {
 	io.ReadCloser
 	request *http.Request
 	ended   bool
+	values  valueCounter // of an event
 	rest    []byte
 }
 
 func (s *eventStream) Read(p []byte) (int, error) {
 	if !s.ended {
 		n, err := s.ReadCloser.Read(p)
+		if many := s.values.add(p[:n]); many != nil {
+			return 0, many
+		}
 		if n > 0 || err == nil {
 			return n, nil
 		}
@@ -151,10 +155,11 @@ func (s *eventStream) lastEvent() []byte {
 	return fmt.Appendf(nil, "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"it closed the connection before it had answered\"}}\n\n", call.ID, codeCutShort)
 }
 
-// bounded fails when an answer is longer than left bytes.
+// bounded fails when an answer is longer than left bytes, or has too many values.
 type bounded struct {
 	io.ReadCloser
-	left int
+	left   int
+	values valueCounter
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -163,5 +168,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	if many := b.values.add(p[:n]); many != nil {
+		return 0, many
+	}
 	return n, err
 }

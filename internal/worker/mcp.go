@@ -110,7 +110,7 @@ func (b Toolbox) ServerConfinement(s mcp.Server, workspace string) mcp.Confineme
 // serverLog is a log from which known keys are removed.
 type serverLog struct {
 	*redact.Writer
-	file *os.File
+	file io.Closer
 }
 
 // Close implements [io.Closer].
@@ -120,7 +120,7 @@ func openServerLog(h folder.Home, server string, now time.Time, keys *redact.Key
 	if err := h.EnsureDir(h.LogsDir()); err != nil {
 		return nil, err
 	}
-	f, err := folder.OpenLog(h.MCPLog(server))
+	f, err := folder.OpenBoundedLog(h.MCPLog(server))
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,21 @@ fika downloads nothing; npx and uvx do that themselves, with --network.`,
 func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry config.MCPServer, yes bool) error {
 	e.Say("this goes into config.toml:\n\n%s\n", indent(entry.TOML()))
 	if !yes {
-		if err := e.Confirm("Start it, and add it when it works"); err != nil {
+		if err := e.Confirm("Start it, to see its tools"); err != nil {
 			return err
 		}
 	}
 	r, err := s.Try(cmd.Context(), entry)
 	if err != nil {
 		return err
+	}
+	if !yes {
+		for _, t := range r.Now.Tools {
+			e.Say("%s", strings.TrimSuffix(describeTool(entry.Name, t), "\n"))
+		}
+		if err := e.Confirm("Add it, with these tools"); err != nil {
+			return err
+		}
 	}
 	if err := s.Add(entry); err != nil {
 		return err

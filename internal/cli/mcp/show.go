@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -70,14 +71,31 @@ func describe(s mcpadmin.State) string {
 		row("log", s.Log)
 	}
 	for _, t := range s.Pin.Tools {
-		about, _, _ := strings.Cut(t.Description, "\n")
-		fmt.Fprintf(&b, "  %s: %s\n", mcp.ToolName(s.Entry.Name, t.Name), term.CleanLine(about))
+		b.WriteString(describeTool(s.Entry.Name, t))
 	}
 	for _, l := range s.Pin.LeftOut {
 		fmt.Fprintf(&b, "  left out: %s: %s\n", term.CleanLine(l.Name), term.CleanLine(l.Why))
 	}
 	for _, c := range s.Pin.Changes() {
 		fmt.Fprintf(&b, "  %s\n", changeLine(c))
+	}
+	return b.String()
+}
+
+// describeTool returns all that models are told about a tool.
+func describeTool(server string, t mcp.Tool) string {
+	var b strings.Builder
+	for i, line := range strings.Split(t.Description, "\n") {
+		if i == 0 {
+			line = mcp.ToolName(server, t.Name) + ": " + line
+		} else {
+			line = "  " + line
+		}
+		fmt.Fprintf(&b, "  %s\n", term.CleanLine(line))
+	}
+	var params bytes.Buffer
+	if json.Compact(&params, t.Parameters) == nil {
+		fmt.Fprintf(&b, "    parameters: %s\n", term.CleanLine(params.String()))
 	}
 	return b.String()
 }

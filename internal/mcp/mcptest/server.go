@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +111,10 @@ func addResults(add adder) {
 	})
 	add("big", "Gives ten megabytes.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		return text("begin" + strings.Repeat("0123456789", 1<<20) + "end"), nil
+	})
+	add("crowd", "Gives n pieces.", func(_ context.Context, _ *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
+		n, _ := args["n"].(float64)
+		return &sdk.CallToolResult{Content: slices.Repeat([]sdk.Content{&sdk.TextContent{Text: "x, y"}}, int(n))}, nil
 	})
 	add("binary", "Gives bytes.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		return text("\x00\x1b[31m\x01red\x07"), nil
