@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fika"
@@ -53,10 +54,30 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 	}
 	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: ruleText(d, bare), Opens: d.Opens}
 	if d.Do == guard.Ask {
-		v.Bound = bound(c, call, d.Opens)
+		v.Bound = append(bound(c, call, d.Opens), ruleBehind(d))
 		v.Hint = hint(d, call)
+		if _, note := call.Runs(); note != "" {
+			v.Rule += "; " + note
+		}
 	}
 	return v
+}
+
+// Bind returns the state of a call and of everything that it depends on.
+func (j Judge) Bind(c tool.Call) guard.Bound {
+	call := guard.Call{Tool: c.Name, Workspace: c.Workspace, Home: j.Home}
+	call.Read(c.Args)
+	return bound(c, call, nil)
+}
+
+// ruleBehind returns the state of what made a decision: an answer to another rule's
+// question does not count.
+func ruleBehind(d guard.Decision) guard.BoundTo {
+	text := d.Why
+	if d.Rule != nil {
+		text = d.Rule.TOML()
+	}
+	return guard.BoundTo{Name: "the rules", State: state(text)}
 }
 
 func hostsOf(r *fika.Rights) []string {
@@ -111,18 +132,21 @@ func hint(d guard.Decision, c guard.Call) string {
 	return fmt.Sprintf("(no rule would win over the one at %s: change that)", d.Rule.Where)
 }
 
-// bound returns the state of the call and of everything it depends on.
+func state(texts ...string) string {
+	h := sha256.New()
+	for _, s := range texts {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// bound returns the state of the call and of everything it depends on: scripts first, then
+// the files in which programs look up what to run, also those that are missing, then what
+// its words name.
 func bound(c tool.Call, g guard.Call, opens []string) guard.Bound {
 	tier := ""
 	if c.Confine != nil {
 		tier = c.Confine.Tier()
-	}
-	state := func(texts ...string) string {
-		h := sha256.New()
-		for _, s := range texts {
-			fmt.Fprintf(h, "%d:%s", len(s), s)
-		}
-		return hex.EncodeToString(h.Sum(nil))
 	}
 	b := guard.Bound{
 		{Name: "the call", State: state(c.Name, string(c.Args), string(c.Agent), c.Context)},
@@ -132,22 +156,35 @@ func bound(c tool.Call, g guard.Call, opens []string) guard.Bound {
 	if len(opens) > 0 {
 		b = append(b, guard.BoundTo{Name: "what it may change", State: state(opens...)})
 	}
-	for i, name := range g.Files() {
-		if i == maxFiles {
-			break
+	read, _ := g.Runs()
+	scripts := g.Scripts()
+	held := map[string]bool{}
+	for i, name := range slices.Concat(scripts, read, g.Files()) {
+		if held[name] || len(held) >= maxFiles {
+			continue
 		}
-		path := name
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(g.Home, rest)
-		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.Workspace, path)
-		}
-		if sum, err := digest(path); err == nil {
+		sum, err := digest(absolute(name, g, c.Workspace))
+		switch {
+		case err == nil:
 			b = append(b, guard.BoundTo{Name: name, State: state(sum)})
+		case i < len(scripts)+len(read):
+			b = append(b, guard.BoundTo{Name: name, State: "missing"})
+		default:
+			continue
 		}
+		held[name] = true
 	}
 	return b
+}
+
+func absolute(name string, g guard.Call, workspace string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(g.Home, rest)
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(workspace, name)
 }
 
 // digest returns the digest of a regular file; for one larger than maxFileSize, its size

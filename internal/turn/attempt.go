@@ -52,7 +52,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	}
 	calls := &toolCalls{
 		assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, store: s.ToolSteps,
-		bounds: cfg.Bounds, hooks: cfg.Hooks, ask: cfg.Ask, template: cfg.Call,
+		bounds: cfg.Bounds, hooks: cfg.Hooks, guard: cfg.Guard, ask: cfg.Ask, template: cfg.Call,
 		executor: cfg.Executor, executions: s.Executions,
 	}
 	delegations := &delegations{

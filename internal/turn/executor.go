@@ -39,6 +39,8 @@ type OfferedCall struct {
 	Opened    []string        `json:"opened,omitempty"` // protected files that it may change
 	// Agreed says that the person at the terminal was asked and said yes.
 	Agreed bool `json:"agreed,omitempty"`
+	// Bound is what the yes is bound to, as [guard.ParseBound] reads it.
+	Bound string `json:"bound,omitempty"`
 }
 
 const (
@@ -73,10 +75,13 @@ func (t *toolCalls) wasHanded(ctx context.Context, j *job) (bool, error) {
 
 // offer begins a step by giving it to the executor.
 func (t *toolCalls) offer(ctx context.Context, j *job, pre string) (sig store.Signal, err error) {
-	call, err := json.Marshal(OfferedCall{
-		Args: j.call.Args, Workspace: j.call.Workspace, Username: j.call.Username, Tainted: t.exposure.taint.Tainted(),
-		Opened: j.opened, Agreed: j.ask != nil && t.isForeground(),
-	})
+	given := OfferedCall{
+		Args: j.call.Args, Workspace: j.call.Workspace, Username: j.call.Username, Tainted: t.exposure.taint.Tainted(), Opened: j.opened,
+	}
+	if j.ask != nil && t.isForeground() {
+		given.Agreed, given.Bound = true, j.ask.Verdict.Bound.String()
+	}
+	call, err := json.Marshal(given)
 	if err != nil {
 		return sig, err
 	}

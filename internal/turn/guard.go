@@ -25,6 +25,8 @@ const maxRefusals = 3
 type Guard interface {
 	// Judge applies the rules in force now to a call. It runs nothing.
 	Judge(context.Context, tool.Call) Verdict
+	// Bind returns what a person's yes to a call would be bound to, whatever the rules say.
+	Bind(context.Context, tool.Call) guard.Bound
 }
 
 // Verdict is a guard's decision on a call.
@@ -239,33 +241,65 @@ func (g *gate) askAbout(ctx context.Context, batch []*job) error {
 	return &released{Result{State: fika.Waiting, Reason: string(fika.WaitApproval)}}
 }
 
-// askHere asks the person at the terminal, and ends the turn if nobody is there.
+// askHere asks the person at the terminal, and ends the turn if nobody is there. A yes
+// holds for what was judged: after the last answer every call that a person said yes to is
+// judged again, and asked about again if something has changed since its question came.
 func (g *gate) askHere(ctx context.Context, open []*job) error {
-	for _, j := range open {
-		v := j.ask.Verdict
-		if g.ask == nil {
-			reason := fmt.Sprintf("%s: %s needs your word (%s), and nobody is at a terminal", j.call.Name, v.What, v.Rule)
-			if v.Hint != "" {
-				reason += ". To allow it always, add to config.toml:\n" + v.Hint
+	for asked := open; len(asked) > 0; {
+		for _, j := range asked {
+			if err := g.askPerson(ctx, j); err != nil {
+				return err
 			}
-			return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: reason}
 		}
-		err := g.ask(ctx, *j.ask)
-		switch {
-		case ctx.Err() != nil:
-			return g.signals.interruptedBy(ctx)
-		case err == nil:
-			g.open(j, v)
-		case fika.IsKind(err, fika.Denied):
-			j.result = refusedBy("", fikaMessage(err))
-			if g.refusals++; g.refusals >= maxRefusals {
-				return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", g.refusals)}
+		asked = nil
+		for _, j := range open {
+			if j.result == nil && !g.stillHolds(ctx, j) {
+				asked = append(asked, j)
 			}
-		case err != nil:
-			return g.signals.failTurn(ctx, err)
 		}
 	}
 	return nil
+}
+
+// askPerson asks about one call. A no is the result of the job.
+func (g *gate) askPerson(ctx context.Context, j *job) error {
+	v := j.ask.Verdict
+	if g.ask == nil {
+		reason := fmt.Sprintf("%s: %s needs your word (%s), and nobody is at a terminal", j.call.Name, v.What, v.Rule)
+		if v.Hint != "" {
+			reason += ". To allow it always, add to config.toml:\n" + v.Hint
+		}
+		return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: reason}
+	}
+	err := g.ask(ctx, *j.ask)
+	switch {
+	case ctx.Err() != nil:
+		return g.signals.interruptedBy(ctx)
+	case err == nil:
+		return nil
+	case !fika.IsKind(err, fika.Denied):
+		return g.signals.failTurn(ctx, err)
+	}
+	j.result = refusedBy("", fikaMessage(err))
+	if g.refusals++; g.refusals >= maxRefusals {
+		return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", g.refusals)}
+	}
+	return nil
+}
+
+// stillHolds reports whether a yes to a call holds now. If not, it makes the question
+// that names what has changed. A call that the rules deny meanwhile has its result.
+func (g *gate) stillHolds(ctx context.Context, j *job) bool {
+	v := g.guard.Judge(ctx, j.call)
+	if j.result = denialOf(v); j.result != nil || v.Do != guard.Ask {
+		return true
+	}
+	if changed := v.Bound.Differences(j.ask.Verdict.Bound); len(changed) > 0 {
+		j.ask = &Question{Call: j.call, Verdict: v, Changed: changed}
+		return false
+	}
+	g.open(j, v)
+	return true
 }
 
 // open lets an approved call change the files that the question named.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,6 +48,8 @@ func (confinedAs) Tier() string { return "full" }
 type judged approval.Judge
 
 func (j judged) Judge(_ context.Context, c tool.Call) turn.Verdict { return approval.Judge(j).Judge(c) }
+
+func (j judged) Bind(_ context.Context, c tool.Call) guard.Bound { return approval.Judge(j).Bind(c) }
 
 // obey calls whatever the text that came last tells it to, as "CALL name {args}";
 // told nothing, it says what was said to it.
@@ -257,3 +262,59 @@ func TestD3Mention(t *testing.T) {
 }
 
 func (f *fake) schema(s string) { f.params = json.RawMessage(s) }
+
+// TestYesHoldsForWhatWasJudged: a yes at the terminal does not count if a script, a file
+// that the program looks up, or the rule has changed while the question stood; the
+// question comes again and says what has (trial row S7).
+func TestYesHoldsForWhatWasJudged(t *testing.T) {
+	for name, c := range map[string]struct{ command, file, changed string }{
+		"a script":              {"sh ./script.sh", "script.sh", "./script.sh"},
+		"a program's script":    {"python3 x.py", "x.py", "x.py"},
+		"a Makefile":            {"make build", "Makefile", "Makefile"},
+		"one that came to be":   {"make build", "GNUmakefile", "GNUmakefile"},
+		"a package.json":        {"npm run x", "package.json", "package.json"},
+		"the rule":              {"git push", "", "the rules"},
+		"nothing that it runs":  {"make build", "README", ""},
+		"a call that is denied": {"git push", "", "denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := guarded(t, "")
+			w.tools[2].(*fake).schema(`{"type":"object","properties":{"command":{"type":"string"}}}`)
+			cfg := w.guardedConfig(guard.Policy{}, "bash")
+			cfg.Call.Workspace = t.TempDir()
+			if c.file != "GNUmakefile" && c.file != "" {
+				w.ok(os.WriteFile(filepath.Join(cfg.Call.Workspace, c.file), []byte("one\n"), 0o644))
+			}
+			j := &changing{judged: cfg.Guard.(judged)}
+			j.Rules = []guard.Rule{{Tool: "bash", Match: "*", Do: guard.Ask}}
+			cfg.Guard = j
+			var changed [][]string
+			cfg.Ask = func(_ context.Context, q turn.Question) error {
+				changed = append(changed, q.Changed)
+				if c.file != "" {
+					return os.WriteFile(filepath.Join(cfg.Call.Workspace, c.file), []byte("two\n"), 0o644)
+				}
+				j.Rules = []guard.Rule{{Tool: "bash", Match: "git *", Do: guard.Ask}}
+				if c.changed == "denied" {
+					j.Rules[0].Do = guard.Deny
+				}
+				return nil
+			}
+			cfg.MaxRounds = 2
+			w.runWith(cfg, w.foreground(`CALL bash {"command":"`+c.command+`"}`))
+			want := [][]string{nil}
+			if c.changed != "" && c.changed != "denied" {
+				want = append(want, []string{c.changed})
+			}
+			if !reflect.DeepEqual(changed, want) {
+				t.Errorf("asked with %q, want %q", changed, want)
+			}
+			if ran := len(w.calls()) > 0; ran != (c.changed != "denied") {
+				t.Errorf("it ran: %v", ran)
+			}
+		})
+	}
+}
+
+// changing is a guard whose rules a person edits meanwhile.
+type changing struct{ judged }

@@ -33,6 +33,7 @@ type toolCalls struct {
 	store    ToolSteps
 	bounds   Bounds
 	hooks    hook.Runner
+	guard    Guard
 	ask      func(context.Context, Question) error // asks the person at the terminal; nil: nobody is there
 	template tool.Call                             // what every call carries
 
@@ -178,10 +179,27 @@ func (t *toolCalls) mayGoOnline(ctx context.Context, j *job) bool {
 	if t.ask == nil || t.bounds == nil || t.permits.rights == nil || !t.isForeground() || t.exposure.taint.Tainted() {
 		return false
 	}
-	return nil == t.ask(ctx, Question{Call: j.call, Verdict: Verdict{
+	bind := func() guard.Bound {
+		if t.guard == nil {
+			return nil
+		}
+		return t.guard.Bind(ctx, j.call)
+	}
+	v := Verdict{
 		Do: guard.Ask, What: "the network",
-		Rule: "the network that it has not ([guard] network), and failed without; yes runs it once more, with it",
-	}})
+		Rule:  "the network that it has not ([guard] network), and failed without; yes runs it once more, with it",
+		Bound: bind(),
+	}
+	for q := (Question{Call: j.call, Verdict: v}); ; {
+		if t.ask(ctx, q) != nil {
+			return false
+		}
+		now := bind()
+		if q.Changed = now.Differences(q.Verdict.Bound); len(q.Changed) == 0 {
+			return true
+		}
+		q.Verdict.Bound = now
+	}
 }
 
 // callOnline makes a call once more, with the network.

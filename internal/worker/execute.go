@@ -173,6 +173,9 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 		return nil, fika.Errorf(fika.Denied, "", "%s (%s)", v.What, v.Rule)
 	case guard.Ask:
 		if c.Origin == fika.Foreground && given.Agreed {
+			if changed := v.Bound.Differences(guard.ParseBound(given.Bound)); len(changed) > 0 {
+				return nil, fika.Errorf(fika.Denied, "", "%s changed since a person said yes to the call: ask for it again", strings.Join(changed, ", "))
+			}
 			return v.Opens, nil
 		}
 		for _, a := range slices.Backward(c.Answers) {

@@ -23,6 +23,9 @@ func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
 	return now.judge().Judge(c)
 }
 
+// Bind implements [turn.Guard].
+func (g liveGuard) Bind(_ context.Context, c tool.Call) guard.Bound { return g.begun.judge().Bind(c) }
+
 func (r *Runtime) judge() approval.Judge {
 	s, a := r.settings.Guard, r.worker.App
 	return approval.Judge{
