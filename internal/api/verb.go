@@ -73,7 +73,7 @@ func Verbs() []Verb {
 		on(AgentObject, Verb{Conduct: Speaks, Repeat: ByKey, Host: true}, "run"),
 		on(AgentObject, wish, "start stop restart switch model"),
 		on(AgentObject, key, "reset unbind compact summarise clear continue"),
-		on(AgentObject, file, "create delete rename import export learn merge discard unlock username"),
+		on(AgentObject, file, "create delete rename import export learn merge discard shell unlock username"),
 
 		on(RequestObject, list, "list"),
 		on(RequestObject, look, "show family entries steps rounds trace wait changes"),

@@ -19,6 +19,9 @@ func (c *call) caches(p *sandbox.Profile) (env []string) {
 	root := c.workspace
 	if repo := findRepository(c.workspace); repo.common != "" {
 		root = repo.common // worktrees of one repository are one project
+		if c.ownsRepository(repo) && len(c.agent.opts.Borrowed) > 0 {
+			root = filepath.Dir(c.agent.opts.Borrowed[0]) // and so are its clones
+		}
 	}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real

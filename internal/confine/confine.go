@@ -31,6 +31,12 @@ type Options struct {
 	Lend     []string // hidden, but readable; "ssh-agent" is its socket
 	Sockets  []string // Unix sockets that can be reached
 
+	// Clone is the root of a repository that is the agent's own: its refs are not watched,
+	// and its settings may be changed as long as they make git run nothing. Borrowed are
+	// the folders of objects that it borrows, which can be read.
+	Clone    string
+	Borrowed []string
+
 	Temp       string // folder that stands for /tmp
 	Caches     string // folder of build caches, with one folder per project
 	PluginData string // folder with one folder of files for each plugin

@@ -20,6 +20,9 @@ func (c *call) splitOpened(protected []string, repo repository) (closed, opened 
 	if repo.common != "" && slices.Contains(wanted, filepath.Join(c.workspace, ".git", "config")) {
 		wanted = append(wanted, filepath.Join(repo.common, "config"))
 	}
+	if c.ownsRepository(repo) {
+		wanted = append(wanted, filepath.Join(repo.common, "config"))
+	}
 	for _, path := range protected {
 		if slices.Contains(wanted, path) {
 			opened = append(opened, path)
@@ -28,6 +31,12 @@ func (c *call) splitOpened(protected []string, repo repository) (closed, opened 
 		}
 	}
 	return closed, opened
+}
+
+// ownsRepository reports whether a repository is the agent's own.
+func (c *call) ownsRepository(r repository) bool {
+	clone := c.agent.opts.Clone
+	return clone != "" && r.common == filepath.Join(clone, ".git")
 }
 
 // obeyed returns what git obeys because settings name it, of what the call could change.

@@ -32,6 +32,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 		return p, nil, repos, fika.Wrap(fika.Denied, "sandbox", err)
 	}
 	p.Hidden, p.Secrets = slices.Concat(o.Paths.Homes, o.Hide), o.Paths.Secrets()
+	p.Shown = append(p.Shown, o.Borrowed...)
 	for _, own := range o.Paths.Own {
 		if isFolder(own) {
 			p.Writable = append(p.Writable, own)
@@ -48,7 +49,9 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 		repos = c.repositories()
 		p.Protected = slices.Concat(repo.protected(), c.protected(), repos.submodules(), c.obeyed(p.Writable))
 		p.Protected, p.Opened = c.splitOpened(p.Protected, repo)
-		p.Fixed = repo.fixed(o.Network)
+		if !c.ownsRepository(repo) {
+			p.Fixed = repo.fixed(o.Network)
+		}
 	}
 	p.Repository = repo.dot
 	p.Readable = append(p.Readable, c.programs()...)

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fika/internal/guard"
@@ -87,6 +88,29 @@ func isRepository(dir string) bool {
 		}
 	}
 	return true
+}
+
+// Objects returns the folders in which the repository of a folder keeps its objects: its
+// own, and those that it borrows. It is empty outside of a repository.
+func Objects(folder string) (out []string) {
+	r := findRepository(folder)
+	if r.common == "" {
+		return nil
+	}
+	out = []string{filepath.Join(r.common, "objects")}
+	for i := 0; i < len(out) && len(out) < maxSubmodules; i++ {
+		text, _ := os.ReadFile(filepath.Join(out[i], "info/alternates"))
+		for line := range strings.Lines(string(text)) {
+			path := strings.TrimSuffix(line, "\n")
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(out[i], path)
+			}
+			if path = filepath.Clean(path); isFolder(path) && !slices.Contains(out, path) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
 }
 
 // outside returns the folders of the repository that a commit writes and that do not lie

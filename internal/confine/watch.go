@@ -137,6 +137,7 @@ type watch struct {
 // watched is the part of a watch that its record stores.
 type watched struct {
 	Workspace string
+	Own       string // the .git that the workspace belongs to
 	Aside     string
 	Agent     fika.AgentName
 	Network   bool
@@ -150,7 +151,10 @@ const watchRecords = "git-*.json"
 // watch begins to watch the repositories of a call.
 func (c *call) watch(r repositories) (*watch, error) {
 	o := &c.agent.opts
-	w := &watch{probe: o.Probe, watched: watched{Workspace: c.workspace, Aside: o.Aside, Agent: o.Limits.Agent, Network: o.Network, Git: readGitDir(r.own), Nested: map[string]obeyed{}}}
+	w := &watch{probe: o.Probe, watched: watched{Workspace: c.workspace, Own: r.own.dot, Aside: o.Aside, Agent: o.Limits.Agent, Network: o.Network, Nested: map[string]obeyed{}}}
+	if !c.ownsRepository(r.own) {
+		w.Git = readGitDir(r.own)
+	}
 	for _, repo := range r.nested {
 		w.Nested[repo] = readObeyed(repo)
 	}
@@ -186,7 +190,7 @@ func (w *watch) end() (lines []string, err error) {
 	}
 	n := nested{aside: w.Aside, modules: func(dir string) bool { return w.Git != nil && slices.Contains(w.Git.Nested, dir) && isFolder(dir) }}
 	for _, repo := range w.probe.memory.foldersOf(w.Workspace).repositories(w.Workspace) {
-		if w.Git == nil || repo != filepath.Join(w.Workspace, ".git") && !within(w.Git.Dir, repo) {
+		if repo != w.Own && (w.Git == nil || !within(w.Git.Dir, repo)) {
 			n.settle(repo, w.Nested[repo])
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"fika"
@@ -27,6 +29,14 @@ type Call struct {
 	Dir  string   // working directory
 	Args []string // arguments of git
 	Env  []string // added to its environment, such as GIT_INDEX_FILE
+	// Script is run by the shell instead of git, with Args as its arguments and the
+	// settings that git gets.
+	Script string
+	Stdin  string
+	// Prepare may change how the process is started, so that it is confined. Its filters
+	// and drivers are then left as they are. The process and its children are ended with
+	// ctx.
+	Prepare func(*exec.Cmd) error
 }
 
 // Run runs git in a folder and returns its output. Whatever the repository's settings
@@ -46,6 +56,9 @@ func RunLine(ctx context.Context, dir string, args ...string) (string, error) {
 
 // RunCall is [Run] for a [Call], which may add to the environment.
 func RunCall(ctx context.Context, c Call) ([]byte, error) {
+	if c.Script != "" {
+		return run(ctx, c, quiet())
+	}
 	drivers, err := replacedDrivers(ctx, c.Dir)
 	if err != nil {
 		return nil, err
@@ -54,6 +67,14 @@ func RunCall(ctx context.Context, c Call) ([]byte, error) {
 		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--no-ext-diff", "--no-textconv")
 	}
 	return run(ctx, c, append(quiet(), drivers...))
+}
+
+// HookPath returns where git finds a hook of a repository, whether or not there is
+// one.
+func HookPath(ctx context.Context, dir, hook string) (string, error) {
+	settings := slices.DeleteFunc(quiet(), func(s setting) bool { return s.key == "core.hooksPath" })
+	out, err := run(ctx, Call{Dir: dir, Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks/" + hook}}, settings)
+	return strings.TrimSuffix(string(out), "\n"), err
 }
 
 // ExitStatus returns git's exit status from err: 0 for a nil error, -1 for an error
@@ -139,6 +160,9 @@ func run(ctx context.Context, c Call, settings []setting) ([]byte, error) {
 		return nil, fika.Errorf(fika.NotFound, "git", "git is not installed")
 	}
 	cmd := exec.CommandContext(ctx, path, slices.Insert(slices.Clone(c.Args), 0, "--no-pager")...)
+	if c.Script != "" {
+		cmd = exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", c.Script, "sh"}, c.Args...)...)
+	}
 	cmd.Dir, cmd.WaitDelay = c.Dir, 5*time.Second
 	cmd.Env = append(append(environment(), c.Env...), "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 	for i, s := range settings {
@@ -147,6 +171,22 @@ func run(ctx context.Context, c Call, settings []setting) ([]byte, error) {
 	}
 	out, said := &bounded{most: maxOutput}, &bounded{most: maxWords}
 	cmd.Stdout, cmd.Stderr = out, said
+	if c.Stdin != "" {
+		cmd.Stdin = strings.NewReader(c.Stdin)
+	}
+	if c.Prepare != nil {
+		// A confined process ends with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := c.Prepare(cmd); err != nil {
+			return nil, err
+		}
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Setpgid = true
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	}
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:

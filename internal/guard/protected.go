@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// Protected returns the reason why a tool must not change a file of a workspace; "": it
+// may. The path is relative to the workspace, with slashes.
+func Protected(path string) string { return protected(parts(path)) }
+
 // protected returns the reason why a tool must not change a file with these names; "":
 // it may. The file need not exist.
 func protected(names []string) string {

@@ -23,8 +23,8 @@ type Search struct {
 // that it skipped. It looks upwards as far as the root of the repository, the person's
 // own folder or the end of the file system, whichever comes first.
 //
-// In a linked working tree without a .fika of its own, that of the main working tree
-// applies.
+// In a linked working tree, or an agent's clone, without a .fika of its own, that of the
+// main working tree applies.
 func Find(s Search) (p *Project, passed []string) {
 	dir, err := filepath.EvalSymlinks(s.Dir)
 	if err != nil {
@@ -34,6 +34,13 @@ func Find(s Search) (p *Project, passed []string) {
 	f.Home, f.User = realPath(s.Home), realPath(s.User)
 	repository, found := f.climbFrom(dir)
 	common, main := gitDirs(repository)
+	if own, err := filepath.Match(filepath.Join(f.User, "projects", "*", "worktrees", "*"), repository); own && err == nil {
+		// An agent's clone borrows the objects of the project, and says where they are.
+		if objects := firstLine(filepath.Join(repository, ".git/objects/info/alternates")); filepath.Base(objects) == "objects" {
+			common = filepath.Dir(objects)
+			main = filepath.Dir(common)
+		}
+	}
 	if found == "" && main != "" && main != repository {
 		found = f.inMain(dir, repository, main)
 	}

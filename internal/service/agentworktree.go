@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/worker"
 	"fika/internal/worktree"
 )
 
@@ -22,9 +23,19 @@ func (s *Agents) Worktree(ctx context.Context, name string, idle bool) (worktree
 		return worktree.Tree{}, fika.Errorf(fika.NotFound, "", "@%s has no worktree: this home is no project's", row.Name)
 	}
 	if idle {
-		err = s.checkIdle(ctx, row.Name)
+		if err = s.checkIdle(ctx, row.Name); err != nil {
+			return t, err
+		}
 	}
-	return t, err
+	settings, err := s.c.app.Settings(row.Name, nil, true)
+	if err != nil {
+		return t, err
+	}
+	h, err := s.c.app.Home()
+	if err != nil {
+		return t, err
+	}
+	return worker.NewToolbox(s.c.app, h.Folder(row.Name), settings).ConfinedTree(t), nil
 }
 
 // checkIdle returns Locked if the agent is in the middle of a turn.

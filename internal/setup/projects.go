@@ -116,6 +116,9 @@ func ForgetProject(k Known) error {
 		name := trees[0].Agent
 		return fika.Errorf(fika.Conflict, "forget project", "@%s still has a git worktree in %s: fika agent discard %s removes it, if nothing in it is only there", name, trees[0].Root, name)
 	}
+	if kept := worktree.KeptTrees(k.Home); len(kept) > 0 {
+		return fika.Errorf(fika.Conflict, "forget project", "%s holds changes that were not committed when the worktree became a clone: remove it if they are not needed", kept[0])
+	}
 	return k.Forget()
 }
 

@@ -18,20 +18,26 @@ import (
 
 // Confinement returns the limits on what the processes of this context's tools may
 // touch.
-func (b Toolbox) Confinement() *confine.Agent {
+func (b Toolbox) Confinement() *confine.Agent { return confine.New(b.confinement()) }
+
+func (b Toolbox) confinement() confine.Options {
 	s, f := b.settings, b.folder
 	temp, caches := filepath.Join(f.Path(), "tmp"), filepath.Join(f.Home.Root, "cache")
 	if b.user != nil { // they cannot enter the home
 		temp, caches = tempOf(b.user, f.Home.Root, f.Name), ""
 	}
-	return confine.New(confine.Options{
+	o := confine.Options{
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
 		HomeReadable: s.Sandbox.Home == config.HomeReadable, Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
 		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
 		Temp: temp, User: b.user, Aside: filepath.Join(f.Path(), "set-aside"), Calls: b.calls,
 		Caches: caches, PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
 		Limits: LimitsOf(s, f.Home.Root), Getenv: b.app.Getenv,
-	})
+	}
+	if tree, ok := b.worktree(); ok && !tree.IsLinked() {
+		o.Clone, o.Borrowed = tree.Root, confine.Objects(tree.Project)
+	}
+	return o
 }
 
 // LimitsOf returns the limits on the resources that the tools of an agent may use.

@@ -122,12 +122,15 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		made, err := tree.Open(ctx)
+		made, kept, err := tree.Open(ctx)
 		if err != nil {
 			return err
 		}
+		if kept != "" {
+			r.opts.Warn(fmt.Sprintf("the worktree of @%s is a clone now; its changes that were not committed are in it, and what it was is kept in %s", name, kept))
+		}
 		if made {
-			r.opts.Warn(fmt.Sprintf("@%s works in a git worktree of its own, %s, on the branch %s; fika agent diff %s shows its work, fika agent merge %s brings it to you", name, tree.Root, tree.Branch(), name, name))
+			r.opts.Warn(fmt.Sprintf("@%s works in a git worktree of its own, %s, a clone of your repository; fika agent diff %s shows its work, fika agent merge %s brings it to you, fika agent shell %s looks around in it", name, tree.Root, name, name, name))
 		}
 	}
 	return CheckWorkspace(r.workspace, name)

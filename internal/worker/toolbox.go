@@ -9,6 +9,7 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/config"
+	"fika/internal/confine"
 	"fika/internal/folder"
 	"fika/internal/guard"
 	"fika/internal/hook"
@@ -179,6 +180,17 @@ func (b Toolbox) worktree() (worktree.Tree, bool) {
 	}
 	tree, err := b.app.Worktree(b.folder.Name)
 	return tree, err == nil
+}
+
+// ConfinedTree returns a worktree in which git runs as commands of the agent do, except
+// that it writes there in any case and has no network.
+func (b Toolbox) ConfinedTree(t worktree.Tree) worktree.Tree {
+	o := b.confinement()
+	o.ReadOnly, o.Network, o.Limits = false, false, confine.Limits{}
+	o.Clone, o.Borrowed = t.Root, confine.Objects(t.Project)
+	o.Paths.Own = append(o.Paths.Own, BothNames(t.Root)...)
+	t.Confine = confine.New(o).Tools(t.Root)
+	return t
 }
 
 // outOfReach returns what this agent's file tools may not touch: all known homes of

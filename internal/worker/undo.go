@@ -47,14 +47,24 @@ type commandWatch struct {
 	began     bool
 	before    git.Snapshot
 	unknown   string
+	bringHome func() // what was committed; nil: the agent has no worktree
 }
 
 func (r *Runtime) watchCommands(q fika.Request) *commandWatch {
-	return &commandWatch{
+	w := &commandWatch{
 		log:       UndoLog(r.worker.Folder.Home, r.worker.App.Now),
 		turn:      undo.Turn{Request: q.ID, Agent: r.worker.Agent.Name, Workspace: r.workspaceOf(q)},
 		isCommand: func(tool string) bool { return tool == "bash" || r.plugged[tool] },
 	}
+	if tree, ok := r.toolbox.worktree(); ok {
+		tree = r.toolbox.ConfinedTree(tree)
+		w.bringHome = func() {
+			if err := tree.Import(context.Background()); err != nil {
+				r.opts.Warn("what @" + string(tree.Agent) + " committed is in its worktree alone: " + err.Error())
+			}
+		}
+	}
+	return w
 }
 
 // Observe implements [turn.Observer].
@@ -75,6 +85,9 @@ func (w *commandWatch) Observe(ev turn.Event) {
 			ran.Changed, ran.Moved = w.before.Changed(w.turn.Workspace, after), w.before.Head != after.Head
 		}
 		_ = w.log.Commands(w.turn, ran)
+	}
+	if ev.Kind == turn.Ended && w.bringHome != nil {
+		w.bringHome()
 	}
 }
 

@@ -2,11 +2,8 @@ package worktree
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"fika"
 	"fika/internal/git"
@@ -18,7 +15,8 @@ type State struct {
 	Head    string // the agent's last commit
 	Commits int    // the agent's own, since Base
 	Dirty   bool   // there are uncommitted changes
-	tree    string // git tree of all files, committed or not
+	Open    string // what git has begun there and not ended: "conflicts", "operation" or nothing
+	all     string // a commit of all files, committed or not
 }
 
 // File is one file that an agent changed.
@@ -42,7 +40,7 @@ func (t Tree) Diff(ctx context.Context, into string) (Changes, error) {
 		return Changes{}, err
 	}
 	c := Changes{State: s}
-	out, err := git.Run(ctx, t.Root, "diff", "--numstat", "-z", "--no-renames", s.Base, s.tree)
+	out, err := git.Run(ctx, t.Project, "diff", "--numstat", "-z", "--no-renames", s.Base, s.all)
 	if err != nil {
 		return c, err
 	}
@@ -51,7 +49,7 @@ func (t Tree) Diff(ctx context.Context, into string) (Changes, error) {
 			c.Files = append(c.Files, File{Path: f[2], Added: number(f[0]), Removed: number(f[1])})
 		}
 	}
-	out, err = git.Run(ctx, t.Root, "diff", s.Base, s.tree)
+	out, err = git.Run(ctx, t.Project, "diff", s.Base, s.all)
 	c.Text = string(out)
 	return c, err
 }
@@ -64,72 +62,22 @@ func number(text string) int {
 	return n
 }
 
-// State compares the tree with the working tree into, without changing either.
+// State compares the tree with the working tree into. It brings what the agent has
+// committed, and all its files as a commit, into the person's repository.
 func (t Tree) State(ctx context.Context, into string) (s State, err error) {
-	if _, err := t.repository(ctx); err != nil {
+	o, err := t.offers(ctx)
+	if err != nil {
 		return s, err
 	}
-	if s.Head, err = head(ctx, t.Root); err != nil {
-		return s, err
-	}
+	s.Head, s.all, s.Open, s.Dirty = o.head, o.commit, o.open, o.commit != o.head
 	theirs, err := head(ctx, into)
 	if err != nil {
 		return s, err
 	}
-	if s.Base, err = git.RunLine(ctx, t.Root, "merge-base", theirs, s.Head); err != nil {
+	if s.Base, err = git.RunLine(ctx, t.Project, "merge-base", theirs, s.all); err != nil {
 		return s, fika.Errorf(fika.Conflict, "worktree", "the work of @%s and what is checked out in %s have no commit in common", t.Agent, into)
 	}
-	own, err := git.RunLine(ctx, t.Root, "rev-list", "--count", s.Base+".."+s.Head)
-	if err != nil {
-		return s, err
-	}
+	own, err := git.RunLine(ctx, t.Project, "rev-list", "--count", s.Base+".."+s.Head)
 	s.Commits = number(own)
-	if s.tree, err = t.snapshot(ctx); err != nil {
-		return s, err
-	}
-	committed, err := git.RunLine(ctx, t.Root, "rev-parse", s.Head+"^{tree}")
-	s.Dirty = committed != s.tree
 	return s, err
-}
-
-// snapshot stores all files of the tree that are not ignored as a git tree object. It
-// uses an index of its own, so that the agent's stays as it is.
-func (t Tree) snapshot(ctx context.Context) (string, error) {
-	temp, err := os.MkdirTemp("", "fika-index-")
-	if err != nil {
-		return "", fika.Wrap(fika.Storage, "look at worktree", err)
-	}
-	defer os.RemoveAll(temp)
-	dir, err := git.RunLine(ctx, t.Root, "rev-parse", "--absolute-git-dir")
-	if err != nil {
-		return "", err
-	}
-	index := filepath.Join(temp, "index")
-	if err := copyIndex(filepath.Join(dir, "index"), index); err != nil {
-		return "", fika.Wrap(fika.Storage, "look at worktree", err)
-	}
-	with := []string{"GIT_INDEX_FILE=" + index}
-	if _, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: []string{"-c", "advice.addEmbeddedRepo=false", "add", "-A"}, Env: with}); err != nil {
-		return "", err
-	}
-	out, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: []string{"write-tree"}, Env: with})
-	return strings.TrimSpace(string(out)), err
-}
-
-// copyIndex copies an index together with its modification time: git rereads files
-// that were changed in the second before the index was written, and a younger copy
-// would hide their changes.
-func copyIndex(from, to string) error {
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		return err
-	}
-	return os.Chtimes(to, time.Time{}, info.ModTime())
 }

@@ -3,6 +3,9 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"fika"
@@ -16,64 +19,91 @@ type Discarded struct {
 	Kept, Ref string
 }
 
-// Discard removes the tree and its branch. It fails with Conflict while the tree holds
-// work that is nowhere else (uncommitted changes, commits that no other branch has).
-// With force it keeps that work as a commit under a ref of its own instead.
+// Discard removes the tree and its refs. It fails with Conflict while the tree holds work
+// that is nowhere else (uncommitted changes, commits that no branch or tag of the
+// person's has). With force it keeps that work as a commit under a ref of its own
+// instead; of a tree that git cannot read, it keeps what came home before. It fails with
+// NotFound if there is nothing.
 func (t Tree) Discard(ctx context.Context, force bool) (d Discarded, err error) {
-	branch, err := t.branchTip(ctx)
-	if err != nil {
-		return d, err
-	}
-	if t.IsMade() || branch == "" {
-		if err := t.discardFiles(ctx, force, &d); err != nil {
+	if t.IsLinked() {
+		if _, _, err := t.Open(ctx); err != nil {
 			return d, err
 		}
 	}
-	if branch == "" {
-		return d, nil
+	refs, err := t.refs(ctx, t.Remote())
+	if err != nil {
+		return d, err
 	}
-	return d, t.discardBranch(ctx, branch, force, &d)
+	if !t.IsMade() && len(refs) == 0 {
+		return d, t.check(ctx)
+	}
+	at, dirty := refs["HEAD"], false
+	if t.IsMade() {
+		o, err := t.offers(ctx)
+		switch {
+		case err == nil:
+			at, dirty = o.commit, o.commit != o.head
+		case !force || fika.IsKind(err, fika.Interrupted):
+			return d, err
+		}
+	}
+	if refs, err = t.refs(ctx, t.Remote()); err != nil {
+		return d, err
+	}
+	own, err := t.unmerged(ctx)
+	if err != nil {
+		return d, err
+	}
+	if (dirty || own > 0) && !force {
+		return d, t.refuse(own, dirty)
+	}
+	if dirty || own > 0 {
+		for name, commit := range refs {
+			if name != "HEAD" && commit != refs["HEAD"] {
+				if err := t.keep(ctx, commit, &d); err != nil {
+					return d, err
+				}
+			}
+		}
+		if at != "" {
+			if err := t.keep(ctx, at, &d); err != nil {
+				return d, err
+			}
+		}
+	}
+	if err := removeTree(t.Root); err != nil {
+		return d, fika.Wrap(fika.Storage, "discard", err)
+	}
+	return d, t.forget(ctx)
 }
 
-// discardFiles removes the tree. It fails with NotFound if there is none.
-func (t Tree) discardFiles(ctx context.Context, force bool, d *Discarded) error {
-	if _, err := t.repository(ctx); err != nil {
-		return err
+// removeTree removes a folder, also where its owner may not write.
+func removeTree(root string) error {
+	if err := os.RemoveAll(root); err == nil {
+		return nil
 	}
-	at, err := head(ctx, t.Root)
-	if err != nil {
-		return err
-	}
-	tree, err := t.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	committed, err := git.RunLine(ctx, t.Root, "rev-parse", at+"^{tree}")
-	if err != nil {
-		return err
-	}
-	own, err := t.unmerged(ctx, at)
-	if err != nil {
-		return err
-	}
-	dirty := committed != tree
-	if (dirty || own > 0) && !force {
-		return t.refuse(own, dirty)
-	}
-	if dirty {
-		out, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: []string{"commit-tree", tree, "-p", at, "-m", "Work of @" + string(t.Agent) + ", discarded"}, Env: t.IdentityEnv()})
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(root)
+}
+
+// forget removes the refs of a tree that is gone.
+func (t Tree) forget(ctx context.Context) error {
+	var b strings.Builder
+	for _, below := range []string{t.Remote(), t.base(), t.offer(), "refs/fika/merge/" + string(t.Agent)} {
+		refs, err := t.refs(ctx, below)
 		if err != nil {
 			return err
 		}
-		at = strings.TrimSpace(string(out))
-	}
-	if dirty || own > 0 {
-		if err := t.keep(ctx, at, d); err != nil {
-			return err
+		for name := range refs {
+			b.WriteString("delete " + below + name + "\n")
 		}
 	}
-	_, err = git.Run(ctx, t.Project, "worktree", "remove", "--force", "--force", "--", t.Root)
-	return err
+	return t.updateRefs(ctx, t.Project, b.String())
 }
 
 func (t Tree) refuse(own int, dirty bool) error {
@@ -94,50 +124,11 @@ func (t Tree) keep(ctx context.Context, commit string, d *Discarded) error {
 	return err
 }
 
-// unmerged returns how many commits of the tree are on no other branch and no tag.
-func (t Tree) unmerged(ctx context.Context, at string) (int, error) {
-	n, err := git.RunLine(ctx, t.Project, "rev-list", "--count", at, "--not", "--exclude="+t.Branch(), "--branches", "--tags", "--remotes")
+// unmerged returns how many commits of the tree are on no branch and no tag of the
+// person's.
+func (t Tree) unmerged(ctx context.Context) (int, error) {
+	n, err := git.RunLine(ctx, t.Project, "rev-list", "--count", "--glob="+t.Remote()+"*", "--not", "--branches", "--tags", "--exclude=fika/"+string(t.Agent)+"/*", "--remotes")
 	return number(n), err
-}
-
-// branchTip returns the commit of the tree's branch, or "" if there is none.
-func (t Tree) branchTip(ctx context.Context) (string, error) {
-	at, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch())
-	if git.ExitStatus(err) == 1 {
-		return "", nil
-	}
-	return at, err
-}
-
-// discardBranch removes the branch, after the tree is gone.
-func (t Tree) discardBranch(ctx context.Context, at string, force bool, d *Discarded) error {
-	own, err := t.unmerged(ctx, at)
-	if err != nil {
-		return err
-	}
-	if own > 0 && !force {
-		return t.refuse(own, false)
-	}
-	if own > 0 && d.Kept == "" {
-		if err := t.keep(ctx, at, d); err != nil {
-			return err
-		}
-	}
-	_, err = git.Run(ctx, t.Project, "update-ref", "-d", "refs/heads/"+t.Branch(), at)
-	return err
-}
-
-// RepairTrees tells git where trees are after they or the repository were moved.
-func RepairTrees(ctx context.Context, trees []Tree) error {
-	if len(trees) == 0 {
-		return nil
-	}
-	args := []string{"worktree", "repair"}
-	for _, t := range trees {
-		args = append(args, t.Root)
-	}
-	_, err := git.Run(ctx, trees[0].Project, args...)
-	return err
 }
 
 func commits(n int) string {

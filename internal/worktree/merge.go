@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"fika"
@@ -16,21 +17,28 @@ type Merged struct {
 	Nothing   bool     // there was nothing to merge
 	Conflicts []string // conflicting files; if there are any, nothing was merged
 	Text      string   // the conflicting lines of those files
+	Asks      []Risk   // what needs a person's yes first; if there is any, nothing was merged
+	ByHand    string   // the command with which the person's own git merges, because a program of theirs takes part; nothing was merged
+	Why       string   // of ByHand
 }
 
 // Merge brings the agent's work into the working tree into. It first commits the
 // agent's uncommitted work, on the agent's branch and in its name. If both have
-// changed the same lines nothing is merged, and the result names the files. A person's
-// uncommitted changes stay; a merge that would touch them fails with Conflict.
+// changed the same lines nothing is merged, and the result names the files; so it is if
+// the work changes paths that need a person's yes and are not among those accepted. A
+// person's uncommitted changes stay; a merge that would touch them fails with Conflict.
 // Afterwards the agent's tree is fast-forwarded to the merge if possible.
-func (t Tree) Merge(ctx context.Context, into string) (Merged, error) {
+func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged, error) {
 	m := Merged{Into: into}
 	s, err := t.State(ctx, into)
 	if err != nil {
 		return m, err
 	}
-	if err := t.checkFinished(ctx); err != nil {
-		return m, err
+	switch s.Open {
+	case "conflicts":
+		return m, fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.Agent, t.Agent)
+	case "operation":
+		return m, fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git status in fika agent shell %s says what", t.Agent, t.Agent)
 	}
 	if s.Dirty {
 		if s.Head, err = t.commit(ctx); err != nil {
@@ -45,48 +53,79 @@ func (t Tree) Merge(ctx context.Context, into string) (Merged, error) {
 		m.Nothing = true
 		return m, nil
 	}
-	if m.Conflicts, m.Text, err = tryMerge(ctx, into, m.Commit, s.Head); err != nil || len(m.Conflicts) > 0 {
+	result, conflicts, text, err := tryMerge(ctx, into, m.Commit, s.Head)
+	if err != nil || len(conflicts) > 0 {
+		m.Conflicts, m.Text = conflicts, text
 		return m, err
 	}
-	if _, err := git.Run(ctx, into, "merge", "-q", "--no-edit", "-m", "Merge the work of @"+string(t.Agent), s.Head); err != nil {
+	changes, err := changed(ctx, into, m.Commit, result)
+	if err != nil {
+		return m, err
+	}
+	if m.Asks, err = risks(ctx, into, changes); err != nil {
+		return m, err
+	}
+	if m.Asks = slices.DeleteFunc(m.Asks, func(r Risk) bool { return slices.Contains(accepted, r.Path) }); len(m.Asks) > 0 {
+		return m, nil
+	}
+	message := "Merge the work of @" + string(t.Agent)
+	if m.Why, err = ownPrograms(ctx, into, changes); err != nil {
+		return m, err
+	} else if m.Why != "" {
+		m.ByHand, err = t.prepare(ctx, into, m.Commit, s.Head, result, message)
+		return m, err
+	}
+	if _, err := git.Run(ctx, into, "merge", "-q", "--no-edit", "-m", message, s.Head); err != nil {
 		return m, &fika.Error{Kind: fika.Conflict, Op: "merge", Msg: "nothing of @" + string(t.Agent) + " was merged into " + into, Err: err}
 	}
 	if m.Commit, err = head(ctx, into); err != nil {
 		return m, err
 	}
-	// The work is merged whether or not the agent's tree can follow.
-	_, _ = git.Run(ctx, t.Root, "merge", "-q", "--ff-only", m.Commit)
-	return m, nil
+	return m, t.follow(ctx, m.Commit)
 }
 
-// checkFinished refuses a tree with unresolved conflicts or an unfinished git
-// operation.
-func (t Tree) checkFinished(ctx context.Context) error {
-	out, err := git.Run(ctx, t.Root, "ls-files", "-u")
+// follow fast-forwards the agent's tree to a commit of the person's, if that is possible.
+func (t Tree) follow(ctx context.Context, commit string) error {
+	refs, err := t.refs(ctx, t.base())
 	if err != nil {
 		return err
 	}
-	if len(out) > 0 {
-		return fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git -C %s status shows them", t.Agent, t.Root)
+	refs["merged"] = commit
+	if err := t.keepBorrowed(ctx, refs); err != nil {
+		return err
 	}
-	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"} {
-		if _, err := git.RunLine(ctx, t.Root, "rev-parse", "--verify", "-q", name); err == nil {
-			return fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git -C %s status says what", t.Agent, t.Root)
-		}
+	// The work is merged whether or not the agent's tree can follow.
+	if _, err := t.inside(ctx, `git merge -q --ff-only "$1"`, commit); err == nil {
+		_ = t.Import(ctx)
 	}
 	return nil
 }
 
-// commit commits everything in the tree in the agent's name, and returns the commit.
+// prepare makes the merge a commit without touching any file, and returns the command
+// with which the person's own git checks it out.
+func (t Tree) prepare(ctx context.Context, into, ours, theirs, tree, message string) (string, error) {
+	ref := "refs/fika/merge/" + string(t.Agent)
+	commit := theirs
+	if _, err := git.Run(ctx, into, "merge-base", "--is-ancestor", ours, theirs); err != nil {
+		if commit, err = git.RunLine(ctx, into, "commit-tree", tree, "-p", ours, "-p", theirs, "-m", message); err != nil {
+			return "", err
+		}
+	}
+	_, err := git.Run(ctx, into, "update-ref", ref, commit)
+	return "git merge --ff-only " + strings.TrimPrefix(ref, "refs/"), err
+}
+
+// commit commits everything in the tree in the agent's name, and returns the commit as it
+// came home.
 func (t Tree) commit(ctx context.Context) (string, error) {
-	if _, err := git.Run(ctx, t.Root, "-c", "advice.addEmbeddedRepo=false", "add", "-A"); err != nil {
+	if _, err := t.inside(ctx, `git -c advice.addEmbeddedRepo=false add -A && git commit -q --no-verify -m "$1"`, "Work of @"+string(t.Agent)); err != nil {
 		return "", err
 	}
-	call := git.Call{Dir: t.Root, Args: []string{"commit", "-q", "--no-verify", "-m", "Work of @" + string(t.Agent)}, Env: t.IdentityEnv()}
-	if _, err := git.RunCall(ctx, call); err != nil {
+	if err := t.Import(ctx); err != nil {
 		return "", err
 	}
-	return head(ctx, t.Root)
+	refs, err := t.refs(ctx, t.Remote())
+	return refs["HEAD"], err
 }
 
 // IdentityEnv returns the environment variables that make commits the agent's.
@@ -95,20 +134,21 @@ func (t Tree) IdentityEnv() []string {
 	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail}
 }
 
-// tryMerge merges two commits without touching any file, and returns the paths that
-// conflict and their conflicting lines.
-func tryMerge(ctx context.Context, dir, ours, theirs string) (conflicts []string, text string, err error) {
+// tryMerge merges two commits without touching any file, and returns the tree that comes
+// of it, or the paths that conflict and their conflicting lines.
+func tryMerge(ctx context.Context, dir, ours, theirs string) (tree string, conflicts []string, text string, err error) {
 	out, err := git.Run(ctx, dir, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", ours, theirs)
 	switch git.ExitStatus(err) {
-	case 0:
-		return nil, "", nil
-	case 1:
+	case 0, 1:
 	default:
-		return nil, "", err
+		return "", nil, "", err
 	}
 	parts := lines(out)
+	if err == nil && len(parts) > 0 {
+		return parts[0], nil, "", nil
+	}
 	if len(parts) < 2 {
-		return nil, "", fika.Errorf(fika.Failed, "merge", "git does not say what conflicts")
+		return "", nil, "", fika.Errorf(fika.Failed, "merge", "git does not say what conflicts")
 	}
 	marks := strings.NewReplacer("<<<<<<< "+ours, "<<<<<<< yours", ">>>>>>> "+theirs, ">>>>>>> the agent's")
 	var b strings.Builder
@@ -118,7 +158,7 @@ func tryMerge(ctx context.Context, dir, ours, theirs string) (conflicts []string
 			b.WriteString(conflictsIn(path, marks.Replace(string(content))))
 		}
 	}
-	return parts[1:], b.String(), nil
+	return parts[0], parts[1:], b.String(), nil
 }
 
 // maxShown is the most lines shown of one file's conflicts.

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/git"
+	"fika/internal/tool"
 )
 
 // Tree is the working tree of one agent; it may not have been made yet.
@@ -17,6 +18,9 @@ type Tree struct {
 	Agent   fika.AgentName
 	Root    string // its folder
 	Project string // the project's folder in the main working tree
+	// Confine confines what is run in the tree, as the agent's commands are. Nil: nothing
+	// can be run there, so the tree can be made, but not looked at.
+	Confine tool.Confinement
 }
 
 // TreeOf returns the tree of an agent in the home of a project.
@@ -42,7 +46,8 @@ func List(home, project string) ([]Tree, error) {
 	return out, nil
 }
 
-// Branch returns the name of the tree's branch.
+// Branch returns the name of the tree's branch, by which git in the person's repository
+// finds what the agent has checked out, too.
 func (t Tree) Branch() string { return "fika/" + string(t.Agent) }
 
 // Dir returns the folder that the agent works in, which is the project's place in the
@@ -103,79 +108,6 @@ func (t Tree) start(ctx context.Context) (git.Repository, error) {
 		return r, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %s has no commit yet; git commit first", t.Agent, r.Top)
 	}
 	return r, nil
-}
-
-// Open makes the tree if there is none, from its branch if that exists, else from the
-// commit checked out in the project's folder. It completes a tree that was left half
-// made. made reports whether the tree is new.
-func (t Tree) Open(ctx context.Context) (made bool, err error) {
-	if t.IsMade() {
-		r, err := t.repository(ctx)
-		if err == nil {
-			err = t.complete(ctx, r)
-		}
-		return false, err
-	}
-	r, err := t.start(ctx)
-	if err != nil {
-		return false, err
-	}
-	if err := os.MkdirAll(filepath.Dir(t.Root), 0o700); err != nil {
-		return false, fika.Wrap(fika.Storage, "make worktree", err)
-	}
-	// Twice -f: the path may still be registered for a tree whose folder is gone.
-	args := []string{"worktree", "add", "-f", "-f", "--no-checkout", "--lock", "--reason", "@" + string(t.Agent) + " of fika works here"}
-	if _, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch()); err == nil {
-		args = append(args, "--", t.Root, t.Branch())
-	} else {
-		args = append(args, "-b", t.Branch(), "--", t.Root, "HEAD")
-	}
-	if _, err := git.Run(ctx, r.Top, args...); err != nil {
-		return false, &fika.Error{Kind: fika.KindOf(err), Op: "make worktree", Msg: "@" + string(t.Agent), Err: err}
-	}
-	return true, t.complete(ctx, r)
-}
-
-// complete checks out the files if that was never finished; the index exists once it
-// was. It touches no file that exists.
-func (t Tree) complete(ctx context.Context, r git.Repository) error {
-	dir, err := git.RunLine(ctx, t.Root, "rev-parse", "--absolute-git-dir")
-	if err != nil {
-		return err
-	}
-	index := filepath.Join(dir, "index")
-	if _, err := os.Lstat(index); err == nil {
-		return nil
-	}
-	beside := []string{"GIT_INDEX_FILE=" + index + ".new"}
-	for _, args := range [][]string{{"read-tree", "HEAD"}, {"checkout-index", "-a", "-q"}, {"update-index", "-q", "--refresh"}} {
-		_, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: args, Env: beside})
-		if err != nil && git.ExitStatus(err) != 1 { // 1: a file is there already, or differs
-			return err
-		}
-	}
-	return fika.Wrap(fika.Storage, "make worktree", os.Rename(index+".new", index))
-}
-
-// repository returns the repository of a tree that has been made. It fails with Denied
-// when the tree belongs to another repository.
-func (t Tree) repository(ctx context.Context) (git.Repository, error) {
-	if !t.IsMade() {
-		return git.Repository{}, fika.Errorf(fika.NotFound, "worktree", "@%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.Agent)
-	}
-	home, err := git.Find(ctx, t.Project)
-	if err != nil {
-		return git.Repository{}, err
-	}
-	own, err := git.Find(ctx, t.Root)
-	if err != nil {
-		return git.Repository{}, err
-	}
-	root, err := filepath.EvalSymlinks(t.Root)
-	if err != nil || own.Top != root || own.Common != home.Common {
-		return git.Repository{}, fika.Errorf(fika.Denied, "worktree", "%s is no worktree of %s (any more): git worktree repair %s, said in %s, may mend it", t.Root, home.Top, t.Root, home.Top)
-	}
-	return own, nil
 }
 
 // head returns the commit checked out in a folder.

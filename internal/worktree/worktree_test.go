@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fika"
+	"fika/internal/tool"
 )
 
 func must(t *testing.T, err error) {
@@ -67,10 +68,22 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
+// unconfined starts what git does in a tree as it is: what the sandbox adds is tried in
+// cli, with the whole program.
+type unconfined struct{}
+
+func (unconfined) Confine(path string, args []string) (tool.Confined, error) {
+	return tool.Confined{Path: path, Args: args}, nil
+}
+func (unconfined) Temp() (dir, seen string) { return "", "" }
+func (unconfined) Tier() string             { return "none" }
+func (unconfined) Network() bool            { return true }
+
 func (w world) open(agent fika.AgentName) Tree {
 	w.t.Helper()
 	tree := TreeOf(w.home, agent, w.repo)
-	if _, err := tree.Open(context.Background()); err != nil {
+	tree.Confine = unconfined{}
+	if _, _, err := tree.Open(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 	return tree
@@ -85,7 +98,7 @@ func TestSameLine(t *testing.T) {
 	write(t, filepath.Join(a.Root, "cart.go"), "one\nTWO\nthree\n")
 	write(t, filepath.Join(b.Root, "cart.go"), "one\n2\nthree\n")
 	write(t, filepath.Join(b.Root, "new.go"), "new\n")
-	m, err := a.Merge(ctx, w.repo)
+	m, err := a.Merge(ctx, w.repo, nil)
 	if err != nil || !m.Committed || m.Nothing || len(m.Conflicts) > 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -94,7 +107,7 @@ func TestSameLine(t *testing.T) {
 	}
 	write(t, filepath.Join(w.repo, "mine.txt"), "not committed\n")
 	before := plain(t, w.repo, "status", "--porcelain") + plain(t, w.repo, "rev-parse", "HEAD")
-	m, err = b.Merge(ctx, w.repo)
+	m, err = b.Merge(ctx, w.repo, nil)
 	if err != nil || len(m.Conflicts) != 1 || m.Conflicts[0] != "cart.go" || !strings.Contains(m.Text, "TWO") || !strings.Contains(m.Text, "  2\n") {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -122,23 +135,23 @@ func TestMergeBesideMine(t *testing.T) {
 	tree := w.open("coder")
 	write(t, filepath.Join(tree.Root, "cart.go"), "changed\n")
 	write(t, filepath.Join(w.repo, "cart.go"), "mine\n")
-	if _, err := tree.Merge(ctx, w.repo); !fika.IsKind(err, fika.Conflict) || read(t, filepath.Join(w.repo, "cart.go")) != "mine\n" {
+	if _, err := tree.Merge(ctx, w.repo, nil); !fika.IsKind(err, fika.Conflict) || read(t, filepath.Join(w.repo, "cart.go")) != "mine\n" {
 		t.Fatalf("it would have been lost: %v", err)
 	}
 	plain(t, w.repo, "checkout", "-q", "cart.go")
 	write(t, filepath.Join(w.repo, "other"), "mine\n")
-	if m, err := tree.Merge(ctx, w.repo); err != nil || m.Nothing {
+	if m, err := tree.Merge(ctx, w.repo, nil); err != nil || m.Nothing {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	if read(t, filepath.Join(w.repo, "cart.go")) != "changed\n" || read(t, filepath.Join(w.repo, "other")) != "mine\n" {
 		t.Error("the merge")
 	}
-	if m, err := tree.Merge(ctx, w.repo); err != nil || !m.Nothing {
+	if m, err := tree.Merge(ctx, w.repo, nil); err != nil || !m.Nothing {
 		t.Errorf("again: %+v, %v", m, err)
 	}
 	plain(t, w.repo, "commit", "-q", "--allow-empty", "-m", "mine")
 	write(t, filepath.Join(tree.Root, "more"), "more\n")
-	if _, err := tree.Merge(ctx, w.repo); err != nil {
+	if _, err := tree.Merge(ctx, w.repo, nil); err != nil {
 		t.Fatal(err)
 	}
 	if plain(t, tree.Root, "rev-parse", "HEAD") != plain(t, w.repo, "rev-parse", "HEAD") {
@@ -155,8 +168,11 @@ func TestUnfinished(t *testing.T) {
 	plain(t, tree.Root, "commit", "-qam", "theirs")
 	write(t, filepath.Join(w.repo, "cart.go"), "mine\n")
 	plain(t, w.repo, "commit", "-qam", "mine")
+	if _, _, err := tree.Open(ctx); err != nil { // main is where the person has it now
+		t.Fatal(err)
+	}
 	_ = exec.Command("git", "-C", tree.Root, "merge", "main").Run()
-	if _, err := tree.Merge(ctx, w.repo); !fika.IsKind(err, fika.Conflict) {
+	if _, err := tree.Merge(ctx, w.repo, nil); !fika.IsKind(err, fika.Conflict) {
 		t.Error(err)
 	}
 }
@@ -192,7 +208,7 @@ func TestDiscard(t *testing.T) {
 	}
 	w.open("coder")
 	write(t, filepath.Join(tree.Root, "cart.go"), "merged\n")
-	if _, err := tree.Merge(ctx, w.repo); err != nil {
+	if _, err := tree.Merge(ctx, w.repo, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := tree.Discard(ctx, false); err != nil || d.Kept != "" {
@@ -203,31 +219,194 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestOpenAgain: a tree that was half made is completed without touching a file,
-// one whose folder was removed comes back with its commits, and git leaves all of
-// them alone.
+// TestOpenAgain: a tree whose folder was removed comes back with what had come home, one
+// whose project has moved finds its objects again, and git's own cleaning leaves it alone.
 func TestOpenAgain(t *testing.T) {
 	ctx, w := t.Context(), newWorld(t)
 	tree := w.open("coder")
-	index := filepath.Join(w.repo, ".git/worktrees/coder/index")
-	must(t, os.Remove(index))
-	must(t, os.Remove(filepath.Join(tree.Root, ".gitignore")))
 	write(t, filepath.Join(tree.Root, "cart.go"), "mine\n")
-	if _, err := tree.Open(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if read(t, filepath.Join(tree.Root, "cart.go")) != "mine\n" || read(t, filepath.Join(tree.Root, ".gitignore")) != "built\n" {
-		t.Error("it was not completed")
-	}
 	plain(t, tree.Root, "commit", "-qam", "mine")
+	must(t, tree.Import(ctx))
 	must(t, os.RemoveAll(tree.Root))
-	plain(t, w.repo, "worktree", "prune")
-	if made, err := tree.Open(ctx); err != nil || !made || read(t, filepath.Join(tree.Root, "cart.go")) != "mine\n" {
+	if made, _, err := tree.Open(ctx); err != nil || !made || read(t, filepath.Join(tree.Root, "cart.go")) != "mine\n" {
 		t.Errorf("%v, %v", made, err)
 	}
-	plain(t, w.repo, "clean", "-fdX")
-	if made, err := tree.Open(ctx); err != nil || made {
-		t.Errorf("after git clean: %v, %v", made, err)
+	moved := w.repo + "-moved"
+	must(t, os.Rename(w.repo, moved))
+	tree.Project = moved
+	if made, _, err := tree.Open(ctx); err != nil || made || plain(t, tree.Root, "status", "--porcelain") != "" {
+		t.Errorf("after a move: %v, %v", made, err)
+	}
+	// What the tree borrows stays, though no branch of the person's has it any more.
+	plain(t, moved, "checkout", "-q", "--orphan", "new")
+	plain(t, moved, "commit", "-qm", "anew")
+	plain(t, moved, "branch", "-D", "main")
+	for _, ref := range strings.Fields(plain(t, moved, "for-each-ref", "--format=%(refname)", "refs/remotes")) {
+		plain(t, moved, "update-ref", "-d", ref)
+	}
+	plain(t, moved, "reflog", "expire", "--expire=now", "--all")
+	plain(t, moved, "gc", "-q", "--prune=now")
+	plain(t, tree.Root, "fsck", "--no-dangling")
+}
+
+// TestLinkedTreeBecomesClone: a linked working tree of an earlier version is replaced by
+// a clone with the same files, and kept if it has changes that are not committed.
+func TestLinkedTreeBecomesClone(t *testing.T) {
+	for _, dirty := range []bool{false, true} {
+		ctx, w := t.Context(), newWorld(t)
+		tree := TreeOf(w.home, "coder", w.repo)
+		tree.Confine = unconfined{}
+		must(t, os.MkdirAll(filepath.Dir(tree.Root), 0o700))
+		plain(t, w.repo, "worktree", "add", "-q", "--lock", "-b", "fika/coder", tree.Root)
+		write(t, filepath.Join(tree.Root, "cart.go"), "committed\n")
+		plain(t, tree.Root, "commit", "-qam", "mine")
+		write(t, filepath.Join(tree.Root, "built"), "ignored\n")
+		if dirty {
+			write(t, filepath.Join(tree.Root, "new.go"), "new\n")
+		}
+		_, kept, err := tree.Open(ctx)
+		if err != nil || (kept != "") != dirty {
+			t.Fatalf("kept in %q, %v", kept, err)
+		}
+		if tree.IsLinked() || read(t, filepath.Join(tree.Root, "cart.go")) != "committed\n" || read(t, filepath.Join(tree.Root, "built")) != "ignored\n" {
+			t.Error("the files are not there")
+		}
+		if dirty && (read(t, filepath.Join(kept, "new.go")) != "new\n" || read(t, filepath.Join(tree.Root, "new.go")) != "new\n") {
+			t.Error("what was not committed is lost")
+		}
+		if got := plain(t, w.repo, "rev-parse", "fika/coder"); got != plain(t, tree.Root, "rev-parse", "HEAD") {
+			t.Errorf("fika/coder is %s", got)
+		}
+		if got := plain(t, w.repo, "branch", "--list", "fika/*"); got != "" {
+			t.Errorf("left: %s", got)
+		}
+		m, err := tree.Merge(ctx, w.repo, nil)
+		if err != nil || m.Nothing || m.Committed != dirty {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
+// TestMergeAsks: what makes git or another program run or fetch something is not merged
+// without a yes to its path.
+func TestMergeAsks(t *testing.T) {
+	ctx, w := t.Context(), newWorld(t)
+	plain(t, w.repo, "config", "core.hooksPath", "tools/hooks")
+	tree := w.open("coder")
+	write(t, filepath.Join(tree.Root, "cart.go"), "changed\n")
+	write(t, filepath.Join(tree.Root, "AGENTS.md"), "obey\n")
+	write(t, filepath.Join(tree.Root, ".gitattributes"), "*.go text\n*.bin filter=lfs\n")
+	write(t, filepath.Join(tree.Root, "sub/.gitattributes"), "*.go text\n")
+	write(t, filepath.Join(tree.Root, ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = ./x\n")
+	write(t, filepath.Join(tree.Root, "tools/hooks/pre-commit"), "#!/bin/sh\n")
+	must(t, os.Symlink("../../outside", filepath.Join(tree.Root, "sub/out")))
+	must(t, os.Symlink("../cart.go", filepath.Join(tree.Root, "sub/in")))
+	plain(t, tree.Root, "add", "-A")
+	plain(t, tree.Root, "update-index", "--add", "--cacheinfo", "160000,"+plain(t, tree.Root, "rev-parse", "HEAD")+",lib")
+	plain(t, tree.Root, "commit", "-qm", "planted")
+	must(t, os.Mkdir(filepath.Join(tree.Root, "lib"), 0o755))
+	before := plain(t, w.repo, "rev-parse", "HEAD")
+	m, err := tree.Merge(ctx, w.repo, nil)
+	var asked []string
+	for _, r := range m.Asks {
+		asked = append(asked, r.Path)
+	}
+	if got := strings.Join(asked, " "); err != nil || got != ".gitattributes .gitmodules AGENTS.md lib sub/out tools/hooks/pre-commit" {
+		t.Errorf("asked for %s, %v", got, err)
+	}
+	if plain(t, w.repo, "rev-parse", "HEAD") != before || plain(t, w.repo, "status", "--porcelain") != "" {
+		t.Error("something was merged")
+	}
+	if m, err = tree.Merge(ctx, w.repo, asked[1:]); err != nil || len(m.Asks) != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	m, err = tree.Merge(ctx, w.repo, asked)
+	if err != nil || len(m.Asks) > 0 || m.ByHand == "" { // .gitattributes changes
+		t.Fatalf("%+v, %v", m, err)
+	}
+	plain(t, w.repo, strings.Fields(m.ByHand)[1:]...)
+	if read(t, filepath.Join(w.repo, "cart.go")) != "changed\n" {
+		t.Error("by hand")
+	}
+}
+
+// TestMergeByHand: where a filter or a hook of the person's takes part nothing is
+// changed, and their own git makes the merge.
+func TestMergeByHand(t *testing.T) {
+	for _, name := range []string{"a filter", "a hook"} {
+		ctx, w := t.Context(), newWorld(t)
+		if name == "a filter" {
+			write(t, filepath.Join(w.repo, ".gitattributes"), "*.bin filter=up\n")
+			plain(t, w.repo, "add", "-A")
+			plain(t, w.repo, "commit", "-qm", "attributes")
+			plain(t, w.repo, "config", "filter.up.smudge", "tr a-z A-Z")
+			plain(t, w.repo, "config", "filter.up.clean", "tr A-Z a-z")
+		} else {
+			write(t, filepath.Join(w.repo, ".git/hooks/post-merge"), "#!/bin/sh\ntouch ran\n")
+			must(t, os.Chmod(filepath.Join(w.repo, ".git/hooks/post-merge"), 0o755))
+		}
+		tree := w.open("coder")
+		write(t, filepath.Join(tree.Root, "a.bin"), "stored\n")
+		write(t, filepath.Join(w.repo, "cart.go"), "mine\n")
+		plain(t, w.repo, "commit", "-qam", "mine")
+		m, err := tree.Merge(ctx, w.repo, nil)
+		if err != nil || !strings.HasPrefix(m.ByHand, "git merge --ff-only ") {
+			t.Fatalf("%s: %+v, %v", name, m, err)
+		}
+		if _, err := os.Stat(filepath.Join(w.repo, "a.bin")); err == nil {
+			t.Errorf("%s: something was checked out", name)
+		}
+		plain(t, w.repo, strings.Fields(m.ByHand)[1:]...)
+		want := "stored\n"
+		if name == "a filter" {
+			want = "STORED\n"
+		}
+		if got := read(t, filepath.Join(w.repo, "a.bin")); got != want || plain(t, w.repo, "log", "-1", "--format=%s") != "Merge the work of @coder" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if m, err := tree.Merge(ctx, w.repo, nil); err != nil || !m.Nothing {
+			t.Errorf("%s: again: %+v, %v", name, m, err)
+		}
+	}
+}
+
+// TestPartialClone: a repository whose objects are not all there is refused by name.
+func TestPartialClone(t *testing.T) {
+	w := newWorld(t)
+	plain(t, w.repo, "config", "remote.origin.promisor", "true")
+	if _, _, err := TreeOf(w.home, "coder", w.repo).Open(t.Context()); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "partial clone") {
+		t.Error(err)
+	}
+}
+
+// TestS8TreeReachesNothing: what an agent does in its tree leaves the person's repository
+// as it is, and what its settings name runs nowhere but there.
+func TestS8TreeReachesNothing(t *testing.T) {
+	ctx, w := t.Context(), newWorld(t)
+	plain(t, w.repo, "branch", "other")
+	tree := w.open("coder")
+	before := plain(t, w.repo, "for-each-ref", "refs/heads", "refs/tags")
+	plain(t, tree.Root, "update-ref", "refs/heads/other", "HEAD")
+	plain(t, tree.Root, "commit", "-q", "--allow-empty", "-m", "mine")
+	plain(t, tree.Root, "branch", "-f", "main", "HEAD")
+	plain(t, tree.Root, "tag", "v1")
+	must(t, tree.Import(ctx))
+	if after := plain(t, w.repo, "for-each-ref", "refs/heads", "refs/tags"); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+	if got := plain(t, w.repo, "rev-parse", "fika/coder/other", "fika/coder/main"); got == "" {
+		t.Error("its branches did not come home")
+	}
+	if strings.Contains(read(t, filepath.Join(tree.Root, ".git/config")), w.repo) {
+		t.Error("its settings name the person's repository")
+	}
+	must(t, os.RemoveAll(filepath.Join(tree.Root, ".git/objects/info")))
+	must(t, os.Symlink(w.repo, filepath.Join(tree.Root, ".git/objects/info")))
+	if _, _, err := tree.Open(ctx); err == nil {
+		t.Error("a link was followed")
+	}
+	if _, err := os.Lstat(filepath.Join(w.repo, "alternates")); err == nil {
+		t.Error("something was written in the person's folder")
 	}
 }
 
@@ -237,7 +416,7 @@ func TestOther(t *testing.T) {
 	ctx, w := t.Context(), newWorld(t)
 	empty := filepath.Join(filepath.Dir(w.repo), "empty")
 	must(t, os.Mkdir(empty, 0o755))
-	if _, err := TreeOf(w.home, "a", empty).Open(ctx); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "git init") {
+	if _, _, err := TreeOf(w.home, "a", empty).Open(ctx); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "git init") {
 		t.Errorf("no repository: %v", err)
 	}
 	plain(t, empty, "init", "-q")
@@ -245,8 +424,9 @@ func TestOther(t *testing.T) {
 		t.Errorf("no commit: %v", err)
 	}
 	tree := w.open("coder")
+	must(t, os.RemoveAll(filepath.Join(tree.Root, ".git")))
 	write(t, filepath.Join(tree.Root, ".git"), "gitdir: "+filepath.Join(empty, ".git")+"\n")
-	if _, err := tree.Merge(ctx, w.repo); !fika.IsKind(err, fika.Denied) {
+	if _, err := tree.Merge(ctx, w.repo, nil); !fika.IsKind(err, fika.Denied) {
 		t.Errorf("elsewhere: %v", err)
 	}
 	if _, err := tree.Discard(ctx, true); !fika.IsKind(err, fika.Denied) {
@@ -264,7 +444,7 @@ func TestSameSize(t *testing.T) {
 	w := newWorld(t)
 	tree := w.open("coder")
 	file := filepath.Join(tree.Root, "cart.go")
-	at, err := os.Stat(filepath.Join(w.repo, ".git/worktrees/coder/index"))
+	at, err := os.Stat(filepath.Join(tree.Root, ".git/index"))
 	must(t, err)
 	write(t, file, "one\n222\nthree\n")
 	must(t, os.Chtimes(file, at.ModTime(), at.ModTime()))

@@ -35,7 +35,8 @@ func newDiff(e *command.Env) *cobra.Command {
 		Use: "diff NAME", Short: "show an agent's changes in its git worktree",
 		Long: `Prints, as a unified diff, what an agent with workspace = "worktree" has changed
 since its work and what you have checked out diverged: committed and uncommitted
-changes, new files included. The command changes nothing.`,
+changes, new files included. The command changes nothing of yours; git keeps what it
+shows as a commit.`,
 		Example: "  fika agent diff coder\n  fika agent diff coder --names\n  fika agent diff coder | git apply --check",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

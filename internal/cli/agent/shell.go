@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
+)
+
+func newShell(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "shell NAME", Short: "open a confined shell in an agent's git worktree",
+		Long: `Starts a shell in the worktree of an agent with workspace = "worktree", confined as
+the agent's commands are, without the network. Use it to look around, to run the
+tests, or to resolve what git began there: git in the worktree obeys what the agent
+has put there, and here that reaches nothing of yours.`,
+		Example: "  fika agent shell coder\n  echo 'git log --oneline -3' | fika agent shell coder",
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, _, err := workOf(cmd.Context(), e, args[0], false)
+			if err != nil {
+				return err
+			}
+			shell, err := exec.LookPath("bash")
+			if err != nil {
+				shell = "/bin/sh"
+			}
+			out, errs := e.Out, e.Err
+			if e.OutTTY { // the terminal itself, as a shell wants it
+				out, errs = os.Stdout, os.Stderr
+			}
+			err = t.Shell(cmd.Context(), shell, os.Stdin, out, errs)
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				return command.Silent{Kind: fika.Failed}
+			}
+			return err
+		},
+	}
+}
