@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,14 +46,18 @@ func (t Tree) inside(ctx context.Context, script string, args ...string) (string
 }
 
 // Shell starts a shell for a person in the tree, confined as the agent's commands are,
-// and waits for its end. The error is that of the shell, with its status.
-func (t Tree) Shell(ctx context.Context, shell string, in io.Reader, out, errs io.Writer) error {
+// and waits for its end. ok reports that it ended with status 0.
+func (t Tree) Shell(ctx context.Context, in io.Reader, out, errs io.Writer) (ok bool, err error) {
 	if err := t.check(ctx); err != nil {
-		return err
+		return false, err
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		shell = "/bin/sh"
 	}
 	confined, err := t.Confine.Confine(shell, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	runtime.LockOSThread() // a confined process ends with the thread that started it
 	defer runtime.UnlockOSThread()
@@ -72,7 +77,11 @@ func (t Tree) Shell(ctx context.Context, shell string, in io.Reader, out, errs i
 	for _, line := range confined.Ended() {
 		fmt.Fprintln(errs, line)
 	}
-	return err
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return false, nil
+	}
+	return err == nil, fika.Wrap(fika.Failed, "shell", err)
 }
 
 // fetch brings commits of the tree into the person's repository: the program that reads

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -26,20 +24,14 @@ has put there, and here that reaches nothing of yours.`,
 			if err != nil {
 				return err
 			}
-			shell, err := exec.LookPath("bash")
-			if err != nil {
-				shell = "/bin/sh"
-			}
 			out, errs := e.Out, e.Err
 			if e.OutTTY { // the terminal itself, as a shell wants it
 				out, errs = os.Stdout, os.Stderr
 			}
-			err = t.Shell(cmd.Context(), shell, os.Stdin, out, errs)
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
-				return command.Silent{Kind: fika.Failed}
+			if ok, err := t.Shell(cmd.Context(), os.Stdin, out, errs); ok || err != nil {
+				return err
 			}
-			return err
+			return command.Silent{Kind: fika.Failed}
 		},
 	}
 }
