@@ -52,6 +52,8 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 		if !c.ownsRepository(repo) {
 			p.Fixed = repo.fixed(o.Network)
 		}
+	} else {
+		p.Readable = append(p.Readable, repo.outside(c.workspace)...)
 	}
 	p.Repository = repo.dot
 	p.Readable = append(p.Readable, c.programs()...)
