@@ -146,6 +146,7 @@ func (r Request) Asked() AgentID {
 type Outcome struct {
 	Answer    string     `json:"answer,omitempty"`
 	Error     string     `json:"error,omitempty"`
+	Stop      string     `json:"stop,omitempty"` // why the last answer ended, if it is not whole; see docs/FAILURES.md
 	ErrorKind Kind       `json:"error_kind,omitempty"`
 	Entry     EntryID    `json:"entry,omitempty"` // of the final text
 	Seq       int64      `json:"seq,omitempty"`
@@ -172,21 +173,28 @@ type ToolUsed struct {
 	Success bool   `json:"success"`
 }
 
-// Usage counts tokens and money. Input includes Cached; Cost is in
-// micro-dollars (millionths of a US dollar).
+// Usage counts tokens and money. Input includes Cached and Written; Output includes
+// Reasoning; Cost is in micro-dollars (millionths of a US dollar).
 type Usage struct {
 	Input     int64 `json:"input"`
 	Output    int64 `json:"output"`
-	Cached    int64 `json:"cached,omitempty"`
+	Cached    int64 `json:"cached,omitempty"`  // read from the provider's cache
+	Written   int64 `json:"written,omitempty"` // written to the provider's cache
 	Reasoning int64 `json:"reasoning,omitempty"`
 	Cost      int64 `json:"cost,omitempty"`
+	// Estimated says that the provider did not report some of the tokens, and that they
+	// were estimated from bytes.
+	Estimated bool `json:"estimated,omitempty"`
+	// Unpriced says that the cost of some of it is not known, and not part of Cost.
+	Unpriced bool `json:"unpriced,omitempty"`
 }
 
 // Add returns the sum of u and v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Input: u.Input + v.Input, Output: u.Output + v.Output, Cached: u.Cached + v.Cached,
+		Input: u.Input + v.Input, Output: u.Output + v.Output, Cached: u.Cached + v.Cached, Written: u.Written + v.Written,
 		Reasoning: u.Reasoning + v.Reasoning, Cost: u.Cost + v.Cost,
+		Estimated: u.Estimated || v.Estimated, Unpriced: u.Unpriced || v.Unpriced,
 	}
 }
 

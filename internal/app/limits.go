@@ -47,7 +47,8 @@ func dearestCall(models []config.ModelUse, money bool) (limit.Amount, error) {
 		}
 		flat := reserveOf(u.Model)
 		used := fika.Usage{Input: flat.Input, Output: flat.Output}
-		most = most.Max(limit.Amount{Money: int64(u.Model.Prices.Cost(used)), Tokens: used.Input + used.Output})
+		cost, _ := u.Model.Cost(used)
+		most = most.Max(limit.Amount{Money: cost, Tokens: used.Input + used.Output})
 	}
 	return most, nil
 }

@@ -10,8 +10,10 @@ import (
 	"fika/internal/crash"
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
+	"fika/internal/llm/bound"
 	"fika/internal/llm/openai"
 	"fika/internal/llm/redacted"
+	"fika/internal/llm/resume"
 	"fika/internal/llm/retry"
 	"fika/internal/llm/scripted"
 )
@@ -42,13 +44,11 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 		return nil, err
 	}
 	m = &advised{redacted.Model(m, p.keys.Secrets()), keyAdvice(s.Model)}
-	m = retry.CapLength(m, 0)
+	m = bound.Model(m, bound.Limits{Calls: s.Answer.MaxToolCalls, Bytes: s.Answer.MaxBytes, Silent: crash.Pace(s.Answer.MaxSilent), Total: crash.Pace(s.Answer.MaxTime)})
 	m = retry.IdleTimeout(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})
-	if s.Model.PriceKnown() {
-		m = retry.FillCost(m, retry.Prices(s.Model.Prices))
-	}
-	return m, nil
+	m = retry.FillCost(m, s.Model.Cost)
+	return resume.Model(m), nil
 }
 
 // ModelsOf builds all models of resolved settings, in order. Its error is that of
@@ -76,7 +76,7 @@ func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 func provider(s config.Settings, key string) (llm.Model, error) {
 	switch s.Model.Provider {
 	case config.Anthropic:
-		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
+		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel, MaxOutput: s.Model.MaxOutput, Window: s.ContextWindow}), nil
 	case config.Scripted:
 		return scriptedModel(s)
 	default:

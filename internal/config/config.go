@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"fika/internal/catalog"
 	"fika/internal/guard"
 )
 
@@ -22,6 +23,7 @@ type Config struct {
 	Terminal  Terminal
 	Store     Store
 	Chat      Chat
+	Answer    Answer
 	Tools     Tools
 	Guard     Guard
 	Sandbox   Sandbox
@@ -43,6 +45,8 @@ type Config struct {
 	Ignored []Problem
 
 	where map[string]Place
+	known *catalog.Table // of models, by their makers
+
 	texts []fileText // the texts it was read from, for [Config.KeepCopy]
 }
 
@@ -212,6 +216,14 @@ type Chat struct {
 	MessageTTL time.Duration // 0: messages do not expire
 }
 
+// Answer bounds one answer of a model, so that a broken server cannot flood a turn.
+type Answer struct {
+	MaxToolCalls int
+	MaxBytes     int64         // of text and reasoning
+	MaxSilent    time.Duration // in which only signs of life come
+	MaxTime      time.Duration
+}
+
 // Tools are settings of all tools.
 type Tools struct {
 	Timeout           time.Duration // of one call
@@ -278,9 +290,11 @@ type Model struct {
 	Insecure      bool   // the key may be sent over plain http to another machine
 	WireModel     string // the provider's name for it; equals ID unless the file says otherwise
 	ContextWindow int64  // tokens; 0: unknown
-	MaxTokens     int64  // of one answer; 0: the provider's default
+	MaxTokens     int64  // of one answer, as a person limits it; 0: they do not
+	MaxOutput     int64  // the most that the model can write; 0: unknown
+	Known         string // source of what is known of it besides the file: a page, and the day it was read; empty: nothing
 	Prices        Prices
-	Priced        string // source of the prices, as in "config.toml" or "anthropic.com, 2026-10-10"; empty: none known
+	Priced        string // source of the prices: "config", or as Known; empty: none known
 	Reserve       *Reserve
 	Reasoning     *Reasoning
 	Images        string // treatment of pictures: one of the Images constants; empty: [ImagesSent]
@@ -294,12 +308,9 @@ const (
 	ImagesRefused = "refuse"
 )
 
-// Prices are US dollars per million tokens.
-type Prices struct {
-	Input  float64
-	Output float64
-	Cached float64 // of cached input; equals Input unless the file says otherwise
-}
+// Prices are US dollars per million tokens. Cached equals Input unless the file says
+// otherwise.
+type Prices = catalog.Prices
 
 // Reserve is how many tokens budgets set aside for a call of a model.
 type Reserve struct {

@@ -95,6 +95,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, storeKeys()), true
 	case *Chat:
 		return decodeSub(r, v, path, p, chatKeys()), true
+	case *Answer:
+		return decodeSub(r, v, path, p, answerKeys()), true
 	case *Tools:
 		return decodeSub(r, v, path, p, toolKeys()), true
 	case *Guard:

@@ -38,6 +38,7 @@ func topKeys() []key[Config] {
 		{name: "terminal", at: func(c *Config) any { return &c.Terminal }},
 		{name: "store", at: func(c *Config) any { return &c.Store }},
 		{name: "chat", at: func(c *Config) any { return &c.Chat }},
+		{name: "answer", at: func(c *Config) any { return &c.Answer }},
 		{name: "tools", at: func(c *Config) any { return &c.Tools }},
 		{name: "guard", at: func(c *Config) any { return &c.Guard }},
 		{name: "sandbox", at: func(c *Config) any { return &c.Sandbox }},
@@ -254,6 +255,15 @@ func toolKeys() []key[Tools] {
 	}
 }
 
+func answerKeys() []key[Answer] {
+	return []key[Answer]{
+		{name: "max_tool_calls", at: func(a *Answer) any { return &a.MaxToolCalls }, min: 1, doc: "How many tools a model may call in one answer; none of more is run."},
+		{name: "max_bytes", at: func(a *Answer) any { return &a.MaxBytes }, min: 1024, doc: "How long one answer may be, reasoning included."},
+		{name: "max_silent_seconds", at: func(a *Answer) any { return &a.MaxSilent }, min: 1, doc: "How long a provider may send only signs of life."},
+		{name: "max_seconds", at: func(a *Answer) any { return &a.MaxTime }, min: 1, doc: "How long one answer may take."},
+	}
+}
+
 func pluginKeys() []key[Plugin] {
 	return []key[Plugin]{
 		{name: "env", at: func(p *Plugin) any { return &p.Env }, example: `["GITHUB_TOKEN"]`, doc: "Names of environment variables that the plugin gets in addition to the usual few."},
@@ -293,9 +303,9 @@ func modelKeys() []key[Model] {
 		{name: "api_key_env", at: func(m *Model) any { return &m.APIKeyEnv }, check: checkEnvName, example: `"ANTHROPIC_API_KEY"`, doc: "The environment variable that holds the key. Unset: the provider's usual one; none on loopback."},
 		{name: "insecure", at: func(m *Model) any { return &m.Insecure }, example: "true", doc: "Allows fika to send the key over plain http to another machine, where others can read it; without this setting, fika refuses."},
 		{name: "model", at: func(m *Model) any { return &m.WireModel }, example: `"claude-sonnet-5-5"`, doc: "The provider's name for the model, if it is not the id."},
-		{name: "context_window", at: func(m *Model) any { return &m.ContextWindow }, example: "200000", doc: "How many tokens the model can read. Unset: 128000."},
-		{name: "max_tokens", at: func(m *Model) any { return &m.MaxTokens }, example: "8192", doc: "The maximum number of tokens in one answer. Unset: the provider decides."},
-		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3}", doc: "US dollars per million tokens, instead of the prices that fika knows. A model that costs nothing has {input = 0, output = 0}."},
+		{name: "context_window", at: func(m *Model) any { return &m.ContextWindow }, example: "200000", doc: "How many tokens the model can read and write together. Unset: what fika model list shows, or else 128000."},
+		{name: "max_tokens", at: func(m *Model) any { return &m.MaxTokens }, example: "8192", doc: "The maximum number of tokens in one answer, reasoning not counted by Anthropic. Unset: as many as the model can write, as far as that is known, and a longer answer is continued."},
+		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3, cache_write = 3.75}", doc: "US dollars per million tokens, instead of the prices that fika knows. A model that costs nothing has {input = 0, output = 0}."},
 		{name: "reserve", at: func(m *Model) any { return &m.Reserve }, example: "{input = 20000, output = 4000}", doc: "Tokens that budgets set aside for a call before it is made; later calls of a turn set aside at least what the most expensive earlier one has used."},
 		{name: "reasoning", at: func(m *Model) any { return &m.Reasoning }, example: `{effort = "medium"}`, doc: "How much the model is asked to reason."},
 		{name: "images", at: func(m *Model) any { return &m.Images }, oneOf: []string{ImagesSent, ImagesAsText, ImagesRefused}, example: `"text"`, doc: "What happens to pictures in a prompt: the model gets them (send, also when unset), the model gets only the line that mentions them (text), or the request fails (refuse)."},
@@ -308,6 +318,7 @@ func priceKeys() []key[Prices] {
 		{name: "input", at: func(p *Prices) any { return &p.Input }, example: "3.0", doc: "For what the model reads."},
 		{name: "output", at: func(p *Prices) any { return &p.Output }, example: "15.0", doc: "For what the model writes, including reasoning."},
 		{name: "cached", at: func(p *Prices) any { return &p.Cached }, example: "0.3", doc: "For what the model reads from its cache. Unset: the same as input."},
+		{name: "cache_write", at: func(p *Prices) any { return &p.CacheWrite }, example: "3.75", doc: "For what is written to its cache. Unset: 1.25 times input with Anthropic's protocol, else the same as input."},
 	}
 }
 

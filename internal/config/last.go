@@ -19,6 +19,7 @@ type fileText struct {
 	Text   string `json:"text"`
 	Models bool   `json:"models,omitempty"` // it may contain models only
 	Agent  bool   `json:"agent,omitempty"`  // it is an agent as Markdown
+	Known  bool   `json:"known,omitempty"`  // it is the table of known models
 
 	Layer layerKind `json:"layer,omitempty"`
 	Base  string    `json:"base,omitempty"` // of a layer: where relative paths start

@@ -92,12 +92,23 @@ func (l Layers) listFiles() []layerFile {
 			out = append(out, layerFile{project, path})
 		}
 	}
-	out = append(out, layerFile{fileText{}, filepath.Join(l.Home, "config.toml")}, layerFile{fileText{Models: true}, filepath.Join(l.Home, "models.toml")})
+	out = append(out, layerFile{fileText{Known: true}, l.KnownModels()}, layerFile{fileText{}, filepath.Join(l.Home, "config.toml")}, layerFile{fileText{Models: true}, filepath.Join(l.Home, "models.toml")})
 	for _, path := range agentFiles(filepath.Join(l.Home, "agents")) {
 		out = append(out, layerFile{fileText{Agent: true}, path})
 	}
 	return out
 }
+
+// KnownModels returns the file that takes the place of the table of known models, whether
+// it exists or not: the person's.
+func (l Layers) KnownModels() string {
+	if l.User != "" {
+		return filepath.Join(l.User, knownModels)
+	}
+	return filepath.Join(l.Home, knownModels)
+}
+
+const knownModels = "known-models.toml"
 
 // agentFiles returns the agent files of a folder, by name.
 func agentFiles(dir string) []string {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/catalog"
 	"fika/internal/guard"
 	"fika/internal/toml"
 )
@@ -37,6 +38,7 @@ func Default() *Config {
 		Terminal: Terminal{Markdown: true, Notify: true},
 		Store:    Store{Backups: 3},
 		Chat:     Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
+		Answer:   Answer{MaxToolCalls: 128, MaxBytes: 8 << 20, MaxSilent: 15 * time.Minute, MaxTime: 2 * time.Hour},
 		Tools: Tools{
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
@@ -44,6 +46,7 @@ func Default() *Config {
 		Guard:   Guard{Confinement: Confinement{SandboxMode: "best", Network: "off", Rights: guard.RightsOwn, Taint: guard.TaintTighten}, Default: "allow", ApprovalTimeout: 24 * time.Hour},
 		Sandbox: Sandbox{Home: HomeHidden},
 		where:   map[string]Place{},
+		known:   catalog.Shipped(),
 	}
 }
 
@@ -125,9 +128,24 @@ type loading struct {
 	broken   bool // a file could not be parsed completely
 }
 
+// readKnown replaces the table of known models.
+func (l *loading) readKnown(f fileText) {
+	known, err := catalog.Parse([]byte(f.Text))
+	if err != nil {
+		l.problems.Add(Place{File: f.Path}, "%v; fika model update --file replaces it, or remove it to have the table that fika comes with", err)
+		l.broken = true
+		return
+	}
+	l.config.known = known
+}
+
 func (l *loading) addFile(f fileText) {
 	l.config.Files = append(l.config.Files, f.Path)
 	l.config.texts = append(l.config.texts, f)
+	if f.Known {
+		l.readKnown(f)
+		return
+	}
 	var s *toml.Source
 	if f.Agent {
 		s = readAgent(f.Path, []byte(f.Text), &l.problems)

@@ -46,7 +46,10 @@ func TestExampleLoadsUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Model{ID: "gpt-4o", Nickname: "gpt4o", Provider: OpenAI, BaseURL: "https://api.openai.com/v1", APIKeyEnv: "OPENAI_API_KEY", WireModel: "gpt-4o"}
+	want := Model{ID: "gpt-4o", Nickname: "gpt4o", Provider: OpenAI, BaseURL: "https://api.openai.com/v1", APIKeyEnv: "OPENAI_API_KEY", WireModel: "gpt-4o",
+		ContextWindow: 128_000, MaxOutput: 16_384, Prices: Prices{Input: 2.5, Output: 10, Cached: 1.25}}
+	want.Known = "https://developers.openai.com/api/docs/pricing, copy read 2026-11-23"
+	want.Priced = want.Known
 	if d := cmp.Diff(want, s.Model); d != "" {
 		t.Error(d)
 	}
@@ -314,7 +317,7 @@ func TestModelsInTwoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := c.FindModel("openai/gpt-5", nil)
-	want := Model{ID: "openai/gpt-5", Provider: OpenAI, BaseURL: openRouterURL, APIKeyEnv: "OPENROUTER_API_KEY", WireModel: "openai/gpt-5", ContextWindow: 5000}
+	want := Model{ID: "openai/gpt-5", Provider: OpenAI, BaseURL: openRouterURL, APIKeyEnv: "OPENROUTER_API_KEY", WireModel: "openai/gpt-5", ContextWindow: 5000, MaxOutput: 128_000, Known: m.Known}
 	if d := cmp.Diff(want, m); d != "" || err != nil {
 		t.Error(d, err)
 	}

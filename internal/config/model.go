@@ -167,7 +167,7 @@ func (c *Config) completeModel(m Model, own route, getenv func(string) string) (
 		m.APIKeyEnv = *own.keyEnv
 	}
 	m.WireModel = eitherOf(m.WireModel, m.ID)
-	return m.priced(), nil
+	return c.fillKnown(m), nil
 }
 
 // inEnvironment gives a model without an address the one that the environment names for
@@ -230,11 +230,4 @@ func trimEndpoint(u string) string {
 		u = strings.TrimSuffix(u, tail)
 	}
 	return u
-}
-
-// Cost returns the cost of usage at these prices. Tokens of reasoning are part of the
-// output.
-func (p Prices) Cost(u fika.Usage) MicroDollars {
-	fresh := max(0, u.Input-u.Cached)
-	return MicroDollars(float64(fresh)*p.Input + float64(u.Cached)*p.Cached + float64(u.Output)*p.Output + 0.5)
 }

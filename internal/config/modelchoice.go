@@ -190,14 +190,24 @@ func (c *crossCheck) checkModelWindows(i int, list []Model) {
 		return // all are shown the same amount
 	}
 	for k := 1; k < len(list); k++ {
-		if before, after := windowOf(list[k-1]), windowOf(list[k]); after < before {
+		if before, after := c.windowOf(list[k-1]), c.windowOf(list[k]); after < before && (list[k-1].ContextWindow > 0 || !c.isUnknown(list[k])) {
 			c.problems.Add(c.placeOf("agents", i, "models"), "%s reads %d tokens and %s before it %d: what the first has been shown would not fit; order models from small to large windows, or set context_window_limit",
 				toml.Quote(list[k].ID), after, toml.Quote(list[k-1].ID), before)
 		}
 	}
 }
 
-func windowOf(m Model) int64 { return firstSet(m.ContextWindow, DefaultContextWindow) }
+// isUnknown reports whether the window of a model is neither set nor known: then nothing can
+// be said against it if the one before it is known.
+func (c *Config) isUnknown(m Model) bool {
+	_, known := c.known.Find(eitherOf(m.WireModel, m.ID))
+	return m.ContextWindow == 0 && !known
+}
+
+func (c *Config) windowOf(m Model) int64 {
+	known, _ := c.known.Find(eitherOf(m.WireModel, m.ID))
+	return firstSet(m.ContextWindow, known.Window, DefaultContextWindow)
+}
 
 func (c *crossCheck) checkModelRules(i int, list []Model) {
 	a := &c.Agents[i]
@@ -226,7 +236,7 @@ func (c *crossCheck) checkModelRules(i int, list []Model) {
 				}
 			}
 		}
-		if first := firstSet(a.ContextWindowLimit, windowOf(list[0])); r.Tokens > first {
+		if first := firstSet(a.ContextWindowLimit, c.windowOf(list[0])); r.Tokens > first {
 			c.problems.Add(where("tokens"), "%s reads %d tokens only, so a rule from %d on comes too late: choose fewer", toml.Quote(list[0].ID), first, r.Tokens)
 		}
 	}

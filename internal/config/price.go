@@ -1,68 +1,56 @@
 package config
 
-import (
-	"strings"
-
-	"fika"
-)
-
-// listed is the price of a model at its own provider, from a copy of the provider's
-// public page that was read on that day. The copy has no date and may be older, so
-// everybody who sees a price is told that it is from a copy.
-type listed struct {
-	prices Prices
-	source string
-	day    string
-}
-
-// listedPrices returns the prices that have a source. None is inferred by analogy: a
-// missing model has no known price.
-func listedPrices() map[string]listed {
-	const page, day = "https://platform.claude.com/docs/en/about-claude/pricing", "2026-11-22"
-	opus := listed{Prices{Input: 5, Cached: 0.5, Output: 25}, page, day}
-	return map[string]listed{
-		"claude-opus-5": opus, "claude-opus-4-8": opus, "claude-opus-4-7": opus, "claude-opus-4-6": opus, "claude-opus-4-5": opus,
-		"claude-fable-5":    {Prices{Input: 10, Cached: 1, Output: 50}, page, day},
-		"claude-sonnet-4-6": {Prices{Input: 3, Cached: 0.3, Output: 15}, page, day},
-		"claude-haiku-4-5":  {Prices{Input: 1, Cached: 0.1, Output: 5}, page, day},
-	}
-}
+import "fika"
 
 // fromConfig is the source of prices that a person has written.
 const fromConfig = "config"
 
-// undated returns an id without the date at its end that names an edition of a model.
-func undated(id string) string {
-	i := strings.LastIndex(id, "-20")
-	if i < 0 || len(id)-i != len("-20251001") || strings.Trim(id[i+1:], "0123456789") != "" {
-		return id
-	}
-	return id[:i]
-}
-
-// priced fills in the listed price of a model without its own, if it is reached at its
-// own provider: others may charge something else.
-func (m Model) priced() Model {
-	if m.Priced != "" || !withinDomain(m.BaseURL, "anthropic.com") {
+// fillKnown fills in what the table of known models says of a model that does not say it
+// itself: its context window, the most that it can write and, if it is reached at its own
+// maker, its prices, because others may charge something else.
+func (c *Config) fillKnown(m Model) Model {
+	known, ok := c.known.Find(m.WireModel)
+	if !ok {
 		return m
 	}
-	if l, ok := listedPrices()[undated(m.WireModel)]; ok {
-		m.Prices, m.Priced = l.prices, l.source+", copy read "+l.day
+	m.ContextWindow = firstSet(m.ContextWindow, known.Window)
+	m.MaxOutput = known.MaxTokens
+	m.Known = known.Source + ", copy read " + known.Read
+	if m.Priced == "" && known.Prices != nil && withinDomain(m.BaseURL, known.Host) {
+		m.Prices, m.Priced = *known.Prices, m.Known
 	}
 	return m
+}
+
+// cacheWriteFactor is what writing to Anthropic's cache for five minutes costs, in prices of
+// input: https://platform.claude.com/docs/en/about-claude/pricing
+const cacheWriteFactor = 1.25
+
+// Cost returns what a call of the model costs in micro-dollars, and whether that is known.
+func (m Model) Cost(u fika.Usage) (micro int64, known bool) {
+	if !m.PriceKnown() {
+		return 0, u.Input+u.Output == 0
+	}
+	p := m.Prices
+	if p.CacheWrite == 0 && m.Provider == Anthropic {
+		p.CacheWrite = cacheWriteFactor * p.Input
+	}
+	return p.Cost(u), true
 }
 
 // PriceKnown reports whether the cost of a call of the model is known.
 func (m Model) PriceKnown() bool { return m.Priced != "" }
 
-// CostKnown reports whether the cost of usage u of a model, named as in reports, is
-// known. A usage that contains its cost is known, whatever the settings say now.
+// CostKnown reports whether the cost of usage u of a model, named as in reports, is known.
+// What had no price when it was used keeps none: prices that are set later say nothing about
+// it. Usage of older versions does not say so itself; there, only a model that is free now
+// can have cost nothing.
 func (c *Config) CostKnown(model string, u fika.Usage) bool {
-	if u.Cost > 0 || u.Input+u.Output == 0 {
-		return true
+	if u.Unpriced || u.Cost > 0 || u.Input+u.Output == 0 {
+		return !u.Unpriced
 	}
 	m, err := c.FindModel(model, nil)
-	return err == nil && m.PriceKnown()
+	return err == nil && m.PriceKnown() && m.Prices == (Prices{})
 }
 
 // DefaultReserve returns what is set aside for a call of a model without its own

@@ -90,6 +90,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, storeKeys())
 	case *Chat:
 		return describeKeys(list, prefix, p, chatKeys())
+	case *Answer:
+		return describeKeys(list, prefix, p, answerKeys())
 	case *Tools:
 		return describeKeys(list, prefix, p, toolKeys())
 	case *Resources:

@@ -70,6 +70,7 @@ type Settings struct {
 	MaxConcurrent int
 
 	Chat    Chat // with the limits of this agent
+	Answer  Answer
 	Tools   Tools
 	Limits  Resources
 	Guard   Guard   // with the confinement of this agent
@@ -109,7 +110,7 @@ func Resolve(in Inputs) (Settings, error) {
 		WarnThresholdPercent: m.WarnThresholdPercent, RollingCompactDrop: m.RollingCompactDrop,
 		MaxRecursionDepth: m.MaxRecursionDepth, ReflectionEnabled: m.ReflectionEnabled,
 		ReflectionCharacterLimit: m.ReflectionCharacterLimit, TurnTimeout: m.TurnTimeout,
-		LockHeartbeat: c.LockHeartbeat, Budgets: c.Budgets, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP, Limits: m.Resources,
+		LockHeartbeat: c.LockHeartbeat, Budgets: c.Budgets, Chat: c.Chat, Answer: c.Answer, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP, Limits: m.Resources,
 	}
 	if s.Worktree = m.Workspace == Worktree; !s.Worktree {
 		s.Workspace = in.absolutePath(m.Workspace)

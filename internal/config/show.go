@@ -112,6 +112,7 @@ func (c *Config) Show() []Shown {
 	list = showTable(c, list, "routing.", &c.Routing, routingKeys())
 	list = showTable(c, list, "store.", &c.Store, storeKeys())
 	list = showTable(c, list, "chat.", &c.Chat, chatKeys())
+	list = showTable(c, list, "answer.", &c.Answer, answerKeys())
 	list = showTable(c, list, "tools.", &c.Tools, toolKeys())
 	list = showTable(c, list, "guard.", &c.Guard, guardKeys())
 	return showTable(c, list, "sandbox.", &c.Sandbox, sandboxKeys())

@@ -35,7 +35,10 @@ type Request struct {
 	Messages  []Message
 	Tools     []Tool
 	Reasoning *Reasoning // nil: the model's default
-	MaxTokens int64      // of the answer; 0: the provider's default (Anthropic: 8192)
+	MaxTokens int64      // of the answer; 0: as many as the model can write, or the provider's default
+	// Schema is the JSON Schema of an object that the answer has to be; nil: text. Where a
+	// provider has a mode for it the answer is held to it, elsewhere nothing is promised.
+	Schema json.RawMessage
 }
 
 // Message is one message of the window. An assistant message may carry text
@@ -43,7 +46,7 @@ type Request struct {
 type Message struct {
 	Role    Role
 	Text    string
-	Images  []Image // of a user message, besides its text
+	Images  []Image // of a user or tool message, besides its text
 	Calls   []Call
 	CallID  string // of a tool message
 	IsError bool   // of a tool message
@@ -55,10 +58,10 @@ type Message struct {
 	Passing bool
 }
 
-// Image is a picture that a model is shown. A provider that cannot show it says so in
-// its answer.
+// Image is a picture or a PDF document that a model is shown. A provider that cannot show
+// it says so in its answer.
 type Image struct {
-	MIME string // image/png, image/jpeg, image/gif, image/webp
+	MIME string // image/png, image/jpeg, image/gif, image/webp, application/pdf
 	Data []byte
 }
 
@@ -95,7 +98,8 @@ const (
 	ReasoningDelta EventKind = "reasoning"
 	Retrying       EventKind = "retrying"  // waiting for After, because of Reason
 	Restarted      EventKind = "restarted" // everything streamed so far is void
-	Alive          EventKind = "alive"     // something without text arrived (tool arguments, a keep-alive); may be ignored
+	Alive          EventKind = "alive"     // something without text arrived (tool arguments, a signature); may be ignored
+	KeepAlive      EventKind = "keepalive" // the provider only says that it is still there; may be ignored
 )
 
 // Event is something that happened during a call.
@@ -106,31 +110,61 @@ type Event struct {
 	Reason string
 }
 
-// Response is a finished call. If the arguments of a call were cut off, Truncated is
-// set, and the call must not be executed.
+// Stop says why an answer ended. Only an answer that ended with [StopEnd] is whole.
+type Stop string
+
+// The stops, in the order of the table in docs/FAILURES.md.
+const (
+	StopEnd     Stop = ""               // the model was finished, or waits for the results of its calls
+	StopLength  Stop = "max_tokens"     // cut off at the output limit; of calls, only the last can be cut
+	StopWindow  Stop = "context_window" // prompt and answer together have filled the context window
+	StopRefusal Stop = "refusal"        // the model declined, in the words of StopText
+	StopFilter  Stop = "content_filter" // the provider's filter ended the answer
+	StopPause   Stop = "pause"          // the provider wants to be called again with what it has said
+	StopBadCall Stop = "malformed_call" // the model wrote a call that the provider could not read
+	StopFlood   Stop = "too_many_calls" // more calls than an answer may make; none is in Calls
+	StopUnknown Stop = "unknown"        // for a reason that is not known here, named in StopText
+)
+
+// Response is a finished call. Calls may be executed only if Stop is [StopEnd] or
+// [StopLength], and then not the last of those that were cut off.
 type Response struct {
 	Text      string
 	Reasoning string
 	Calls     []Call
 	Usage     fika.Usage // Cost is 0 unless the provider states it
 	Blob      json.RawMessage
-	Truncated bool   // the provider stopped at its output limit
-	Refusal   string // the provider declined, in these words
+	Stop      Stop
+	StopText  string // the provider's words about Stop; may be empty
+	MaxTokens int64  // the output limit that the call was made with; 0: the provider's own
+	RequestID string // the provider's name for the call; empty: it gave none
 }
 
 // ProviderError is a provider's answer that is not a success, or the lack of one.
 type ProviderError struct {
 	Status     int           // HTTP status; 0: no answer (connection, stalled stream)
+	Code       string        // the provider's word for the error, as in "insufficient_quota"; may be empty
 	Message    string        // the provider's words, secrets removed
 	RetryAfter time.Duration // as requested by the provider; 0: not requested
 	Visible    bool          // output was already emitted
+	RequestID  string        // the provider's name for the call; empty: it gave none
 }
 
-func (e *ProviderError) Error() string { return e.Message }
+// Error returns the provider's words, and its name for the call.
+func (e *ProviderError) Error() string {
+	if e.RequestID == "" {
+		return e.Message
+	}
+	return e.Message + " (the provider's request " + e.RequestID + ")"
+}
 
 // Retryable reports whether the same call may succeed later: after no answer, 408, 409,
-// 429 or 5xx.
+// 429 or 5xx, unless the provider says that the account itself cannot pay.
 func (e *ProviderError) Retryable() bool {
+	switch e.Code {
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated", "exceeded_current_quota_error", "billing_error":
+		return false
+	}
 	switch {
 	case e.Status == 0, e.Status == 408, e.Status == 409, e.Status == 429, e.Status >= 500:
 		return true

@@ -178,6 +178,7 @@ type ending struct {
 	kind   fika.Kind
 	reason string
 	limit  string // the chain's limit that ends the turn
+	stop   string // why the last answer ended, if it is not whole
 	// rejected says that no answer was in the form asked for.
 	rejected bool
 	final    *store.ModelCommit

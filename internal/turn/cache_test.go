@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 
 	"fika"
@@ -66,7 +65,7 @@ func prefix(t *testing.T, wire llmtest.Wire, open func(string) llm.Model) {
 	}
 	for i, r := range requests[:len(requests)-1] {
 		head := cacheable(t, wire, r.Body)
-		if next := requests[i+1].Body; !bytes.HasPrefix(next, head) {
+		if next := unmarked(requests[i+1].Body); !bytes.HasPrefix(next, head) {
 			n := 0
 			for n < len(head) && head[n] == next[n] {
 				n++
@@ -84,8 +83,8 @@ func prefix(t *testing.T, wire llmtest.Wire, open func(string) llm.Model) {
 		if k > 0 {
 			before = states[k-1]
 		}
-		if told := states[k] != "" && states[k] != before; told != bytes.Contains(r.Body[len(head):], []byte(states[k])) && told {
-			t.Errorf("turn %d: %q is not told after what is cached: %s", k, states[k], r.Body[len(head):])
+		if told := states[k] != "" && states[k] != before; told != bytes.Contains(unmarked(r.Body)[len(head):], []byte(states[k])) && told {
+			t.Errorf("turn %d: %q is not told after what is cached: %s", k, states[k], unmarked(r.Body)[len(head):])
 		}
 		if states[k] != before && bytes.Contains(head, []byte(`"`+states[k]+`"`)) {
 			t.Errorf("turn %d: %q is told before the end of what is cached", k, states[k])
@@ -95,25 +94,22 @@ func prefix(t *testing.T, wire llmtest.Wire, open func(string) llm.Model) {
 	if !bytes.Contains(last, []byte("thought 1")) {
 		t.Errorf("reasoning of earlier turns is lost: %s", last)
 	}
-	if wire == llmtest.Anthropic && bytes.Count(last, []byte(`"cache_control":{"type":"ephemeral"}`)) != 3 {
-		t.Errorf("tools, system and messages are not marked once each: %s", last)
+	if wire == llmtest.Anthropic && bytes.Count(last, []byte(`"cache_control":{"type":"ephemeral"}`)) != 4 {
+		t.Errorf("tools, system, what the last call was sent and what this one is sent are not marked once each: %s", last)
 	}
 }
 
-// unmarked returns a request without its last cache mark, which moves on.
+// unmarked returns a request without its cache marks, which move on and are no part of
+// what is cached.
 func unmarked(body []byte) []byte {
-	mark := []byte(`,"cache_control":{"type":"ephemeral"}`)
-	if at := bytes.LastIndex(body, mark); at >= 0 {
-		return slices.Concat(body[:at], body[at+len(mark):])
-	}
-	return body
+	return bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
 }
 
 // cacheable returns the part of a request that its provider may find again: up to the
-// last cache mark or, without marks, up to the messages that only this request has.
+// last cache mark or, without marks, up to the state that only this request has at its end.
 func cacheable(t *testing.T, w llmtest.Wire, body []byte) []byte {
 	if w == llmtest.Anthropic {
-		return body[:bytes.LastIndex(body, []byte(`,"cache_control"`))]
+		return unmarked(body[:bytes.LastIndex(body, []byte(`,"cache_control"`))])
 	}
 	var r struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -122,8 +118,9 @@ func cacheable(t *testing.T, w llmtest.Wire, body []byte) []byte {
 		t.Fatal(err)
 	}
 	last := r.Messages[len(r.Messages)-1]
-	if !bytes.Contains(last, []byte(`"role":"system"`)) {
+	state := bytes.Index(last, []byte(`\n\ntodo`))
+	if state < 0 {
 		return bytes.TrimSuffix(body, []byte("]}"))
 	}
-	return body[:bytes.LastIndex(body, last)]
+	return body[:bytes.LastIndex(body, last)+state]
 }

@@ -288,7 +288,7 @@ func TestNoProgressIsGivenUp(t *testing.T) {
 func TestTruncatedCallAfterCrash(t *testing.T) {
 	w := newWorld(t)
 	w.add("push", fika.Unsafe, nil)
-	w.model.says(llm.Response{Calls: []llm.Call{call("1", "push", "")}, Truncated: true}, text("done"))
+	w.model.says(llm.Response{Calls: []llm.Call{call("1", "push", "")}, Stop: llm.StopLength}, text("done"))
 	c := w.ask("go")
 	d := &death{after: true}
 	cfg := w.config()

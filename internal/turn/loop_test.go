@@ -83,7 +83,7 @@ func TestRefusedCalls(t *testing.T) {
 		"no object":      {calls(call("1", "look", `[1]`)), "object"},
 		"wrong type":     {calls(call("1", "look", `{"x":7}`)), "x"},
 		"not permitted":  {calls(call("1", "bash", `{}`)), "not permitted"},
-		"cut off":        {llm.Response{Calls: []llm.Call{call("1", "look", `{}`)}, Truncated: true}, "cut the arguments off"},
+		"cut off":        {llm.Response{Calls: []llm.Call{call("1", "look", `{}`)}, Stop: llm.StopLength}, "cut the arguments off"},
 		"path as a tool": {calls(call("1", "../../bin/sh", "{}")), "no tool is named"},
 		"empty name":     {calls(call("1", "", "{}")), "no tool is named"},
 		"huge name":      {calls(call("1", strings.Repeat("x", 1<<16), "{}")), "no tool is named"},
@@ -113,7 +113,7 @@ func TestRefusedCalls(t *testing.T) {
 func TestTruncatedRunsTheRest(t *testing.T) {
 	w := newWorld(t)
 	w.add("push", fika.Unsafe, nil)
-	w.model.says(llm.Response{Calls: []llm.Call{call("1", "push", `{"x":"a"}`), call("2", "push", ``)}, Truncated: true}, text("done"))
+	w.model.says(llm.Response{Calls: []llm.Call{call("1", "push", `{"x":"a"}`), call("2", "push", ``)}, Stop: llm.StopLength}, text("done"))
 	w.run(w.ask("go"))
 	if d := cmp.Diff([]string{`push {"x":"a"}`}, w.calls()); d != "" {
 		t.Error(d)
@@ -127,7 +127,13 @@ func TestModelTrouble(t *testing.T) {
 		calls  int
 		want   string
 	}{
-		"refusal":       {func(int) (llm.Response, error) { return llm.Response{Refusal: "I would rather not"}, nil }, fika.Provider, 1, "I would rather not"},
+		"cut call": {func(int) (llm.Response, error) {
+			return llm.Response{Calls: []llm.Call{call("", "look", `{"x":`)}, Stop: llm.StopLength, MaxTokens: 99}, nil
+		}, fika.Limit, 3, "the output limit of 99 tokens"},
+		"unreadable": {func(int) (llm.Response, error) { return llm.Response{Stop: llm.StopBadCall}, nil }, fika.Provider, 3, "answered nothing"},
+		"refusal": {func(int) (llm.Response, error) {
+			return llm.Response{Stop: llm.StopRefusal, StopText: "I would rather not"}, nil
+		}, fika.Provider, 1, "I would rather not"},
 		"empty":         {func(int) (llm.Response, error) { return llm.Response{Text: " \n"}, nil }, fika.Provider, 3, "answered nothing"},
 		"provider":      {func(int) (llm.Response, error) { return llm.Response{}, fika.Errorf(fika.Provider, "m", "503") }, fika.Provider, 1, "503"},
 		"endless tools": {func(int) (llm.Response, error) { return calls(call("", "look", "{}")), nil }, fika.Limit, 7, "7 model calls"},

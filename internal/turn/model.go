@@ -19,6 +19,7 @@ const (
 	maxEmpty     = 3 // empty replies in a row before the turn fails
 	maxAllErrors = 6 // rounds in a row in which no tool call worked
 	maxRejected  = 2 // answers in the wrong form that are sent back before the turn fails
+	maxCut       = 3 // answers in a row whose last call was cut off before the turn fails
 
 	// cutOff takes the place of the hash of arguments that the provider cut off, so that
 	// an owner after a crash does not run them either.
@@ -63,6 +64,7 @@ type modelCall struct {
 	used  Model  // the model the next call goes to
 	why   string // why used was chosen; empty: it is the first
 	empty int    // empty replies in a row
+	cut   int    // answers in a row whose last call was cut off
 }
 
 // useLast selects the model of the last round or, in a new turn, the first.
@@ -176,25 +178,26 @@ func (m *modelCall) relayWaits(ev llm.Event) error {
 func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, started time.Time) error {
 	m.lastIn = resp.Usage.Input + resp.Usage.Output
 	m.usage = m.usage.Add(resp.Usage)
+	end := stopEnding(resp)
+	if end != nil {
+		resp.Calls, resp.Blob = nil, nil // what an answer that is not whole asks for is not done
+	}
 	commit := m.modelCommit(resp, started)
 	switch {
-	case len(resp.Calls) > 0:
-		return m.planCalls(ctx, commit, resp.Truncated)
-	case strings.TrimSpace(resp.Text) != "":
-		if resp.Truncated {
-			m.observeEvent(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
+	case end != nil:
+		if _, err := m.commitModel(ctx, commit); err != nil {
+			return err
 		}
+		return end
+	case len(resp.Calls) > 0:
+		return m.planCalls(ctx, commit, resp)
+	case resp.Stop == llm.StopEnd && strings.TrimSpace(resp.Text) != "":
 		if m.check != nil {
 			if err := m.check(resp.Text); err != nil {
 				return m.rejectAnswer(ctx, commit, err)
 			}
 		}
 		return &ending{state: fika.Done, final: &commit}
-	case resp.Refusal != "":
-		if _, err := m.commitModel(ctx, commit); err != nil {
-			return err
-		}
-		return &ending{state: fika.RequestFailed, kind: fika.Provider, reason: "the model declined: " + resp.Refusal}
 	}
 	if _, err := m.commitModel(ctx, commit); err != nil { // it was paid for
 		return err
@@ -206,6 +209,45 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 	}
 	m.observeEvent(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
 	return nil
+}
+
+// stopEnding returns the outcome of an answer that is not whole, as in the table in
+// docs/FAILURES.md; nil if the turn goes on. The answer's text is kept in the conversation.
+func stopEnding(resp llm.Response) *ending {
+	failed := func(kind fika.Kind, format string, args ...any) *ending {
+		return &ending{state: fika.RequestFailed, kind: kind, reason: fmt.Sprintf(format, args...), stop: string(resp.Stop)}
+	}
+	switch resp.Stop {
+	case llm.StopEnd, llm.StopBadCall:
+		return nil
+	case llm.StopLength:
+		if len(resp.Calls) > 0 {
+			return nil
+		}
+		return failed(fika.Limit, "the answer was cut off at %s", outputLimit(resp))
+	case llm.StopWindow:
+		return failed(fika.Limit, "the answer was cut off because the conversation fills the model's context window; fika context compact shortens it")
+	case llm.StopRefusal:
+		if resp.StopText == "" {
+			return failed(fika.Provider, "the model declined and gave no reason")
+		}
+		return failed(fika.Provider, "the model declined: %s", resp.StopText)
+	case llm.StopFilter:
+		return failed(fika.Provider, "the provider's content filter stopped the answer")
+	case llm.StopPause:
+		return failed(fika.Provider, "the provider paused the answer again and again and did not finish it")
+	case llm.StopFlood:
+		return failed(fika.Limit, "the model asked for %s; none was run", resp.StopText)
+	}
+	return failed(fika.Provider, "the provider ended the answer for a reason that is not known here: %q; it may not be complete", resp.StopText)
+}
+
+// outputLimit names the limit that an answer has met, and the setting that moves it.
+func outputLimit(resp llm.Response) string {
+	if resp.MaxTokens == 0 {
+		return "the provider's own output limit; max_tokens in the model's [[models]] entry sets another"
+	}
+	return fmt.Sprintf("the output limit of %d tokens, reasoning included; max_tokens in the model's [[models]] entry sets another", resp.MaxTokens)
 }
 
 // rejectAnswer sends back an answer that is not in the required form, or ends the turn
@@ -301,9 +343,22 @@ func (m *modelCall) plannedCalls(calls []llm.Call) []store.PlannedCall {
 }
 
 // planCalls commits the calls before any of them runs. A call whose arguments the
-// provider cut off is not run; its result is an error.
-func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, truncated bool) error {
+// provider cut off is not run; its result is an error, and after maxCut such answers in a
+// row the turn fails.
+func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, resp llm.Response) error {
 	m.empty = 0
+	truncated := resp.Stop == llm.StopLength
+	if m.cut++; !truncated {
+		m.cut = 0
+	}
+	if m.cut >= maxCut {
+		resp.Calls, resp.Blob = nil, nil
+		if _, err := m.commitModel(ctx, m.modelCommit(resp, commit.StartedAt)); err != nil {
+			return err
+		}
+		return &ending{state: fika.RequestFailed, kind: fika.Limit, stop: string(resp.Stop),
+			reason: fmt.Sprintf("the arguments of a tool call were cut off, %d times in a row, at %s", m.cut, outputLimit(resp))}
+	}
 	if truncated {
 		commit.Calls[len(commit.Calls)-1].ArgsHash = cutOff
 	}
@@ -318,6 +373,7 @@ func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, tru
 	m.observeEvent(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
 	if truncated && len(planned.Steps) > 0 {
 		m.cutStep = planned.Steps[len(planned.Steps)-1].N
+		m.observeEvent(Event{Kind: Warning, Text: "the arguments of a tool call were cut off at " + outputLimit(resp)})
 	}
 	return nil
 }

@@ -20,7 +20,9 @@ func TestFailureIsToldOnce(t *testing.T) {
 		"provider": func() (llm.Response, error) {
 			return llm.Response{}, fika.Errorf(fika.Provider, "m", "503 from @gendry")
 		},
-		"refusal": func() (llm.Response, error) { return llm.Response{Refusal: "@gendry should do that"}, nil },
+		"refusal": func() (llm.Response, error) {
+			return llm.Response{Stop: llm.StopRefusal, StopText: "@gendry should do that"}, nil
+		},
 		"rounds": func() (llm.Response, error) {
 			return llm.Response{Text: "@gendry wait", Calls: []llm.Call{call("", "look", "{}")}}, nil
 		},

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ type modelJSON struct {
 	KeySet        bool     `json:"key_set"`
 	ContextWindow *int64   `json:"context_window"`
 	MaxTokens     *int64   `json:"max_tokens"`
+	MaxOutput     *int64   `json:"max_output"` // the most that the model can write
+	Known         *string  `json:"known"`      // the page that window, max_output and prices are from, unless they are set, and the day it was read
 	Prices        *pricing `json:"prices"`
 	Default       bool     `json:"default"`
 	Trouble       *string  `json:"trouble"`
@@ -29,19 +32,30 @@ type modelJSON struct {
 
 // pricing is a price in US dollars per million tokens.
 type pricing struct {
-	Input  float64 `json:"input"`
-	Output float64 `json:"output"`
-	Cached float64 `json:"cached"`
-	Source string  `json:"source"` // "config", or the page the prices are from and the day it was read
+	Input      float64  `json:"input"`
+	Output     float64  `json:"output"`
+	Cached     float64  `json:"cached"`
+	CacheWrite float64  `json:"cache_write,omitempty"` // 0: as the protocol's provider charges it
+	Over       int64    `json:"over,omitempty"`        // prompts of more tokens cost long
+	Long       *pricing `json:"long,omitempty"`
+	Source     string   `json:"source,omitempty"` // "config", or the page the prices are from and the day it was read
+}
+
+func toPricing(p config.Prices, source string) *pricing {
+	out := &pricing{Input: p.Input, Output: p.Output, Cached: p.Cached, CacheWrite: p.CacheWrite, Over: p.Over, Source: source}
+	if p.Long != nil {
+		out.Long = toPricing(*p.Long, "")
+	}
+	return out
 }
 
 func toModelJSON(m app.ModelInfo) modelJSON {
 	j := modelJSON{
 		ID: m.ID, Nickname: command.Optional(m.Nickname), Provider: m.Provider, BaseURL: command.Optional(config.WithoutSecrets(m.BaseURL)), APIKeyEnv: command.Optional(m.APIKeyEnv), KeySet: m.Key,
-		ContextWindow: command.Optional(m.ContextWindow), MaxTokens: command.Optional(m.MaxTokens), Default: m.Default,
+		ContextWindow: command.Optional(m.ContextWindow), MaxTokens: command.Optional(m.MaxTokens), MaxOutput: command.Optional(m.MaxOutput), Known: command.Optional(m.Known), Default: m.Default,
 	}
 	if m.PriceKnown() {
-		j.Prices = &pricing{m.Prices.Input, m.Prices.Output, m.Prices.Cached, m.Priced}
+		j.Prices = toPricing(m.Prices, m.Priced)
 	}
 	if m.Trouble != nil {
 		j.Trouble = command.Optional(config.WithoutSecrets(m.Trouble.Error()))
@@ -54,7 +68,7 @@ func newList(e *command.Env) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the models in config.toml and models.toml", Args: command.Exactly(0, "no arguments"),
-		Long:    "Lists the models that are defined; * marks the one that the current context\nuses. -m and local.toml accept either name. PRICE is in US dollars per million\ntokens read and written, with the day on which the provider's page gave it, or\n\"config\" for your own prices; ? marks a model whose price is not known: set\nprices in its [[models]] entry.",
+		Long:    "Lists the models that are defined; * marks the one that the current context\nuses. -m and local.toml accept either name. WINDOW is what a model can read and\nwrite together, OUTPUT the longest answer, both in tokens. PRICE is in US dollars per million\ntokens read and written, with the day on which the provider's page gave it, or\n\"config\" for your own prices; ? marks what is not known: set it in the\n[[models]] entry (context_window, max_tokens, prices).",
 		Example: "  fika model list\n  fika run -m opus \"…\"",
 		RunE: func(*cobra.Command, []string) error {
 			list, err := e.App().Models()
@@ -69,7 +83,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no models: export ANTHROPIC_API_KEY or OPENAI_API_KEY, or add [[models]] to config.toml (docs/CONFIG.md)")
 				return nil
 			}
-			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "PRICE", "ADDRESS"}, command.TableRows(list, modelRow))
+			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "OUTPUT", "KEY", "PRICE", "ADDRESS"}, command.TableRows(list, modelRow))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "list at most this many")
@@ -78,7 +92,7 @@ func newList(e *command.Env) *cobra.Command {
 }
 
 func modelRow(m app.ModelInfo) []string {
-	mark, key, window := "", "not needed", ""
+	mark, key, window, output := "", "not needed", "?", "?"
 	if m.Default {
 		mark = "*"
 	}
@@ -91,11 +105,14 @@ func modelRow(m app.ModelInfo) []string {
 	if m.ContextWindow > 0 {
 		window = term.ShortCount(m.ContextWindow)
 	}
+	if most := cmp.Or(m.MaxTokens, m.MaxOutput); most > 0 {
+		output = term.ShortCount(most)
+	}
 	address := config.WithoutSecrets(m.BaseURL)
 	if m.Trouble != nil {
 		address = config.WithoutSecrets(m.Trouble.Error())
 	}
-	return []string{mark, m.ID, m.Nickname, m.Provider, window, key, price(m.Model), address}
+	return []string{mark, m.ID, m.Nickname, m.Provider, window, output, key, price(m.Model), address}
 }
 
 // price returns what a model costs, and the day or source of that price; "?" if it is

@@ -34,10 +34,13 @@ func newShow(e *command.Env) *cobra.Command {
 			}
 			var facts []term.Fact
 			row := modelRow(list[i])
-			for at, label := range []string{"", "model", "nickname", "provider", "window", "key", "price", "address"} {
+			for at, label := range []string{"", "model", "nickname", "provider", "window", "output", "key", "price", "address"} {
 				if label != "" {
 					facts = append(facts, term.Fact{Label: label, Value: row[at]})
 				}
+			}
+			if list[i].Known != "" {
+				facts = append(facts, term.Fact{Label: "known from", Value: list[i].Known})
 			}
 			if list[i].Default {
 				facts = append(facts, term.Fact{Label: "used", Value: "by the current context"})

@@ -21,6 +21,7 @@ type JSON struct {
 	Answer       *string               `json:"answer"`
 	Error        *string               `json:"error"`
 	ErrorKind    *fika.Kind            `json:"error_kind"`
+	Stop         *string               `json:"stop"` // why the last answer ended, if it is not whole: docs/FAILURES.md
 	Reason       *string               `json:"reason"`
 	Prompt       *string               `json:"prompt"`
 	ToolCalls    []fika.ToolUsed       `json:"tool_calls"`
@@ -43,7 +44,7 @@ type JSON struct {
 func ToJSON(e *command.Env, r service.RequestInfo) JSON {
 	j := JSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), HandedOver: command.Optional(r.Handed), Conversation: r.ConversationName, State: r.State,
-		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
+		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Stop: command.Optional(r.Outcome.Stop), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
 		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: e.CostUSD(r.Outcome.Model, r.Outcome.Usage), Model: command.Optional(r.Outcome.Model), Models: r.Outcome.Models,
 		Chain: command.Optional(r.Chain), Depth: r.Depth, Parent: command.Optional(r.Parent), RetryOf: command.Optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
 		Deadline: command.JSONTime(r.Deadline), StartedAt: command.JSONTime(r.StartedAt), FinishedAt: command.JSONTime(r.FinishedAt),

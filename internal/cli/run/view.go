@@ -274,6 +274,7 @@ type result struct {
 	Outcome      string           `json:"outcome"`
 	Text         command.Nullable `json:"text"` // why it did not end well
 	ErrorKind    *fika.Kind       `json:"error_kind"`
+	Stop         *string          `json:"stop"` // why the last answer ended, if it is not whole: docs/FAILURES.md
 	ToolCalls    []fika.ToolUsed  `json:"tool_calls"`
 	Usage        fika.Usage       `json:"usage"`
 	CostUSD      *float64         `json:"cost_usd"` // null: the price is not known
@@ -325,7 +326,7 @@ func (v *runView) result(ran worker.RunResult, err error) {
 	usage := ran.Outcome.Usage
 	v.write(result{
 		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: command.Nullable(v.model),
-		Answer: ran.Outcome.Answer, Outcome: string(ran.State), Text: command.Nullable(text), ErrorKind: command.Optional(kind), ToolCalls: command.EmptyIfNil(ran.Outcome.ToolCalls),
+		Answer: ran.Outcome.Answer, Outcome: string(ran.State), Text: command.Nullable(text), ErrorKind: command.Optional(kind), Stop: command.Optional(ran.Outcome.Stop), ToolCalls: command.EmptyIfNil(ran.Outcome.ToolCalls),
 		Usage: usage, CostUSD: v.o.CostUSD(v.model, usage), DurationMS: time.Since(v.started).Milliseconds(), Saved: ran.Saved,
 	})
 }

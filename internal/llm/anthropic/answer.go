@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,11 +16,13 @@ import (
 type answer struct {
 	*wire.Call
 
-	blocks map[int]*block
-	order  []int // indexes in order of their first appearance
-	reason string
-	usage  usage
-	size   int
+	blocks  map[int]*block
+	order   []int // indexes in order of their first appearance
+	reason  string
+	refusal string // why the model declined, if the API says so
+	usage   usage
+	limit   int64 // the output limit that was sent
+	size    int
 }
 
 // block is one content block that is still arriving.
@@ -39,7 +42,7 @@ func (a *answer) Complete() bool { return a.reason != "" }
 // Take handles one event of the stream.
 func (a *answer) Take(_ string, data []byte) error {
 	if data == nil {
-		return a.Emit(llm.Alive, "")
+		return a.Emit(llm.KeepAlive, "")
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -50,7 +53,7 @@ func (a *answer) Take(_ string, data []byte) error {
 	}
 	switch e.Type {
 	case "error":
-		return a.Halt(a.Failure().Stated(statusOf(e.Error), wire.ErrorMessage(data)))
+		return a.Halt(a.Failure().Stated(statusOf(e.Error), data))
 	case "message_start":
 		return a.readStart(e.Message)
 	case "content_block_start":
@@ -60,7 +63,7 @@ func (a *answer) Take(_ string, data []byte) error {
 	case "message_delta":
 		a.usage.updateFrom(e.Usage)
 		if e.Delta.StopReason != "" {
-			a.reason = e.Delta.StopReason
+			a.reason, a.refusal = e.Delta.StopReason, e.Delta.StopDetails.Explanation
 			a.Arm()
 		}
 		return nil
@@ -72,7 +75,7 @@ func (a *answer) Take(_ string, data []byte) error {
 	case "message":
 		return a.readWhole(e)
 	}
-	return a.Emit(llm.Alive, "") // ping, content_block_stop, and kinds not known yet
+	return a.Emit(llm.KeepAlive, "") // ping, content_block_stop, and kinds not known yet
 }
 
 // readStart reads the usage in the first event.
@@ -94,7 +97,7 @@ func (a *answer) readWhole(e event) error {
 		}
 	}
 	a.usage.updateFrom(e.Usage)
-	a.reason = e.StopReason
+	a.reason, a.refusal = e.StopReason, e.StopDetails.Explanation
 	if a.reason == "" {
 		a.reason = "end_turn"
 	}
@@ -168,10 +171,8 @@ func (a *answer) Finish() (llm.Response, error) {
 	if a.reason == "" {
 		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
 	}
-	r := llm.Response{
-		Usage:     a.usage.totalUsage(),
-		Truncated: a.reason == "max_tokens" || a.reason == "model_context_window_exceeded",
-	}
+	r := llm.Response{MaxTokens: a.limit}
+	r.Stop, r.StopText = stopOf(a.reason)
 	message := rawMessage{Role: "assistant"}
 	taken := map[string]bool{}
 	for _, index := range a.order {
@@ -185,9 +186,10 @@ func (a *answer) Finish() (llm.Response, error) {
 			message.Content = append(message.Content, raw)
 		}
 	}
-	if a.reason == "refusal" {
-		r.Refusal = orDefault(r.Text, "the model declined to answer")
+	if r.Stop == llm.StopRefusal {
+		r.StopText = cmp.Or(a.refusal, r.Text)
 	}
+	r.Usage = a.Usage(a.usage.report(), r)
 	if len(message.Content) > 0 {
 		if raw, err := json.Marshal(message); err == nil {
 			r.Blob = raw
@@ -263,9 +265,20 @@ func (b *block) raw() json.RawMessage {
 	return slices.Clone(b.start)
 }
 
-func orDefault(s, fallback string) string {
-	if s == "" {
-		return fallback
+// stopOf returns why an answer ended, and the API's word if it is not known here: StopReason
+// in anthropic-sdk-go v1.84.0 (message.go).
+func stopOf(reason string) (llm.Stop, string) {
+	switch reason {
+	case "end_turn", "stop_sequence", "tool_use":
+		return llm.StopEnd, ""
+	case "max_tokens":
+		return llm.StopLength, ""
+	case "model_context_window_exceeded":
+		return llm.StopWindow, ""
+	case "refusal":
+		return llm.StopRefusal, ""
+	case "pause_turn":
+		return llm.StopPause, ""
 	}
-	return s
+	return llm.StopUnknown, reason
 }

@@ -32,13 +32,13 @@ func TestWindow(t *testing.T) {
 		"what passes": {[]llm.Message{
 			{Role: llm.User, Text: "a"}, {Role: llm.Assistant, Blob: blob, Calls: []llm.Call{{ID: "x", Name: "f", Args: "{}"}}},
 			{Role: llm.ToolRole, CallID: "x", Text: "1"}, {Role: llm.System, Text: "todos", Passing: true},
-		}, `[{"role":"user","content":[{"type":"text","text":"a"}]},` + string(blob) +
+		}, `[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]},` + string(blob) +
 			`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"1","cache_control":{"type":"ephemeral"}},{"type":"text","text":"todos"}]}]`},
 		"merged and ordered": {[]llm.Message{
 			{Role: llm.User, Text: "a"}, {Role: llm.User, Text: " "},
 			{Role: llm.Assistant, Blob: blob, Calls: []llm.Call{{ID: "x", Name: "f", Args: "{}"}}},
 			{Role: llm.User, Text: "b"}, {Role: llm.ToolRole, CallID: "x", IsError: true},
-		}, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"(empty)"}]},` +
+		}, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"(empty)","cache_control":{"type":"ephemeral"}}]},` +
 			string(blob) +
 			`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"(empty)","is_error":true},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]`},
 		"ids and ends": {[]llm.Message{
@@ -51,7 +51,7 @@ func TestWindow(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"tool_use","id":"f_a_0","name":"f","input":{}}]},` +
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"f_a_0","content":"1"}]},` +
 			`{"role":"assistant","content":[{"type":"tool_use","id":"f_a_0_2","name":"f","input":{"x":1}}]},` +
-			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"f_a_0_2","content":"2"}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"f_a_0_2","content":"2","cache_control":{"type":"ephemeral"}}]},` +
 			`{"role":"assistant","content":[{"type":"text","text":"end","cache_control":{"type":"ephemeral"}}]},` +
 			`{"role":"user","content":[{"type":"text","text":"Continue."}]}]`},
 	} {

@@ -12,7 +12,8 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// defaultMaxTokens is the room for an answer if the request sets none.
+// defaultMaxTokens is the room for an answer if neither the request sets one nor the
+// model's maximum is known.
 const defaultMaxTokens = 8192
 
 // cacheMark asks the API to cache everything up to the block that carries it.
@@ -75,19 +76,38 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 
 // encodeBody returns the body of a call.
 func (m *model) encodeBody(r llm.Request) body {
-	b := options{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true}
-	if b.MaxTokens <= 0 {
-		b.MaxTokens = defaultMaxTokens
-	}
+	b := options{Model: m.opts.Model, Stream: true}
 	t := m.family.thinkingFor(r)
-	b.MaxTokens += t.room
-	b.Thinking, b.OutputConfig = t.config, t.output
+	b.MaxTokens = m.maxTokens(r, t.room)
+	if m.family.structured && closedSchema(r.Schema) {
+		t.output.Format = &outputFormat{"json_schema", r.Schema}
+	}
+	b.Thinking, b.OutputConfig = t.config, t.output.orNil()
 	var s said
 	if strings.TrimSpace(r.System) != "" {
 		s.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(cacheMark)}}
 	}
 	s.Messages = acceptedMessages(r.Messages, t.replay)
 	return body{options: b, tools: r.Tools, said: s}
+}
+
+// maxTokens returns the output limit of a call, thinking included: what the request sets
+// plus the room for thinking, else as much as the model can write and its window leaves.
+func (m *model) maxTokens(r llm.Request, room int64) int64 {
+	switch {
+	case r.MaxTokens > 0 && m.opts.MaxOutput > 0:
+		return min(r.MaxTokens+room, max(m.opts.MaxOutput, r.MaxTokens))
+	case r.MaxTokens > 0:
+		return r.MaxTokens + room
+	case m.opts.MaxOutput <= 0:
+		return defaultMaxTokens + room
+	case m.opts.Window <= 0:
+		return m.opts.MaxOutput
+	}
+	// Older models refuse a call whose prompt and limit exceed the window. An estimate may
+	// be wrong by half.
+	left := m.opts.Window - 2*wire.EstimateInput(r)
+	return max(min(m.opts.MaxOutput, left), min(m.opts.MaxOutput, defaultMaxTokens+room))
 }
 
 // rawMessage is a message as it is sent. Its blocks stay raw, so that what the API
@@ -105,7 +125,7 @@ type rawBlock struct {
 	Name         string          `json:"name,omitempty"`
 	Input        json.RawMessage `json:"input,omitempty"`
 	ToolUseID    string          `json:"tool_use_id,omitempty"`
-	Content      string          `json:"content,omitempty"`
+	Content      any             `json:"content,omitempty"` // of a result: text, or a list of blocks
 	IsError      bool            `json:"is_error,omitempty"`
 	Thinking     *string         `json:"thinking,omitempty"`
 	Signature    *string         `json:"signature,omitempty"`
@@ -136,7 +156,7 @@ func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 		case llm.ToolRole:
 			w.addBlocks("user", w.resultBlock(m))
 		default:
-			w.addBlocks("user", pictureBlocks(m)...)
+			w.addBlocks("user", pictureBlocks(m.Images)...)
 			w.addBlocks("user", rawBlock{Type: "text", Text: orPlaceholder(m.Text)}.raw())
 		}
 	}
@@ -150,13 +170,18 @@ func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 	return w.finishedMessages()
 }
 
-// pictureBlocks returns the blocks of a message's pictures, which come before its text.
-// https://platform.claude.com/docs/en/build-with-claude/vision
-func pictureBlocks(m llm.Message) []json.RawMessage {
+// pictureBlocks returns the blocks of pictures and documents, which come before a
+// message's text. https://platform.claude.com/docs/en/build-with-claude/vision and
+// /pdf-support
+func pictureBlocks(images []llm.Image) []json.RawMessage {
 	var out []json.RawMessage
-	for _, i := range m.Images {
+	for _, i := range images {
+		kind := "image"
+		if i.MIME == "application/pdf" {
+			kind = "document"
+		}
 		source := rawSource{Type: "base64", MediaType: i.MIME, Data: base64.StdEncoding.EncodeToString(i.Data)}
-		out = append(out, rawBlock{Type: "image", Source: &source}.raw())
+		out = append(out, rawBlock{Type: kind, Source: &source}.raw())
 	}
 	return out
 }
@@ -211,27 +236,34 @@ func (w *builder) addBlocks(role string, blocks ...json.RawMessage) {
 	}
 }
 
-// finishedMessages returns the drafts as they are sent. The cache mark is at the end of
-// its block, so that everything before the mark is the same as without it.
+// finishedMessages returns the drafts as they are sent, with two cache marks: at the end of
+// what the next call will repeat, and where the call before this one had that mark. The API
+// looks for an earlier mark 20 blocks back only, which a round of parallel calls exceeds.
+// A mark is at the end of its block, so that everything before it is the same as without it.
 func (w *builder) finishedMessages() []rawMessage {
 	out := make([]rawMessage, len(w.out))
-	var marked *json.RawMessage
+	var last, before *json.RawMessage // the last stable block, and that before the last answer
 	stable := true
 	for i, d := range w.out {
 		if d.role == "user" {
 			d.pieces = resultsFirst(d.pieces)
+		} else if stable {
+			before = last
 		}
 		out[i] = rawMessage{d.role, make([]json.RawMessage, len(d.pieces))}
 		for k, p := range d.pieces {
 			out[i].Content[k] = p.raw
 			stable = stable && !p.passing
 			if stable && !isThought(p.raw) {
-				marked = &out[i].Content[k]
+				last = &out[i].Content[k]
 			}
 		}
 	}
-	if marked != nil {
-		*marked = withMark(*marked)
+	if last != nil {
+		*last = withMark(*last)
+	}
+	if before != nil && before != last {
+		*before = withMark(*before)
 	}
 	return out
 }
@@ -274,7 +306,11 @@ func (w *builder) resultBlock(m llm.Message) json.RawMessage {
 	if !ok {
 		id = safeID(m.CallID)
 	}
-	return rawBlock{Type: "tool_result", ToolUseID: id, Content: orPlaceholder(m.Text), IsError: m.IsError}.raw()
+	b := rawBlock{Type: "tool_result", ToolUseID: id, Content: orPlaceholder(m.Text), IsError: m.IsError}
+	if len(m.Images) > 0 { // ToolResultBlockParamContentUnion in anthropic-sdk-go v1.84.0
+		b.Content = append([]json.RawMessage{textBlock(orPlaceholder(m.Text))}, pictureBlocks(m.Images)...)
+	}
+	return b.raw()
 }
 
 // nameCall returns an id for a call that the API accepts and that no other call has.

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 
-	"fika"
 	"fika/internal/llm/wire"
 )
 
@@ -17,28 +16,36 @@ type event struct {
 	Usage   *usage          `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 
-	Content    []json.RawMessage `json:"content"`
-	StopReason string            `json:"stop_reason"`
+	Content     []json.RawMessage `json:"content"`
+	StopReason  string            `json:"stop_reason"`
+	StopDetails stopDetails       `json:"stop_details"`
+}
+
+// stopDetails is RefusalStopDetails in anthropic-sdk-go v1.84.0 (message.go).
+type stopDetails struct {
+	Explanation string `json:"explanation"`
 }
 
 type delta struct {
-	Type       string    `json:"type"`
-	Text       wire.Text `json:"text"`
-	JSON       wire.Text `json:"partial_json"`
-	Thinking   wire.Text `json:"thinking"`
-	Signature  string    `json:"signature"`
-	StopReason string    `json:"stop_reason"`
+	Type      string    `json:"type"`
+	Text      wire.Text `json:"text"`
+	JSON      wire.Text `json:"partial_json"`
+	Thinking  wire.Text `json:"thinking"`
+	Signature string    `json:"signature"`
+
+	StopReason  string      `json:"stop_reason"`
+	StopDetails stopDetails `json:"stop_details"`
 }
 
 // usage counts tokens; every field is the total so far, so that a later one replaces an
-// earlier one.
+// earlier one. Input counts neither Written nor Read.
 type usage struct {
-	Input   *int64 `json:"input_tokens"`
-	Written *int64 `json:"cache_creation_input_tokens"`
-	Read    *int64 `json:"cache_read_input_tokens"`
-	Output  *int64 `json:"output_tokens"`
+	Input   wire.Count `json:"input_tokens"`
+	Written wire.Count `json:"cache_creation_input_tokens"`
+	Read    wire.Count `json:"cache_read_input_tokens"`
+	Output  wire.Count `json:"output_tokens"`
 	Details struct {
-		Thinking *int64 `json:"thinking_tokens"`
+		Thinking wire.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }
 
@@ -46,30 +53,13 @@ func (u *usage) updateFrom(v *usage) {
 	if v == nil {
 		return
 	}
-	set := func(dst **int64, src *int64) {
-		if src != nil && *src >= 0 {
-			*dst = src
-		}
-	}
-	set(&u.Input, v.Input)
-	set(&u.Written, v.Written)
-	set(&u.Read, v.Read)
-	set(&u.Output, v.Output)
-	set(&u.Details.Thinking, v.Details.Thinking)
+	u.Input, u.Written, u.Read = v.Input.Or(u.Input), v.Written.Or(u.Written), v.Read.Or(u.Read)
+	u.Output, u.Details.Thinking = v.Output.Or(u.Output), v.Details.Thinking.Or(u.Details.Thinking)
 }
 
-func (u usage) totalUsage() fika.Usage {
-	n := func(p *int64) int64 {
-		if p == nil {
-			return 0
-		}
-		return *p
-	}
-	return fika.Usage{
-		Input:     n(u.Input) + n(u.Written) + n(u.Read),
-		Output:    n(u.Output),
-		Cached:    n(u.Read),
-		Reasoning: n(u.Details.Thinking),
+func (u usage) report() wire.Report {
+	return wire.Report{
+		Input: u.Input.Plus(u.Written).Plus(u.Read), Output: u.Output, Cached: u.Read, Written: u.Written, Reasoning: u.Details.Thinking,
 	}
 }
 

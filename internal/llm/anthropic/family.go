@@ -30,6 +30,8 @@ type family struct {
 	disable  string   // the type that turns thinking off; empty: leave the field out
 	efforts  []string // of adaptive thinking, least first
 	bound    bool     // checks that nothing before its reasoning has changed
+
+	structured bool // holds an answer to a schema: since 4.5, platform.claude.com/docs/en/build-with-claude/structured-outputs
 }
 
 // familyOf derives a model's family from its name: claude-TIER-MAJOR-MINOR, or
@@ -42,10 +44,10 @@ func familyOf(model string) family {
 		return family{budgets: true}
 	}
 	tier, version := nameAndVersion(parts[at+1:])
-	f := family{adaptive: true, efforts: []string{"low", "medium", "high", "xhigh", "max"}}
+	f := family{adaptive: true, structured: true, efforts: []string{"low", "medium", "high", "xhigh", "max"}}
 	switch {
 	case version < 406:
-		return family{budgets: true}
+		return family{budgets: true, structured: version >= 405}
 	case version == 406:
 		f.budgets = true
 		f.efforts = []string{"low", "medium", "high", "max"}

@@ -22,6 +22,8 @@ type Options struct {
 	APIKey     string // empty: no key is sent
 	Insecure   bool   // the key may be sent over plain http to another machine
 	Model      string
+	MaxOutput  int64        // the most tokens that the model can write, thinking included; 0: unknown
+	Window     int64        // the most tokens of prompt and answer together; 0: unknown
 	HTTPClient *http.Client // nil: http.DefaultClient
 }
 
@@ -60,7 +62,8 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if m.bad != nil {
 		return llm.Response{}, m.bad
 	}
-	return m.endpoint.Generate(ctx, m.encodeBody(r), emit, func(c *wire.Call) wire.Answer {
-		return &answer{Call: c, blocks: map[int]*block{}}
+	b := m.encodeBody(r)
+	return m.endpoint.Generate(ctx, r, b, emit, func(c *wire.Call) wire.Answer {
+		return &answer{Call: c, blocks: map[int]*block{}, limit: b.options.MaxTokens}
 	})
 }

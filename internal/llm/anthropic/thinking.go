@@ -17,8 +17,8 @@ const bindingBeta = "thinking-binding-controls-2026-08-01"
 
 // thinking is what a request says about thinking.
 type thinking struct {
-	config any    // the field "thinking"; nil: none
-	output any    // the field "output_config"; nil: none
+	config any // the field "thinking"; nil: none
+	output outputConfig
 	room   int64  // tokens that thinking may take besides the answer
 	replay replay // which earlier reasoning goes back
 }
@@ -43,8 +43,23 @@ type binding struct {
 	Mismatch string `json:"prefix_mismatch_behavior"`
 }
 
+// outputConfig is OutputConfigParam in anthropic-sdk-go v1.84.0 (message.go).
 type outputConfig struct {
-	Effort string `json:"effort"`
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+// outputFormat is JSONOutputFormatParam there.
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+func (c outputConfig) orNil() any {
+	if c == (outputConfig{}) {
+		return nil
+	}
+	return c
 }
 
 // thinkingFor translates the requested reasoning into what models of the family accept.
@@ -99,7 +114,7 @@ func (f family) adaptiveThinking(effort string) thinking {
 	if f.bound {
 		c.Binding = dropMismatch()
 	}
-	return thinking{config: c, output: outputConfig{effort}, room: roomFor(effort)}
+	return thinking{config: c, output: outputConfig{Effort: effort}, room: roomFor(effort)}
 }
 
 // dropMismatch lets the API drop reasoning if what came before it has changed, for

@@ -30,10 +30,10 @@ func FromModel(m llm.Model) Handler {
 		for _, c := range res.Calls {
 			script = append(script, Call(c.ID, c.Name, c.Args))
 		}
-		if res.Refusal != "" {
-			script = append(script, Refusal(res.Refusal))
-		}
-		if res.Truncated {
+		switch res.Stop {
+		case llm.StopRefusal:
+			script = append(script, Refusal(res.StopText))
+		case llm.StopLength:
 			script = append(script, Stop(map[Wire]string{OpenAI: "length", Anthropic: "max_tokens"}[r.Wire]))
 		}
 		u := res.Usage

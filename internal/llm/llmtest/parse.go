@@ -93,6 +93,9 @@ func (r *Request) openAI(messages []bodyMessage) error {
 		}
 		switch m.Role {
 		case "system", "developer":
+			if i != 0 {
+				return fmt.Errorf("messages[%d]: a system message must be the first", i)
+			}
 			r.System += string(text)
 			continue
 		case "tool":

@@ -77,7 +77,7 @@ func hello() llm.Request {
 func collect(ctx context.Context, m llm.Model, r llm.Request) (llm.Response, []llm.Event, error) {
 	var events []llm.Event
 	res, err := m.Generate(ctx, r, func(e llm.Event) error {
-		if e.Kind != llm.Alive {
+		if e.Kind != llm.Alive && e.Kind != llm.KeepAlive {
 			events = append(events, e)
 		}
 		return nil
@@ -118,7 +118,7 @@ func (s suite) text(t *testing.T) {
 	if d := cmp.Diff(want, events); d != "" {
 		t.Errorf("events (-want +got):\n%s", d)
 	}
-	if res.Text != "hello wörld" || res.Truncated || len(res.Calls) != 0 {
+	if res.Text != "hello wörld" || res.Stop != llm.StopEnd || len(res.Calls) != 0 {
 		t.Errorf("response is %+v", res)
 	}
 	if want := (fika.Usage{Input: 12, Output: 3, Cached: 8, Reasoning: 1}); res.Usage != want {
@@ -183,7 +183,7 @@ func (s suite) truncated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !res.Truncated || len(res.Calls) != 1 {
+	if res.Stop != llm.StopLength || len(res.Calls) != 1 {
 		t.Errorf("response is %+v", res)
 	}
 	if !json.Valid(res.Blob) {
@@ -206,7 +206,7 @@ func (s suite) refusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Refusal != "I will not do that." {
+	if res.Stop != llm.StopRefusal || res.StopText != "I will not do that." {
 		t.Errorf("response is %+v", res)
 	}
 }
@@ -339,7 +339,7 @@ func (s suite) keepAlive(t *testing.T) {
 	_, m := s.serve(t, Comment("PROCESSING"), Comment("PROCESSING"), Text("ok"), Comment("keep-alive"))
 	alive := 0
 	res, err := m.Generate(t.Context(), hello(), func(e llm.Event) error {
-		if e.Kind == llm.Alive {
+		if e.Kind == llm.KeepAlive {
 			alive++
 		}
 		return nil

@@ -19,8 +19,9 @@ type answer struct {
 	thought                  string // the field that reasoning came in
 	details                  []*detail
 	calls                    []*pending
-	usage                    fika.Usage
+	usage                    wire.Report
 	metered                  bool
+	limit                    int64  // the output limit that was sent; 0: none
 	finished                 string // the finish reason
 	ended                    bool   // the end mark has come
 	size                     int    // bytes held besides text
@@ -44,7 +45,7 @@ func (a *answer) Complete() bool {
 // Take handles one event of the stream.
 func (a *answer) Take(_ string, data []byte) error {
 	if data == nil {
-		return a.Emit(llm.Alive, "")
+		return a.Emit(llm.KeepAlive, "")
 	}
 	data = bytes.TrimSpace(data)
 	if bytes.Equal(data, []byte("[DONE]")) {
@@ -91,11 +92,14 @@ func (a *answer) statedError(c chunk) error {
 		}
 	}
 	if saysSomething(raw) {
-		return a.Failure().Stated(statusOf(raw), wire.ErrorMessage(raw))
+		return a.Failure().Stated(statusOf(raw), raw)
 	}
 	for _, ch := range c.Choices {
-		if ch.Finish == "error" {
-			return a.Failure().Stated(500, "")
+		switch ch.Finish {
+		case "error":
+			return a.Failure().Stated(500, nil)
+		case "insufficient_system_resource": // DeepSeek: the server was interrupted
+			return a.Failure().Stated(503, []byte(`{"message":"insufficient system resource"}`))
 		}
 	}
 	return nil
@@ -239,17 +243,13 @@ func (a *answer) Finish() (llm.Response, error) {
 	if err := a.flushHalves(); err != nil {
 		return llm.Response{}, err
 	}
-	r := llm.Response{
-		Text:      a.text.String(),
-		Reasoning: a.reasoning.String(),
-		Refusal:   a.refusal.String(),
-		Usage:     a.usage,
-		Truncated: a.finished == "length" || a.finished == "max_tokens",
-	}
-	if a.finished == "content_filter" && r.Refusal == "" {
-		r.Refusal = "the provider's content filter stopped the answer"
+	r := llm.Response{Text: a.text.String(), Reasoning: a.reasoning.String(), MaxTokens: a.limit}
+	r.Stop, r.StopText = stopOf(a.finished)
+	if refusal := a.refusal.String(); refusal != "" && r.Stop == llm.StopEnd {
+		r.Stop, r.StopText = llm.StopRefusal, refusal
 	}
 	r.Calls = a.finishedCalls()
+	r.Usage = a.Usage(a.usage, r)
 	r.Blob = a.responseBlob(r)
 	return r, nil
 }

@@ -2,11 +2,9 @@ package openai
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 
-	"fika"
 	"fika/internal/llm/wire"
 )
 
@@ -91,45 +89,29 @@ func knownStatus(code string) int {
 	return 0
 }
 
-// usageOf reads token counts. Unreadable counts are zero, because a paid answer is worth
-// more than its bill.
-func usageOf(raw json.RawMessage) (fika.Usage, bool) {
+// usageOf reads token counts, and reports whether there were any.
+func usageOf(raw json.RawMessage) (wire.Report, bool) {
 	if !saysSomething(raw) {
-		return fika.Usage{}, false
+		return wire.Report{}, false
 	}
 	var u struct {
-		Prompt     count `json:"prompt_tokens"`
-		Completion count `json:"completion_tokens"`
-		PromptHit  count `json:"prompt_cache_hit_tokens"`
-		Cost       count `json:"cost"`
+		Prompt     wire.Count   `json:"prompt_tokens"`
+		Completion wire.Count   `json:"completion_tokens"`
+		PromptHit  wire.Count   `json:"prompt_cache_hit_tokens"` // DeepSeek
+		Cost       wire.Dollars `json:"cost"`                    // OpenRouter
 		In         struct {
-			Cached count `json:"cached_tokens"`
+			Cached  wire.Count `json:"cached_tokens"`
+			Written wire.Count `json:"cache_write_tokens"` // OpenRouter
 		} `json:"prompt_tokens_details"`
 		Out struct {
-			Reasoning count `json:"reasoning_tokens"`
+			Reasoning wire.Count `json:"reasoning_tokens"`
 		} `json:"completion_tokens_details"`
 	}
 	if json.Unmarshal(raw, &u) != nil {
-		return fika.Usage{}, false
+		return wire.Report{}, false
 	}
-	return fika.Usage{
-		Input:     int64(u.Prompt),
-		Output:    int64(u.Completion),
-		Cached:    int64(min(max(u.In.Cached, u.PromptHit), u.Prompt)),
-		Reasoning: int64(u.Out.Reasoning),
-		Cost:      int64(math.Round(min(float64(u.Cost)*1e6, 1e15))),
+	return wire.Report{
+		Input: u.Prompt, Output: u.Completion, Cached: u.In.Cached.Or(u.PromptHit), Written: u.In.Written,
+		Reasoning: u.Out.Reasoning, Dollars: float64(u.Cost),
 	}, true
-}
-
-// count is a number that is never negative, huge or missing.
-type count float64
-
-// UnmarshalJSON reads numbers, also in quotes; anything else is 0.
-func (c *count) UnmarshalJSON(raw []byte) error {
-	f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > 1e15 {
-		f = 0
-	}
-	*c = count(f)
-	return nil
 }

@@ -3,7 +3,9 @@ package openai
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"fika/internal/llm"
 	"fika/internal/llm/wire"
@@ -28,6 +30,7 @@ type options struct {
 	Reasoning           map[string]any `json:"reasoning,omitempty"` // OpenRouter
 	Thinking            map[string]any `json:"thinking,omitempty"`  // DeepSeek
 	Usage               *includeUsage  `json:"usage,omitempty"`     // OpenRouter
+	ResponseFormat      any            `json:"response_format,omitempty"`
 }
 
 type streamOptions struct {
@@ -68,7 +71,7 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 func (m *model) encodeBody(r llm.Request) body {
 	b := options{Model: m.opts.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	host := m.endpoint.Host()
-	if isHost(host, "openai.com") {
+	if isHost(host, "openai.com") || isAzure(host) {
 		b.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {
 		b.MaxTokens = max(r.MaxTokens, 0)
@@ -77,53 +80,177 @@ func (m *model) encodeBody(r llm.Request) body {
 	if isHost(host, "openrouter.ai") {
 		b.Usage = &includeUsage{true}
 	}
-	return body{options: b, tools: r.Tools, messages: wireMessages(r)}
+	if len(r.Schema) > 0 && (isHost(host, "openai.com") || isAzure(host) || isHost(host, "openrouter.ai")) {
+		b.ResponseFormat = answerSchema(r.Schema)
+	}
+	return body{options: b, tools: r.Tools, messages: m.wireMessages(r)}
 }
 
-func wireMessages(r llm.Request) []any {
-	var out []any
+// answerSchema asks for an answer by a schema: ResponseFormatJSONSchema in openai-go
+// v3.96.0 (shared/shared.go). Other servers may refuse the field, so it is sent to known
+// ones only. It is not strict, because that mode takes a part of JSON Schema only.
+func answerSchema(schema json.RawMessage) any {
+	return map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": schema}}
+}
+
+// wireMessages returns the messages of a call. Only the first is the system's, and no two
+// in a row are the user's: the templates of many open models refuse anything else, so what
+// the program says in the middle of a conversation travels as text of the user.
+func (m *model) wireMessages(r llm.Request) []any {
+	var out []draft
 	if r.System != "" {
-		out = append(out, rawMessage{Role: "system", Content: &r.System})
+		out = append(out, draft{role: "system", parts: []part{{Type: "text", Text: r.System}}})
 	}
-	for _, m := range r.Messages {
-		switch m.Role {
-		case llm.Assistant:
-			out = append(out, assistantMessage(m))
-		case llm.ToolRole:
-			out = append(out, rawMessage{Role: "tool", Content: &m.Text, CallID: m.CallID})
-		case llm.System:
-			out = append(out, rawMessage{Role: "system", Content: &m.Text})
-		default:
-			out = append(out, userMessage(m))
+	var shown []part // pictures of tool results, which can only be shown after all of them
+	for _, x := range r.Messages {
+		if x.Role != llm.ToolRole && len(shown) > 0 {
+			out = addUser(out, shown, false)
+			shown = nil
 		}
+		switch x.Role {
+		case llm.Assistant:
+			out = append(out, draft{role: "assistant", raw: assistantMessage(x)})
+		case llm.ToolRole:
+			out = append(out, draft{role: "tool", id: x.CallID, parts: []part{{Type: "text", Text: x.Text}}})
+			shown = append(shown, pictureParts(x.Images, "Shown by the tool call "+x.CallID+":")...)
+		default:
+			out = addUser(out, append([]part{{Type: "text", Text: x.Text}}, pictureParts(x.Images, "")...), x.Passing)
+		}
+	}
+	if len(shown) > 0 {
+		out = addUser(out, shown, false)
+	}
+	if m.opts.CacheMarks {
+		markDrafts(out)
+	}
+	messages := make([]any, len(out))
+	for i, d := range out {
+		messages[i] = d.message()
+	}
+	return messages
+}
+
+// draft is a message that may still grow.
+type draft struct {
+	role    string
+	id      string // of the call that a tool's result answers
+	parts   []part
+	raw     any // of an assistant's message, instead of parts
+	passing int // how many of the last parts may be missing from the next call
+}
+
+// addUser adds text and pictures to the user's last message, or begins a new one.
+func addUser(out []draft, parts []part, passing bool) []draft {
+	if n := len(out); n == 0 || out[n-1].role != "user" {
+		out = append(out, draft{role: "user"})
+	}
+	last := &out[len(out)-1]
+	last.parts = append(last.parts, parts...)
+	if passing || last.passing > 0 {
+		last.passing += len(parts)
 	}
 	return out
 }
 
-// userMessage returns a message of text, or of parts if it has pictures.
-// https://platform.openai.com/docs/guides/images-vision: a picture may be a data URL.
-func userMessage(m llm.Message) any {
-	if len(m.Images) == 0 {
-		return rawMessage{Role: "user", Content: &m.Text}
+// message returns the draft as it is sent: as plain text where that is all there is,
+// because not every server takes parts.
+func (d draft) message() any {
+	if d.raw != nil {
+		return d.raw
 	}
-	parts := []part{{Type: "text", Text: m.Text}}
-	for _, i := range m.Images {
-		url := "data:" + i.MIME + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
-		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{url}})
+	var texts []string
+	for _, p := range d.parts {
+		if p.Type != "text" || p.CacheControl != nil {
+			return partsMessage{Role: d.role, Content: d.parts, CallID: d.id}
+		}
+		texts = append(texts, p.Text)
 	}
-	return partsMessage{Role: "user", Content: parts}
+	text := strings.Join(texts, "\n\n")
+	return rawMessage{Role: d.role, Content: &text, CallID: d.id}
+}
+
+// markDrafts marks the system text, the end of what the call before this one was sent, and
+// the end of what the next one will repeat: a gateway passes the marks on to Claude, which
+// takes four, and tools come before the system text.
+// https://openrouter.ai/docs/features/prompt-caching
+func markDrafts(out []draft) {
+	stable := len(out)
+	for i, d := range out {
+		if d.role == "system" {
+			out[i].mark()
+		}
+		if d.passing > 0 {
+			stable = i + 1
+			break
+		}
+	}
+	end := lastMarkable(out[:stable])
+	if end < 0 {
+		return
+	}
+	out[end].mark()
+	answer := end
+	for answer > 0 && out[answer].role != "assistant" {
+		answer--
+	}
+	if before := lastMarkable(out[:answer]); before >= 0 {
+		out[before].mark()
+	}
+}
+
+// mark marks the last part that the next call will repeat.
+func (d draft) mark() {
+	d.parts[len(d.parts)-d.passing-1].CacheControl = json.RawMessage(`{"type":"ephemeral"}`)
+}
+
+// lastMarkable returns the index of the last message that a mark can be put on; -1: none.
+func lastMarkable(out []draft) int {
+	for i := len(out) - 1; i >= 0; i-- {
+		if d := out[i]; d.role != "system" && len(d.parts) > d.passing {
+			return i
+		}
+	}
+	return -1
+}
+
+// pictureParts returns pictures and documents under a heading, if they need one.
+// https://platform.openai.com/docs/guides/images-vision: a picture may be a data URL;
+// https://platform.openai.com/docs/guides/pdf-files: so may a document.
+func pictureParts(images []llm.Image, heading string) []part {
+	var out []part
+	if len(images) > 0 && heading != "" {
+		out = append(out, part{Type: "text", Text: heading})
+	}
+	for i, x := range images {
+		data := "data:" + x.MIME + ";base64," + base64.StdEncoding.EncodeToString(x.Data)
+		if x.MIME == "application/pdf" {
+			out = append(out, part{Type: "file", File: &filePart{Name: fmt.Sprintf("document%d.pdf", i+1), Data: data}})
+			continue
+		}
+		out = append(out, part{Type: "image_url", ImageURL: &imageURL{data}})
+	}
+	return out
 }
 
 // partsMessage is a message whose content is not only text.
 type partsMessage struct {
 	Role    string `json:"role"`
 	Content []part `json:"content"`
+	CallID  string `json:"tool_call_id,omitempty"` // of a tool's result
 }
 
+// part is one of ChatCompletionContentPart… in openai-go v3.96.0 (chatcompletion.go).
 type part struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	ImageURL *imageURL `json:"image_url,omitempty"`
+	Type         string          `json:"type"`
+	Text         string          `json:"text,omitempty"`
+	ImageURL     *imageURL       `json:"image_url,omitempty"`
+	File         *filePart       `json:"file,omitempty"`
+	CacheControl json.RawMessage `json:"cache_control,omitempty"`
+}
+
+type filePart struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
 }
 
 type imageURL struct {

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"fika"
@@ -33,6 +34,8 @@ type Options struct {
 	Model          string
 	HTTPClient     *http.Client // nil: http.DefaultClient
 	ReasoningStyle ReasoningStyle
+	// CacheMarks marks what may be cached with cache_control, as gateways to Claude want it.
+	CacheMarks bool
 }
 
 type model struct {
@@ -53,6 +56,9 @@ func New(o Options) llm.Model {
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if o.APIKey != "" {
 		header.Set("Authorization", "Bearer "+o.APIKey)
+		if u, err := url.Parse(o.BaseURL); err == nil && isAzure(u.Hostname()) {
+			header.Set("Api-Key", o.APIKey)
+		}
 	}
 	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
 		URL: o.BaseURL + "/chat/completions", Model: o.Model, APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
@@ -70,6 +76,12 @@ func styleOf(host string) ReasoningStyle {
 	return ReasoningEffort
 }
 
+// isAzure reports whether a host is one of Azure's, which take the key in a header of
+// their own and, like OpenAI, refuse max_tokens for newer models.
+func isAzure(host string) bool {
+	return isHost(host, "openai.azure.com") || isHost(host, "cognitiveservices.azure.com") || isHost(host, "services.ai.azure.com")
+}
+
 func isHost(host, domain string) bool {
 	host = strings.ToLower(host)
 	return host == domain || strings.HasSuffix(host, "."+domain)
@@ -80,7 +92,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if m.bad != nil {
 		return llm.Response{}, m.bad
 	}
-	return m.endpoint.Generate(ctx, m.encodeBody(r), emit, func(c *wire.Call) wire.Answer {
-		return &answer{Call: c}
+	return m.endpoint.Generate(ctx, r, m.encodeBody(r), emit, func(c *wire.Call) wire.Answer {
+		return &answer{Call: c, limit: max(r.MaxTokens, 0)}
 	})
 }

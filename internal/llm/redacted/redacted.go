@@ -29,7 +29,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if flushErr := s.flush(); err == nil {
 		err = flushErr
 	}
-	answer.Text, answer.Reasoning, answer.Refusal = m.keys.Text(answer.Text), m.keys.Text(answer.Reasoning), m.keys.Text(answer.Refusal)
+	answer.Text, answer.Reasoning, answer.StopText = m.keys.Text(answer.Text), m.keys.Text(answer.Reasoning), m.keys.Text(answer.StopText)
 	for i := range answer.Calls {
 		answer.Calls[i].Args = m.keys.Text(answer.Calls[i].Args)
 	}

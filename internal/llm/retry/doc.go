@@ -1,11 +1,11 @@
 // Package retry holds the decorators that every model call gets around its [llm.Model]:
-// [Retry], [IdleTimeout], [FillCost] and [CapLength].
+// [Retry], [IdleTimeout] and [FillCost].
 //
 // # The order, outermost first, should be
 //
-// Retry(IdleTimeout(CapLength(FillCost(model, prices), limit), 90*time.Second), policy)
+// FillCost(Retry(IdleTimeout(model, 90*time.Second), policy), cost)
 //
-// so that each attempt has its own idle timeout and its own limit.
+// so that each attempt has its own idle timeout.
 //
 // They start no goroutines; the timer of IdleTimeout ends with the call. Errors keep
 // their *llm.ProviderError cause. A Restarted event takes back what was shown before a

@@ -180,33 +180,25 @@ func TestIdleWaitsForConsumer(t *testing.T) {
 	})
 }
 
+// A cost that is not known stays unknown, and what the provider states is believed. Trial
+// row U3.
 func TestCost(t *testing.T) {
-	p := retry.Prices{Input: 3, Output: 15, Cached: 0.3}
-	res, _, err := run(t, retry.FillCost(model(says("hi")), p))
-	if err != nil || res.Usage.Cost != 600*3+120+150 {
-		t.Errorf("cost is %d, error %v", res.Usage.Cost, err)
-	}
-	if got := (retry.Prices{Input: 2}).Of(fika.Usage{Input: 10, Cached: 4}); got != 20 {
-		t.Errorf("without a price for cached input: %d", got)
-	}
+	price := func(u fika.Usage) (int64, bool) { return u.Input + 2*u.Output, true }
+	unknown := func(fika.Usage) (int64, bool) { return 0, false }
 	stated := model(func(context.Context, func(llm.Event) error) (llm.Response, error) {
 		return llm.Response{Usage: fika.Usage{Input: 9, Cost: 7}}, nil
 	})
-	if res, _, _ := run(t, retry.FillCost(stated, p)); res.Usage.Cost != 7 {
-		t.Errorf("the provider's own cost became %d", res.Usage.Cost)
-	}
-}
-
-func TestCap(t *testing.T) {
-	f := model(func(_ context.Context, emit func(llm.Event) error) (llm.Response, error) {
-		for {
-			if err := emit(llm.Event{Kind: llm.TextDelta, Text: strings.Repeat("x", 1<<16)}); err != nil {
-				return llm.Response{}, err
-			}
+	for name, c := range map[string]struct {
+		model *fake
+		cost  func(fika.Usage) (int64, bool)
+		want  fika.Usage
+	}{
+		"priced":  {model(says("hi")), price, fika.Usage{Input: 1000, Output: 10, Cached: 400, Cost: 1020}},
+		"unknown": {model(says("hi")), unknown, fika.Usage{Input: 1000, Output: 10, Cached: 400, Unpriced: true}},
+		"stated":  {stated, unknown, fika.Usage{Input: 9, Cost: 7}},
+	} {
+		if res, _, err := run(t, retry.FillCost(c.model, c.cost)); err != nil || res.Usage != c.want {
+			t.Errorf("%s: %+v, %v", name, res.Usage, err)
 		}
-	})
-	_, events, err := run(t, retry.Retry(retry.CapLength(f, 0), retry.Policy{}))
-	if fika.KindOf(err) != fika.Limit || len(events) != retry.DefaultCap>>16 || f.calls != 1 {
-		t.Errorf("error %v after %d events and %d calls", err, len(events), f.calls)
 	}
 }

@@ -46,6 +46,8 @@
 //	tool_calls  [{name, args}]: strings within args are templates too
 //	refusal     the words of a refusal
 //	truncated   true: as if cut off at the output limit
+//	stop        why the answer ends: max_tokens, context_window, refusal, content_filter,
+//	            pause, malformed_call, too_many_calls, unknown
 //	error       {status, message, retry_after}: after reply, if there is one; status 0: no answer
 //	stall       true: after all that, nothing more until the call is cancelled
 //	delay       before anything, e.g. "200ms"

@@ -131,7 +131,7 @@ func (r *rule) wholeResponse(v view, req llm.Request) (llm.Response, error) {
 	if res.Reasoning, err = expandTemplate(r.reasoning, v, r.where); err != nil {
 		return res, err
 	}
-	if res.Refusal, err = expandTemplate(r.refusal, v, r.where); err != nil {
+	if res.StopText, err = expandTemplate(r.refusal, v, r.where); err != nil {
 		return res, err
 	}
 	size := res.Text + res.Reasoning
@@ -147,7 +147,15 @@ func (r *rule) wholeResponse(v view, req llm.Request) (llm.Response, error) {
 		res.Calls = append(res.Calls, llm.Call{ID: fmt.Sprintf("scripted_%d_%d", len(req.Messages), i+1), Name: c.name, Args: string(raw)})
 		size += string(raw)
 	}
-	res.Truncated = r.raw.Truncated
+	switch {
+	case r.raw.Stop != "":
+		res.Stop = llm.Stop(r.raw.Stop)
+	case res.StopText != "":
+		res.Stop = llm.StopRefusal
+	case r.raw.Truncated:
+		res.Stop = llm.StopLength
+	}
+	res.MaxTokens = req.MaxTokens
 	res.Usage = estimateUsage(req, size)
 	if u := r.raw.Usage; u != nil {
 		res.Usage = fika.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Cost: u.Cost}

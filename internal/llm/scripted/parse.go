@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"fika"
+	"fika/internal/llm"
 )
 
 const op = "scripted rules"
@@ -70,6 +72,7 @@ type rawRule struct {
 	ToolCalls  []rawCall `toml:"tool_calls"`
 	Refusal    string    `toml:"refusal"`
 	Truncated  bool      `toml:"truncated"`
+	Stop       string    `toml:"stop"`
 	Error      *rawError `toml:"error"`
 	Stall      bool      `toml:"stall"`
 	Delay      *string   `toml:"delay"`
@@ -214,9 +217,11 @@ func (c *checker) checkLimits(raw rawRule) {
 		c.reportAt("result", "needs after_tool: which tool's result?")
 	case raw.Error != nil && raw.Error.Status != 0 && (raw.Error.Status < 400 || raw.Error.Status > 599):
 		c.reportAt("error", "status must be 400 to 599, or 0 for no answer")
+	case raw.Stop != "" && !slices.Contains(stops(), raw.Stop):
+		c.reportAt("stop", "must be one of %s", strings.Join(stops(), ", "))
 	case raw.Error != nil && (len(raw.ToolCalls) > 0 || raw.Refusal != ""):
 		c.reportAt("error", "cannot stand with tool_calls or refusal")
-	case raw.Reply == "" && raw.Refusal == "" && raw.Error == nil && !raw.Stall && len(raw.ToolCalls) == 0 && raw.Reasoning == "" && !raw.Truncated:
+	case raw.Reply == "" && raw.Refusal == "" && raw.Error == nil && !raw.Stall && len(raw.ToolCalls) == 0 && raw.Reasoning == "" && !raw.Truncated && raw.Stop == "":
 		if !c.places.hasKey(c.rule, "reply") {
 			c.reportAt("rule", "answers nothing: give it a reply, tool_calls, refusal, error or stall")
 		}
@@ -224,6 +229,15 @@ func (c *checker) checkLimits(raw rawRule) {
 	if u := raw.Usage; u != nil && (u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 || u.Cost < 0) {
 		c.reportAt("usage", "must not be negative")
 	}
+}
+
+// stops are the reasons for which a scripted answer can end, besides the usual one.
+func stops() []string {
+	var out []string
+	for _, s := range []llm.Stop{llm.StopLength, llm.StopWindow, llm.StopRefusal, llm.StopFilter, llm.StopPause, llm.StopBadCall, llm.StopFlood, llm.StopUnknown} {
+		out = append(out, string(s))
+	}
+	return out
 }
 
 func (c *checker) compilePattern(key, s string, empty bool) *regexp.Regexp {

@@ -108,7 +108,7 @@ func TestReplies(t *testing.T) {
 	if res, _, _ := ask(t, Default(), user("hi")); !strings.Contains(res.Text, "scripted") || res.Usage.Output == 0 {
 		t.Errorf("the default gives %+v", res)
 	}
-	if res, _, _ := ask(t, open(t, demo, ""), user("no")); res.Refusal != "never" || !res.Truncated {
+	if res, _, _ := ask(t, open(t, demo, ""), user("no")); res.Stop != llm.StopRefusal || res.StopText != "never" {
 		t.Errorf("refusal gives %+v", res)
 	}
 }

@@ -6,9 +6,10 @@ import "fika/internal/llm"
 // error that ends the call.
 type Call struct {
 	*Deadline
-	fail   Failure
-	emit   func(llm.Event) error
-	halted error
+	request llm.Request
+	fail    Failure
+	emit    func(llm.Event) error
+	halted  error
 }
 
 // Failure returns how an error is to be reported now, depending on whether text was
@@ -24,10 +25,10 @@ func (c *Call) Halt(err error) error {
 	return err
 }
 
-// Emit passes on text or, with Alive, anything else. An error of the listener ends the
-// call.
+// Emit passes on text or, with Alive and KeepAlive, anything else. An error of the
+// listener ends the call.
 func (c *Call) Emit(kind llm.EventKind, text string) error {
-	if text == "" && kind != llm.Alive {
+	if text == "" && kind != llm.Alive && kind != llm.KeepAlive {
 		return nil
 	}
 	c.fail.Visible = c.fail.Visible || kind == llm.TextDelta

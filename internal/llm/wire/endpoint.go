@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"fika"
 	"fika/internal/address"
@@ -82,18 +83,34 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 	return e.client.Do(req)
 }
 
-// Generate makes one call: it sends body, and feeds the stream of the response to the
+// Generate makes one call: it sends r as body, and feeds the stream of the response to the
 // Answer that open returns. Whatever arrives is passed to emit.
-func (e *Endpoint) Generate(ctx context.Context, body any, emit func(llm.Event) error, open func(*Call) Answer) (llm.Response, error) {
+func (e *Endpoint) Generate(ctx context.Context, r llm.Request, body any, emit func(llm.Event) error, open func(*Call) Answer) (llm.Response, error) {
 	within, deadline := NewDeadline(ctx)
 	defer deadline.Stop()
-	call := &Call{Deadline: deadline, fail: Failure{Host: e.called, Secrets: []string{e.secret}}, emit: emit}
+	call := &Call{Deadline: deadline, request: r, fail: Failure{Host: e.called, Secrets: []string{e.secret}}, emit: emit}
 
 	res, err := e.Post(within, body)
 	if err != nil {
 		return llm.Response{}, call.fail.Transport(ctx, err)
 	}
-	return ReadAnswer(ctx, res, open(call))
+	call.fail.RequestID = requestID(res.Header, e.secret)
+	answer, err := ReadAnswer(ctx, res, open(call))
+	answer.RequestID = call.fail.RequestID
+	return answer, err
+}
+
+// requestID returns a provider's name for a call, which its support asks for; empty: none
+// that can be shown.
+func requestID(h http.Header, secret string) string {
+	for _, name := range []string{"Request-Id", "X-Request-Id", "Apim-Request-Id", "X-Goog-Request-Id"} {
+		id := strings.TrimSpace(h.Get(name))
+		shown := strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+		if id != "" && len(id) <= 128 && shown && !(secret != "" && strings.Contains(id, secret)) {
+			return id
+		}
+	}
+	return ""
 }
 
 // redirectWords says where a response redirects the caller, who does not follow.

@@ -10,10 +10,12 @@ import (
 )
 
 // MaxEvent bounds one server-sent event, MaxAnswer all that one call gathers (text,
-// reasoning and tool arguments together); both in bytes.
+// reasoning and tool arguments together), MaxStream what one call reads, unpacked; all in
+// bytes.
 const (
 	MaxEvent  = 16 << 20
 	MaxAnswer = 16 << 20
+	MaxStream = 256 << 20
 )
 
 // ErrDone, returned by the callback of [ReadEvents], ends the reading without an error.

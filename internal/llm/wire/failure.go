@@ -26,9 +26,10 @@ const maxWords = 2000
 // Failure makes the error of a failed call from what is known about it. Secrets (API
 // keys) are kept out of every text.
 type Failure struct {
-	Host    string // with port and model, as people are shown it
-	Secrets []string
-	Visible bool // text was already emitted
+	Host      string // with port and model, as people are shown it
+	Secrets   []string
+	Visible   bool   // text was already emitted
+	RequestID string // the provider's name for the call; empty: none
 }
 
 // Status returns the error for a response whose status is not a success. It reads up to
@@ -42,20 +43,56 @@ func (f Failure) Status(res *http.Response) error {
 	case words == "":
 		words = http.StatusText(res.StatusCode)
 	}
+	code, after := errorDetails(body)
 	return f.fromProvider(&llm.ProviderError{
 		Status:     res.StatusCode,
+		Code:       code,
 		Message:    fmt.Sprintf("%s answered %d: %s", f.Host, res.StatusCode, words),
-		RetryAfter: RetryAfter(res.Header, time.Now()),
+		RetryAfter: max(RetryAfter(res.Header, time.Now()), after),
 	})
 }
 
-// Stated returns the error for trouble that the provider reports inside a stream, with
-// the corresponding HTTP status.
-func (f Failure) Stated(status int, words string) error {
+// Stated returns the error for trouble that the provider reports in the body of a
+// successful response, with the HTTP status it would have had.
+func (f Failure) Stated(status int, body []byte) error {
+	words := ErrorMessage(body)
 	if words == "" {
 		words = "it gave no reason"
 	}
-	return f.fromProvider(&llm.ProviderError{Status: status, Message: fmt.Sprintf("%s broke off the answer (%d): %s", f.Host, status, words)})
+	code, after := errorDetails(body)
+	return f.fromProvider(&llm.ProviderError{
+		Status: status, Code: code, RetryAfter: after, Message: fmt.Sprintf("%s broke off the answer (%d): %s", f.Host, status, words),
+	})
+}
+
+// errorDetails returns the provider's word for an error, and the wait that Google's
+// errors ask for in their details.
+func errorDetails(body []byte) (code string, after time.Duration) {
+	var e struct {
+		Error   json.RawMessage `json:"error"`
+		Code    Text            `json:"code"`
+		Type    Text            `json:"type"`
+		Details []struct {
+			RetryDelay string `json:"retryDelay"`
+		} `json:"details"`
+	}
+	if json.Unmarshal(body, &e) != nil {
+		return "", 0
+	}
+	if len(e.Error) > 0 && e.Error[0] == '{' {
+		return errorDetails(e.Error)
+	}
+	for _, d := range e.Details {
+		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
+			after = min(wait, 1000*time.Hour)
+		}
+	}
+	for _, word := range []Text{e.Code, e.Type} {
+		if _, err := strconv.Atoi(string(word)); word != "" && len(word) <= 64 && err != nil {
+			return string(word), after
+		}
+	}
+	return "", after
 }
 
 // Broken returns the error for an answer that cannot be used; another call may succeed.
@@ -86,7 +123,7 @@ func (f Failure) Transport(ctx context.Context, err error) error {
 
 func (f Failure) fromProvider(e *llm.ProviderError) error {
 	e.Message = RedactSecrets(oneLine(e.Message), f.Secrets...)
-	e.Visible = f.Visible
+	e.Visible, e.RequestID = f.Visible, f.RequestID
 	return fika.Wrap(fika.Provider, Op, e)
 }
 

@@ -75,7 +75,22 @@ func ReadStream(res *http.Response, f Failure, each func(name string, data []byt
 	case kind == "text/html":
 		return f.fromProvider(&llm.ProviderError{Status: res.StatusCode, Message: f.Host + " answered with a page of HTML: is base_url right?"})
 	}
-	return ReadEvents(res.Body, each)
+	return ReadEvents(&bounded{res.Body, MaxStream}, each)
+}
+
+// bounded reads at most left bytes, so that a small compressed answer cannot keep a call
+// busy for ever.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, tooLarge("answer", MaxStream)
+	}
+	return n, err
 }
 
 // Deadline closes the stream of a call if a complete answer is not followed by its end

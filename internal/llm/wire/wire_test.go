@@ -173,7 +173,7 @@ func TestA9NamesTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.Generate(t.Context(), map[string]string{}, func(llm.Event) error { return nil }, nil)
+	_, err = e.Generate(t.Context(), llm.Request{}, map[string]string{}, func(llm.Event) error { return nil }, nil)
 	if err == nil || !strings.Contains(err.Error(), addr+" (model llama): no answer") {
 		t.Error(err)
 	}

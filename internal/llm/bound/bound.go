@@ -1,0 +1,82 @@
+// Package bound holds the limits of one answer, so that a broken or hostile server cannot
+// flood a turn: how long it may take and be silent, how much text it may have, and how many
+// tool calls.
+//
+// Read first: [Limits], [Model].
+package bound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fika"
+	"fika/internal/llm"
+)
+
+const op = "model call"
+
+// Limits bound one answer, as the settings of [answer] do. All must be positive.
+type Limits struct {
+	Calls  int           // tool calls
+	Bytes  int64         // of text and reasoning
+	Silent time.Duration // in which only signs of life come
+	Total  time.Duration // from the call to its end
+}
+
+var (
+	errSilent  = errors.New("silent")
+	errEndless = errors.New("endless")
+)
+
+// Model returns m within limits. An answer that takes too long, says nothing for too long,
+// or is too large, ends with an error of kind Limit that names the setting, which is not
+// retried. An answer with too many calls is returned without them, with [llm.StopFlood],
+// because it was paid for. KeepAlive events become Alive.
+func Model(m llm.Model, l Limits) llm.Model { return &model{m, l} }
+
+type model struct {
+	inner  llm.Model
+	limits Limits
+}
+
+// Generate implements [llm.Model].
+func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	call, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(m.limits.Silent, func() { cancel(errSilent) })
+	defer silent.Stop()
+	total := time.AfterFunc(m.limits.Total, func() { cancel(errEndless) })
+	defer total.Stop()
+
+	var seen int64
+	res, err := m.inner.Generate(call, r, func(e llm.Event) error {
+		switch e.Kind {
+		case llm.KeepAlive:
+			e.Kind = llm.Alive
+			return emit(e)
+		case llm.TextDelta, llm.ReasoningDelta:
+			if seen += int64(len(e.Text)); seen > m.limits.Bytes {
+				return fika.Errorf(fika.Limit, op, "the model's answer is longer than %d bytes and was cut off ([answer] max_bytes)", m.limits.Bytes)
+			}
+		}
+		// A reader may take its time: only what the provider does counts.
+		silent.Stop()
+		defer silent.Reset(m.limits.Silent)
+		return emit(e)
+	})
+	if err != nil && ctx.Err() == nil {
+		switch cause := context.Cause(call); {
+		case errors.Is(cause, errSilent):
+			return res, fika.Errorf(fika.Limit, op, "the provider sent nothing but signs of life for %s and was given up ([answer] max_silent_seconds)", m.limits.Silent)
+		case errors.Is(cause, errEndless):
+			return res, fika.Errorf(fika.Limit, op, "the answer did not end within %s and was cut off ([answer] max_seconds)", m.limits.Total)
+		}
+	}
+	if n := len(res.Calls); err == nil && n > m.limits.Calls {
+		res.Stop, res.Calls, res.Blob = llm.StopFlood, nil, nil
+		res.StopText = fmt.Sprintf("%d tool calls in one answer; it may make %d ([answer] max_tool_calls)", n, m.limits.Calls)
+	}
+	return res, err
+}
