@@ -11,8 +11,10 @@ import (
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/bound"
+	"fika/internal/llm/gemini"
 	"fika/internal/llm/openai"
 	"fika/internal/llm/redacted"
+	"fika/internal/llm/responses"
 	"fika/internal/llm/resume"
 	"fika/internal/llm/retry"
 	"fika/internal/llm/scripted"
@@ -77,10 +79,14 @@ func provider(s config.Settings, key string) (llm.Model, error) {
 	switch s.Model.Provider {
 	case config.Anthropic:
 		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel, MaxOutput: s.Model.MaxOutput, Window: s.ContextWindow}), nil
+	case config.Responses:
+		return responses.New(responses.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
+	case config.Gemini:
+		return gemini.New(gemini.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
 	case config.Scripted:
 		return scriptedModel(s)
 	default:
-		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
+		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel, CacheMarks: s.Model.CacheControl}), nil
 	}
 }
 

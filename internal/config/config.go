@@ -274,8 +274,10 @@ type Agent struct {
 
 // The providers.
 const (
-	OpenAI    = "openai" // any OpenAI-compatible chat completions
+	OpenAI    = "openai"           // any OpenAI-compatible chat completions
+	Responses = "openai-responses" // OpenAI's newer protocol
 	Anthropic = "anthropic"
+	Gemini    = "gemini"
 	Scripted  = "scripted" // answers from a rules file
 )
 
@@ -297,6 +299,7 @@ type Model struct {
 	Priced        string // source of the prices: "config", or as Known; empty: none known
 	Reserve       *Reserve
 	Reasoning     *Reasoning
+	CacheControl  bool   // a gateway to Claude is told what to cache
 	Images        string // treatment of pictures: one of the Images constants; empty: [ImagesSent]
 	Rules         string // of a scripted model: path of its rules
 }

@@ -308,6 +308,7 @@ func modelKeys() []key[Model] {
 		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3, cache_write = 3.75}", doc: "US dollars per million tokens, instead of the prices that fika knows. A model that costs nothing has {input = 0, output = 0}."},
 		{name: "reserve", at: func(m *Model) any { return &m.Reserve }, example: "{input = 20000, output = 4000}", doc: "Tokens that budgets set aside for a call before it is made; later calls of a turn set aside at least what the most expensive earlier one has used."},
 		{name: "reasoning", at: func(m *Model) any { return &m.Reasoning }, example: `{effort = "medium"}`, doc: "How much the model is asked to reason."},
+		{name: "cache_control", at: func(m *Model) any { return &m.CacheControl }, example: "true", doc: "Tells a gateway that speaks OpenAI's protocol what Claude is to cache. At openrouter.ai this is done for Claude without it."},
 		{name: "images", at: func(m *Model) any { return &m.Images }, oneOf: []string{ImagesSent, ImagesAsText, ImagesRefused}, example: `"text"`, doc: "What happens to pictures in a prompt: the model gets them (send, also when unset), the model gets only the line that mentions them (text), or the request fails (refuse)."},
 		{name: "rules", at: func(m *Model) any { return &m.Rules }, example: `"rules.toml"`, doc: "For a scripted model: the file with its answers, relative to the home."},
 	}
@@ -330,7 +331,7 @@ func reasoningKeys() []key[Reasoning] {
 	}
 }
 
-func providerNames() []string { return []string{OpenAI, Anthropic, Scripted} }
+func providerNames() []string { return []string{OpenAI, Responses, Anthropic, Gemini, Scripted} }
 func reasoningEfforts() []string {
 	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 }

@@ -264,7 +264,7 @@ func TestProblems(t *testing.T) {
 			`c.toml:3:3: this model has no id: give it the name the provider knows, as in id = "gpt-5.5"`,
 			`c.toml:7:1: a scripted model needs rules = "FILE"`,
 			`c.toml:10:1: rules belong to a model with provider = "scripted"`,
-			`c.toml:11:12: provider must be one of openai, anthropic, scripted; this is "antropic"; did you mean anthropic?`,
+			`c.toml:11:12: provider must be one of openai, openai-responses, anthropic, gemini, scripted; this is "antropic"; did you mean anthropic?`,
 			`c.toml:12:3: the id of a model cannot be empty`,
 			`c.toml:14:12: base_url: "api.openai.com" is not an address: write it as in https://api.openai.com/v1`,
 			`c.toml:15:15: api_key_env: this looks like a key itself: put it into an environment variable and write that variable's name here`,

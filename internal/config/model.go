@@ -15,14 +15,18 @@ const (
 	openAIURL     = "https://api.openai.com/v1"
 	anthropicURL  = "https://api.anthropic.com/v1"
 	openRouterURL = "https://openrouter.ai/api/v1"
+	geminiURL     = "https://generativelanguage.googleapis.com/v1beta"
 	ollamaURL     = "http://127.0.0.1:11434/v1"
 )
 
-// guessProvider returns the protocol for a host: Anthropic speaks its own, all others
-// the OpenAI-compatible one.
+// guessProvider returns the protocol for a host: Anthropic and Google speak their own, all
+// others the OpenAI-compatible one, as does Google below /openai.
 func guessProvider(baseURL string) string {
-	if withinDomain(baseURL, "anthropic.com") {
+	switch {
+	case withinDomain(baseURL, "anthropic.com"):
 		return Anthropic
+	case withinDomain(baseURL, "generativelanguage.googleapis.com") && !strings.Contains(baseURL, "/openai"):
+		return Gemini
 	}
 	return OpenAI
 }
@@ -51,21 +55,29 @@ func usualKey(baseURL string) string {
 		return "OPENAI_API_KEY"
 	case withinDomain(baseURL, "openrouter.ai"):
 		return "OPENROUTER_API_KEY"
+	case withinDomain(baseURL, "generativelanguage.googleapis.com"):
+		return "GEMINI_API_KEY"
 	}
 	return ""
 }
 
 // wellKnown returns the address of a model from its provider or its name alone:
-// claude-…, gpt-… and the like, VENDOR/NAME at OpenRouter.
+// claude-…, gpt-…, gemini-… and the like, VENDOR/NAME at OpenRouter.
 func wellKnown(m Model) (baseURL string) {
 	low := strings.ToLower(m.ID)
 	switch {
 	case m.Provider == Anthropic:
 		return anthropicURL
+	case m.Provider == Gemini:
+		return geminiURL
+	case m.Provider == Responses:
+		return openAIURL
 	case strings.Contains(low, "/"):
 		return openRouterURL
 	case m.Provider == "" && strings.HasPrefix(low, "claude-"):
 		return anthropicURL
+	case m.Provider == "" && strings.HasPrefix(low, "gemini-"):
+		return geminiURL
 	case strings.HasPrefix(low, "gpt-"), strings.HasPrefix(low, "chatgpt-"),
 		len(low) > 1 && low[0] == 'o' && low[1] >= '1' && low[1] <= '9':
 		return openAIURL
@@ -181,6 +193,8 @@ func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 		return m, nil
 	case m.Provider == Anthropic || known == anthropicURL:
 		provider, key, names = Anthropic, "ANTHROPIC_API_KEY", []string{"ANTHROPIC_BASE_URL"}
+	case m.Provider == Responses:
+		provider = Responses
 	case m.Provider != OpenAI && known != openAIURL:
 		return m, nil
 	}
@@ -226,7 +240,7 @@ func eitherOf(a, b string) string {
 // chat endpoint is accepted as its base.
 func trimEndpoint(u string) string {
 	u = strings.TrimRight(u, "/")
-	for _, tail := range []string{"/chat/completions", "/messages"} {
+	for _, tail := range []string{"/chat/completions", "/responses", "/messages"} {
 		u = strings.TrimSuffix(u, tail)
 	}
 	return u

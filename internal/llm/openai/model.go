@@ -63,6 +63,9 @@ func New(o Options) llm.Model {
 	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
 		URL: o.BaseURL + "/chat/completions", Model: o.Model, APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
 	})
+	if m.bad == nil && isHost(m.endpoint.Host(), "openrouter.ai") && strings.HasPrefix(o.Model, "anthropic/") {
+		m.opts.CacheMarks = true
+	}
 	if m.bad == nil && o.ReasoningStyle == ReasoningByHost {
 		m.opts.ReasoningStyle = styleOf(m.endpoint.Host())
 	}

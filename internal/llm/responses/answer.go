@@ -1,0 +1,293 @@
+package responses
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fika"
+	"fika/internal/llm"
+	"fika/internal/llm/wire"
+)
+
+// event is any event of a stream (ResponseStreamEventUnion), or a whole response from a
+// server that does not stream.
+type event struct {
+	Type     string          `json:"type"`
+	Object   string          `json:"object"`
+	Index    int             `json:"output_index"`
+	Item     json.RawMessage `json:"item"`
+	Delta    wire.Text       `json:"delta"`
+	Response json.RawMessage `json:"response"`
+	Error    json.RawMessage `json:"error"`
+}
+
+// response is Response: what an answer was, at its end.
+type response struct {
+	Status     string            `json:"status"`
+	Output     []json.RawMessage `json:"output"`
+	Error      json.RawMessage   `json:"error"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage *struct {
+		Input  wire.Count `json:"input_tokens"`
+		Output wire.Count `json:"output_tokens"`
+		In     struct {
+			Cached wire.Count `json:"cached_tokens"`
+		} `json:"input_tokens_details"`
+		Out struct {
+			Reasoning wire.Count `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
+	} `json:"usage"`
+}
+
+// itemFields are what is read of an item: ResponseOutputMessage, ResponseFunctionToolCall or
+// ResponseReasoningItem.
+type itemFields struct {
+	Type      string    `json:"type"`
+	CallID    string    `json:"call_id"`
+	Name      string    `json:"name"`
+	Arguments wire.Text `json:"arguments"`
+	Encrypted string    `json:"encrypted_content"`
+	Content   []struct {
+		Type    string    `json:"type"`
+		Text    wire.Text `json:"text"`
+		Refusal wire.Text `json:"refusal"`
+	} `json:"content"`
+	Summary []struct {
+		Text wire.Text `json:"text"`
+	} `json:"summary"`
+}
+
+// item is one item of the answer that is still arriving.
+type item struct {
+	itemFields
+	raw   json.RawMessage // as it was when it was done; nil: it is not
+	args  wire.Joiner
+	shown bool // text of it has come in pieces
+}
+
+// answer gathers one streamed answer.
+type answer struct {
+	*wire.Call
+	text, reasoning, refusal wire.Joiner
+	items                    map[int]*item
+	end                      *response
+	limit                    int64
+	size                     int
+}
+
+// Complete reports whether the last event has come.
+func (a *answer) Complete() bool { return a.end != nil }
+
+// Take handles one event of the stream.
+func (a *answer) Take(_ string, data []byte) error {
+	if data == nil {
+		return a.Emit(llm.KeepAlive, "")
+	}
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		if a.end != nil || bytes.HasPrefix(data, []byte("[DONE]")) {
+			return wire.ErrDone
+		}
+		return a.Halt(a.Failure().Broken("sent something that is not an answer: %.80q", data))
+	}
+	if a.size += len(e.Delta); a.size > wire.MaxAnswer {
+		return a.Halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
+	}
+	switch e.Type {
+	case "response.output_text.delta":
+		a.itemAt(e.Index).shown = true
+		return a.Emit(llm.TextDelta, a.text.Add(e.Delta))
+	case "response.refusal.delta":
+		a.itemAt(e.Index).shown = true
+		a.refusal.Add(e.Delta)
+		return a.Emit(llm.Alive, "")
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		a.itemAt(e.Index).shown = true
+		return a.Emit(llm.ReasoningDelta, a.reasoning.Add(e.Delta))
+	case "response.function_call_arguments.delta":
+		a.itemAt(e.Index).args.Add(e.Delta)
+		return a.Emit(llm.Alive, "")
+	case "response.output_item.added", "response.output_item.done":
+		return a.takeItem(e.Index, e.Item, e.Type == "response.output_item.done")
+	case "response.completed", "response.incomplete", "response.failed":
+		return a.finishWith(e.Response)
+	case "error":
+		if len(e.Error) == 0 {
+			e.Error = data
+		}
+		return a.Halt(a.Failure().Stated(statusOf(e.Error), e.Error))
+	case "":
+		if e.Object == "response" {
+			return a.finishWith(data)
+		}
+		if len(e.Error) > 0 {
+			return a.Halt(a.Failure().Stated(statusOf(e.Error), e.Error))
+		}
+		return a.Halt(a.Failure().Broken("sent something that is not an answer: %.80q", data))
+	}
+	return a.Emit(llm.Alive, "") // created, in_progress, … done, and kinds not known yet
+}
+
+func (a *answer) itemAt(index int) *item {
+	if a.items[index] == nil {
+		a.items[index] = &item{}
+		a.size += 256 // what an empty one takes
+	}
+	return a.items[index]
+}
+
+// takeItem reads an item as it begins, or as it is in the end. What its deltas have brought
+// is not taken twice.
+func (a *answer) takeItem(index int, raw json.RawMessage, done bool) error {
+	i := a.itemAt(index)
+	if i.raw != nil {
+		return nil
+	}
+	var f itemFields
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return a.Halt(a.Failure().Broken("sent an item that cannot be read"))
+	}
+	if a.size += len(raw); a.size > wire.MaxAnswer {
+		return a.Halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
+	}
+	i.itemFields = f
+	if !done {
+		return a.Emit(llm.Alive, "")
+	}
+	i.raw = bytes.Clone(raw)
+	if i.args.Len() == 0 {
+		i.args.Add(f.Arguments)
+	}
+	if i.shown {
+		return a.Emit(llm.Alive, "")
+	}
+	for _, s := range f.Summary {
+		if err := a.Emit(llm.ReasoningDelta, a.reasoning.Add(s.Text)); err != nil {
+			return err
+		}
+	}
+	for _, c := range f.Content {
+		a.refusal.Add(c.Refusal)
+		kind, into := llm.TextDelta, &a.text
+		if c.Type == "reasoning_text" {
+			kind, into = llm.ReasoningDelta, &a.reasoning
+		}
+		if err := a.Emit(kind, into.Add(c.Text)); err != nil {
+			return err
+		}
+	}
+	return a.Emit(llm.Alive, "")
+}
+
+// finishWith reads the response as it is at its end, with the items that have not come
+// before.
+func (a *answer) finishWith(raw json.RawMessage) error {
+	var r response
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return a.Halt(a.Failure().Broken("sent a response that cannot be read"))
+	}
+	if r.Status == "failed" || r.Status == "cancelled" {
+		return a.Halt(a.Failure().Stated(statusOf(r.Error), r.Error))
+	}
+	for i, raw := range r.Output {
+		if err := a.takeItem(i, raw, true); err != nil {
+			return err
+		}
+	}
+	a.end = &r
+	return wire.ErrDone
+}
+
+// statusOf returns the HTTP status that an error in a stream corresponds to:
+// ResponseErrorCode.
+func statusOf(raw json.RawMessage) int {
+	var e struct {
+		Code wire.Text `json:"code"`
+		Type wire.Text `json:"type"`
+	}
+	_ = json.Unmarshal(raw, &e)
+	switch cmp.Or(e.Code, e.Type) {
+	case "rate_limit_exceeded", "insufficient_quota", "rate_limit_error":
+		return 429
+	case "server_error", "vector_store_timeout", "":
+		return 500
+	case "overloaded_error", "overloaded":
+		return 529
+	case "invalid_api_key", "authentication_error":
+		return 401
+	case "429":
+		return 429
+	}
+	if len(e.Code) == 3 && e.Code[0] == '5' {
+		return 500
+	}
+	return 400
+}
+
+// Finish returns the response of a complete answer.
+func (a *answer) Finish() (llm.Response, error) {
+	if a.end == nil {
+		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
+	}
+	a.refusal.Close()
+	if err := a.Emit(llm.ReasoningDelta, a.reasoning.Close()); err != nil {
+		return llm.Response{}, err
+	}
+	if err := a.Emit(llm.TextDelta, a.text.Close()); err != nil {
+		return llm.Response{}, err
+	}
+	r := llm.Response{Text: a.text.String(), Reasoning: a.reasoning.String(), MaxTokens: a.limit}
+	r.Stop, r.StopText = a.stop()
+	kept := blob{Role: "assistant"}
+	whole := true // every thought can go back
+	taken := map[string]bool{}
+	for _, index := range slices.Sorted(maps.Keys(a.items)) {
+		i := a.items[index]
+		if i.Type == "function_call" {
+			i.args.Close()
+			id := i.CallID
+			for n := len(r.Calls) + 1; id == "" || taken[id]; n++ {
+				id = fmt.Sprintf("call_%d", n)
+			}
+			taken[id] = true
+			whole = whole && id == i.CallID
+			r.Calls = append(r.Calls, llm.Call{ID: id, Name: i.Name, Args: cmp.Or(i.args.String(), "{}")})
+		}
+		whole = whole && i.raw != nil && (i.Type != "reasoning" || i.Encrypted != "")
+		kept.Output = append(kept.Output, i.raw)
+	}
+	r.Usage = a.usage(r)
+	if whole && len(kept.Output) > 0 && r.Stop == llm.StopEnd {
+		r.Blob, _ = json.Marshal(kept)
+	}
+	return r, nil
+}
+
+func (a *answer) usage(r llm.Response) fika.Usage {
+	u := a.end.Usage
+	if u == nil {
+		return a.Usage(wire.Report{}, r)
+	}
+	return a.Usage(wire.Report{Input: u.Input, Output: u.Output, Cached: u.In.Cached, Reasoning: u.Out.Reasoning}, r)
+}
+
+// stop returns why the answer ended: ResponseStatus and ResponseIncompleteDetails.
+func (a *answer) stop() (llm.Stop, string) {
+	switch {
+	case a.end.Status == "incomplete" && a.end.Incomplete.Reason == "max_output_tokens":
+		return llm.StopLength, ""
+	case a.end.Status == "incomplete" && a.end.Incomplete.Reason == "content_filter":
+		return llm.StopFilter, ""
+	case a.end.Status != "completed":
+		return llm.StopUnknown, cmp.Or(a.end.Incomplete.Reason, a.end.Status)
+	case a.refusal.Len() > 0:
+		return llm.StopRefusal, a.refusal.String()
+	}
+	return llm.StopEnd, ""
+}
