@@ -29,6 +29,7 @@ type requestIntake struct {
 	whyWaiting  func(context.Context, fika.Agent) string
 	readContext func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
 	tickSoon    func() // asks the hub for a look
+	load        *memberLoad
 	log         *slog.Logger
 	now         func() time.Time
 }
@@ -39,6 +40,7 @@ func newIntakeOf(h *Hub) *requestIntake {
 		store: o.Store.Intake, directory: o.Store.Directory, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
 		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, team: o.Team, whyWaiting: o.WhyWaiting, readContext: o.Context,
 		tickSoon: h.tickSoon, log: o.Log, now: o.Now,
+		load: &memberLoad{store: o.Store.Intake, log: o.Log, now: o.Now, open: map[string]map[fika.RequestID]int{}, looked: map[string]time.Time{}},
 	}
 }
 
@@ -78,6 +80,13 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // a malformed username cannot be a speaker's name
 		return err
 	}
+	switch err := in.load.admit(ctx, m.Member, fika.RequestID(r.RequestID), len(m.Data)); {
+	case fika.IsKind(err, fika.Limit): // not parked: it is a flood
+		_, err = in.answerRefused(ctx, m, name, r.RequestID, err)
+		return err
+	case err != nil:
+		return err
+	}
 	if name == message.TeamAgent {
 		return in.beginTeam(ctx, m, r)
 	}
@@ -95,6 +104,7 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	case err != nil:
 		return err
 	}
+	in.load.admitted(m.Member, accepted.Request.ID, len(m.Data))
 	if accepted.Repeat && accepted.Request.State.Terminal() {
 		return in.announceAgain(ctx, accepted.Request.ID)
 	}
@@ -114,7 +124,9 @@ func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Req
 		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, err)
 	case err != nil:
 		return err
-	case run.Over():
+	}
+	in.load.admitted(m.Member, run.Request, len(m.Data))
+	if run.Over() {
 		return in.announceAgain(ctx, run.Request)
 	}
 	in.tickSoon()
@@ -228,14 +240,22 @@ func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) e
 	return in.bus.Publish(in.subjects.Response(info.AskedName()), outcome.ResponseBody(info, in.bus.MaxPayload()))
 }
 
-// refuseMessage answers a refused message, if its requestId could be read, and parks
-// it. The answer ends the request of that id with status failed. If an earlier request
-// already has the id, that request goes on, so the answer is a rejection, which is no
-// response to it.
+// refuseMessage answers a refused message, if its requestId could be read, and parks it.
 func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) error {
-	if id == "" {
-		return in.parkMessage(ctx, m, cause.Error())
+	if id != "" {
+		var err error
+		if cause, err = in.answerRefused(ctx, m, name, id, cause); err != nil {
+			return err
+		}
 	}
+	return in.parkMessage(ctx, m, cause.Error())
+}
+
+// answerRefused answers a refused message, and returns the reason as it was said. The
+// answer ends the request of that id with status failed. If an earlier request already
+// has the id, that request goes on, so the answer is a rejection, which is no response to
+// it.
+func (in *requestIntake) answerRefused(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) (said, err error) {
 	answer := message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed", Error: cause.Error(),
 		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.TimeText(in.now()), V: message.Version,
@@ -247,19 +267,19 @@ func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika
 			id, known.AgentName, known.State, cause)
 		answer.Type, answer.Status, answer.Error = message.TypeRejected, message.TypeRejected, cause.Error()
 	case !fika.IsKind(err, fika.NotFound):
-		return err
+		return nil, err
 	}
 	data, err := json.Marshal(answer)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := in.bus.Publish(in.subjects.Response(name), data); err != nil {
-		return err
+		return nil, err
 	}
 	if m.Member != "" { // there is no row yet that says whose it is
 		_ = in.bus.Publish(in.subjects.MemberResponse(m.Member, name), data)
 	}
-	return in.parkMessage(ctx, m, cause.Error())
+	return cause, nil
 }
 
 const deadBody = 4 << 10

@@ -31,13 +31,23 @@ func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) erro
 	})
 }
 
-// ParkMessage keeps a bus message that could not be understood, with the reason.
+// What is kept of messages that were refused: a program may send them without end.
+const (
+	maxParked     = 1000     // the newest
+	maxParkedBody = 16 << 10 // bytes of each
+)
+
+// ParkMessage keeps a bus message that could not be understood, with the reason: the
+// beginning of it, for as long as few others follow.
 func (s Requests) ParkMessage(ctx context.Context, subject string, body []byte, reason string) error {
 	if body == nil {
 		body = []byte{}
 	}
 	return s.write(ctx, "park message", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `INSERT INTO parked (at, subject, body, reason) VALUES (?, ?, ?, ?)`, t.now, subject, body, reason)
+		if _, err := t.exec(ctx, `INSERT INTO parked (at, subject, body, reason) VALUES (?, ?, ?, ?)`, t.now, subject, body[:min(len(body), maxParkedBody)], reason); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `DELETE FROM parked WHERE id <= (SELECT max(id) FROM parked) - ?`, maxParked)
 		return err
 	})
 }
