@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
@@ -141,8 +142,11 @@ func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, err
 	if err != nil {
 		return fika.Conversation{}, err
 	}
-	conv, err := s.c.store.CreateChat(ctx, name)
-	if fika.IsKind(err, fika.Conflict) {
+	conv, err := s.c.once("conversation.create", name).CreateChat(ctx, name)
+	if done, ok := doneBefore(err, store.ConversationEvent); ok {
+		return s.c.store.ConversationByID(ctx, done.Conversation)
+	}
+	if fika.IsKind(err, fika.Conflict) && !errors.Is(err, store.ErrKeyReused) {
 		return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
 	}
 	return conv, err
@@ -168,9 +172,9 @@ var (
 	nouns      = [...]string{"almond", "birch", "bun", "cardamom", "cinnamon", "cup", "fern", "harbor", "kettle", "lantern", "maple", "meadow", "mug", "oat", "otter", "pebble", "roast", "saucer", "spoon", "teapot", "thimble", "waffle", "willow", "wren"}
 )
 
-// poster returns the poster of messages, which wakes the agents they mention.
-func (s *Chats) poster() *chat.Chats {
-	c := chat.New(s.c.store, s.c.waker)
+// poster returns the poster of messages to a store, which wakes the agents they mention.
+func (s *Chats) poster(to *store.Store) *chat.Chats {
+	c := chat.New(to, s.c.waker)
 	c.Team, c.PoolOf = s.c.app.Colleagues(""), s.c.app.PoolOf
 	c.MayCall = func(self, to fika.AgentName) error {
 		if self == "" {
@@ -194,7 +198,7 @@ func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (st
 	if err := s.c.app.MayBeCalled(ctx, said.From, said.Username); err != nil {
 		return "", err
 	}
-	return said.From, s.poster().Enter(ctx, conv, said.From)
+	return said.From, s.poster(s.c.store).Enter(ctx, conv, said.From)
 }
 
 // Invite makes agents participants, so that a mention of all includes them.
@@ -273,7 +277,12 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 			return Sent{}, err
 		}
 	}
-	sent, err := s.poster().Send(ctx, conv, said)
+	sent, err := s.poster(s.c.once("conversation.send", conv.ID, said.From, text, pictures)).Send(ctx, conv, said)
+	if done, ok := doneBefore(err, store.EntryEvent); ok {
+		sent.Repeat = true
+		sent.Entry, err = s.c.store.EntryByID(ctx, conv.ID, done.Entry)
+		return sent, err
+	}
 	if err == nil {
 		_ = s.c.bus.Flush(ctx)
 	}

@@ -71,7 +71,11 @@ func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.P
 	if err != nil {
 		return Accepted{}, err
 	}
-	accepted, err := s.c.store.Accept(ctx, r)
+	accepted, err := s.c.once("agent."+string(ask.Kind), row.ID, p.Prompt, p.From, p.Model, p.Workspace, p.Attachments).Accept(ctx, r)
+	if done, ok := doneBefore(err, store.RequestEvent); ok {
+		info, err := s.c.store.Request(ctx, done.Request)
+		return Accepted{Request: info.Request, Repeat: true}, err
+	}
 	if err == nil {
 		s.c.wake(ctx, row.Name)
 	}
@@ -187,7 +191,10 @@ func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID
 	if err := s.c.may("request.retry"); err != nil {
 		return "", err
 	}
-	r, err := s.c.store.Retry(ctx, id)
+	r, err := s.c.once("request.retry", id).Retry(ctx, id)
+	if done, ok := doneBefore(err, store.RequestEvent); ok {
+		return done.Request, nil
+	}
 	if err != nil {
 		return "", err
 	}

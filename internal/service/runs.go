@@ -71,7 +71,11 @@ func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[stri
 	if n, err = s.prepare(d, given, n); err != nil {
 		return Run{}, err
 	}
-	return s.c.store.Start(ctx, n)
+	r, err := s.c.once("run.start", n.Definition, n.Inputs, n.From, n.In).Start(ctx, n)
+	if done, ok := doneBefore(err, store.RunEvent); ok {
+		return s.c.store.Run(ctx, done.Request)
+	}
+	return r, err
 }
 
 // prepare adds to n what the definition and its inputs determine.

@@ -152,7 +152,7 @@ func (s *Schedules) fill(ctx context.Context, o *store.Occasion, d config.Schedu
 			return err
 		}
 		said.ID = fika.EntryID(id)
-		post, _, err := s.c.Chats.poster().Prepare(ctx, conv, said)
+		post, _, err := s.c.Chats.poster(s.c.store).Prepare(ctx, conv, said)
 		o.Say = &post
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *Schedules) chat(ctx context.Context, name string) (fika.Conversation, e
 func (s *Schedules) wakeBegun(ctx context.Context, d config.Schedule, done store.Occurred) {
 	switch {
 	case done.Said != nil:
-		s.c.Chats.poster().Tell(done.Said.Conversation, done.Said.Posted)
+		s.c.Chats.poster(s.c.store).Tell(done.Said.Conversation, done.Said.Posted)
 	case d.Agent != "":
 		s.c.waker.Wake(fika.AgentName(d.Agent))
 	default:

@@ -29,6 +29,7 @@ type Service struct {
 	Hub           *Hub
 
 	who      api.Principal
+	write    api.Write // of the one write that this is for; see [Service.With]
 	app      *app.App
 	home     folder.Home
 	store    *store.Store
@@ -88,7 +89,7 @@ func OpenOffline(ctx context.Context, a *app.App, who api.Principal) (*Service, 
 // As returns the same service for another principal. Both use the same store and bus.
 func (c *Service) As(who api.Principal) *Service {
 	s := *c
-	s.who = who
+	s.who, s.write = who, api.Write{}
 	s.Agents, s.Availability, s.Routing = &Agents{&s}, &Availability{&s}, &Routing{&s}
 	s.Chats, s.ChatControl, s.Conversations = &Chats{&s}, &ChatControl{&s}, &Conversations{&s}
 	s.Requests, s.Hub = &Requests{&s}, HubOf(s.app)

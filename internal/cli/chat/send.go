@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 )
 
 func newSend(e *command.Env) *cobra.Command {
-	var as string
+	var as, key string
 	var asJSON bool
 	var files command.NamedFiles
 	c := &cobra.Command{
@@ -43,10 +44,11 @@ of the conversation waits for bob.
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), e, args[0], saying{text, pictures}, as, asJSON)
+			return send(cmd.Context(), e, args[0], saying{text, pictures, key}, as, asJSON)
 		},
 	}
 	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
+	command.KeyFlag(c, &key)
 	command.JSONFlag(c, &asJSON)
 	files.Flags(c)
 	return c
@@ -64,6 +66,7 @@ type sentJSON struct {
 type saying struct {
 	text     string
 	pictures []fika.Attachment
+	key      string // see [api.Write]; may be empty
 }
 
 func send(ctx context.Context, e *command.Env, word string, said saying, as string, asJSON bool) error {
@@ -78,7 +81,7 @@ func send(ctx context.Context, e *command.Env, word string, said saying, as stri
 	if err != nil {
 		return err
 	}
-	sent, err := c.Chats.SendWith(ctx, conv, said.text, said.pictures, alias)
+	sent, err := c.With(api.Write{Key: said.key}).Chats.SendWith(ctx, conv, said.text, said.pictures, alias)
 	if err != nil {
 		return err
 	}
@@ -87,6 +90,9 @@ func send(ctx context.Context, e *command.Env, word string, said saying, as stri
 		err = e.PrintLine(sentJSON{conv.Name, sent.Entry.Seq, sent.Entry.ID, command.EmptyIfNil(sent.Notified), sent.Paused})
 	} else {
 		err = e.Println(sent.Entry.Seq)
+	}
+	if lost := e.CheckWritten(fmt.Sprintf("the message is stored all the same, as %d of %s", sent.Entry.Seq, conv.Name)); lost != nil {
+		return lost
 	}
 	if err != nil {
 		return err

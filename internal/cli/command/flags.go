@@ -55,6 +55,11 @@ func AtMost[T any](list []T, limit int) []T {
 	return list[:limit]
 }
 
+// KeyFlag adds --key, which names a write: see [api.Write].
+func KeyFlag(c *cobra.Command, key *string) {
+	c.Flags().StringVar(key, "key", "", "name of this write: repeated with the same key, it takes effect once and prints the same id")
+}
+
 // YesFlag adds --yes, which answers questions in advance.
 func YesFlag(c *cobra.Command, yes *bool, about string) {
 	c.Flags().BoolVarP(yes, "yes", "y", false, about)
