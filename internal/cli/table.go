@@ -190,6 +190,7 @@ func systemCommands() []entry {
 		{name: "usage", new: trace.NewUsage, does: is("home.usage")},
 		{name: "profile", new: trace.NewProfile, does: is("home.profile")},
 		{name: "top", new: trace.NewTop, does: is("home.top")},
+		{name: "events", new: monitor.NewEvents, does: is("home.events")},
 		{name: "budget", new: budget.New, does: noun(), verbs: []verbs{{on: api.BudgetObject, names: "list show set remove:delete"}}},
 		{name: "monitor", new: monitor.New, does: declaration{verb: "host.monitor", then: "host.monitor-log", more: "log log-size log-keep"}},
 		{name: "doctor", new: doctor.New, does: declaration{verb: "host.doctor", then: "host.repair", more: "fix"}},

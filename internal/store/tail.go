@@ -62,8 +62,9 @@ const opEvents = "read events"
 // hangs delays readers, and nobody else.
 type Tail struct {
 	*db
-	at  Cursor
-	gap *gap
+	at    Cursor
+	gap   *gap
+	waits bool
 }
 
 // gap is what a reader has to wait for before it passes numbers that are missing.
@@ -77,6 +78,10 @@ func (s Events) Tail(from Cursor) *Tail { return &Tail{db: s.db, at: from} }
 
 // Cursor returns where the reader is: behind the last event that Next returned.
 func (t *Tail) Cursor() Cursor { return t.at }
+
+// Waits reports whether the last Next saw events that it did not return, because others
+// may still be committed before them. They are worth another look soon.
+func (t *Tail) Waits() bool { return t.waits }
 
 // Next returns the following events, at most most of them, with the text of entries if
 // that is asked for; none if there are none yet, or none that are safe to pass to. It
@@ -106,6 +111,7 @@ func (t *Tail) Next(ctx context.Context, most int, text bool) ([]Event, error) {
 	} else {
 		n = len(list)
 	}
+	t.waits = n < len(list)
 	if list = list[:n]; n > 0 {
 		t.at = list[n-1].Cursor()
 	}
