@@ -43,14 +43,19 @@ func (m Model) PriceKnown() bool { return m.Priced != "" }
 
 // CostKnown reports whether the cost of usage u of a model, named as in reports, is known.
 // What had no price when it was used keeps none: prices that are set later say nothing about
-// it. Usage of older versions does not say so itself; there, only a model that is free now
-// can have cost nothing.
+// it. Only a model that is free now can have used tokens and cost nothing.
 func (c *Config) CostKnown(model string, u fika.Usage) bool {
-	if u.Unpriced || u.Cost > 0 || u.Input+u.Output == 0 {
-		return !u.Unpriced
+	if u.Input+u.Output == 0 || u.Cost > 0 && !u.Unpriced {
+		return true
 	}
 	m, err := c.FindModel(model, nil)
 	return err == nil && m.PriceKnown() && m.Prices == (Prices{})
+}
+
+// PriceKnown reports whether a model, named as in reports, has a price now.
+func (c *Config) PriceKnown(model string) bool {
+	m, err := c.FindModel(model, nil)
+	return err == nil && m.PriceKnown()
 }
 
 // DefaultReserve returns what is set aside for a call of a model without its own

@@ -81,7 +81,7 @@ func (c *Service) CostKnown(model string, u fika.Usage) bool { return c.config()
 // unknown.
 func (c *Service) RequestUnpriced(r RequestInfo) bool {
 	for _, m := range r.Outcome.Models {
-		if !c.CostKnown(m.Model, fika.Usage{Input: 1}) {
+		if !c.config().PriceKnown(m.Model) {
 			return true
 		}
 	}

@@ -55,6 +55,7 @@ func (c *Service) Spending(ctx context.Context, since time.Time, by string) (lin
 			sums[k] = s
 		}
 		unpriced := !c.CostKnown(p.Model, p.Usage)
+		p.Usage.Unpriced = unpriced
 		s.Usage, s.Unpriced, s.requests[p.Request] = s.Usage.Add(p.Usage), s.Unpriced || unpriced, true
 		total.Usage, total.Unpriced, all[p.Request] = total.Usage.Add(p.Usage), total.Unpriced || unpriced, true
 	})
