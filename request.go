@@ -63,7 +63,8 @@ const (
 	WaitPause    WaitReason = "pause"
 	WaitApproval WaitReason = "approval"
 	WaitChild    WaitReason = "child"
-	WaitLimit    WaitReason = "limit" // the agent's hour is used up
+	WaitLimit    WaitReason = "limit"    // the agent's hour is used up
+	WaitProvider WaitReason = "provider" // the model's provider fails for now
 )
 
 // Payload is what the asker sent with a request. It is stored as JSON until the claim

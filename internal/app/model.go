@@ -48,7 +48,7 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	m = &advised{redacted.Model(m, p.keys.Secrets()), keyAdvice(s.Model)}
 	m = bound.Model(m, bound.Limits{Calls: s.Answer.MaxToolCalls, Bytes: s.Answer.MaxBytes, Silent: crash.Pace(s.Answer.MaxSilent), Total: crash.Pace(s.Answer.MaxTime)})
 	m = retry.IdleTimeout(m, crash.Pace(silence))
-	m = retry.Retry(m, retry.Policy{})
+	m = retry.Retry(m, retry.Policy{Attempts: 3, Total: 10 * time.Second})
 	m = retry.FillCost(m, s.Model.Cost)
 	return resume.Model(m), nil
 }

@@ -157,6 +157,8 @@ func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
 		}
 	case fika.WaitApproval:
 		i.Text, i.Stuck = "waits for a person's approval", true
+	case fika.WaitProvider:
+		i.Text = fmt.Sprintf("its model's provider fails; it is asked again at %s (fika request retry %s asks at once)", r.WaitUntil.Format("15:04:05"), r.ID)
 	default:
 		i.Text = "waits: " + r.Reason
 	}

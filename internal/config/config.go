@@ -87,6 +87,8 @@ type PerContext struct {
 	ReflectionEnabled        bool
 	ReflectionCharacterLimit int
 	TurnTimeout              time.Duration // of a whole turn; 0: none
+	Patience                 time.Duration // with a provider that fails, while somebody waits
+	PatienceBackground       time.Duration // while nobody does
 
 	Limits               // of this agent; unset ones are [Chat]'s
 	Confinement          // of this agent; unset ones are [Guard]'s

@@ -161,6 +161,10 @@ func ownKeys() []key[PerContext] {
 			doc: "What tools may do, as [[rules]]. The rules of the home, of the agent and of the context apply together; fika rules test shows the result."},
 		{name: "limits", at: func(c *PerContext) any { return &c.Resources }, example: `{memory = "2GiB", cpu = 2, pids = 200}`,
 			doc: "How much of the machine all processes of this agent's tools may use together: [agents.limits] under the agent's [[agents]] entry, or [limits] for every agent. Needs control groups that this user may divide; fika doctor reports whether there are any."},
+		{name: "patience", at: func(c *PerContext) any { return &c.Patience },
+			doc: "How long the provider of a model is asked again that is overloaded, limits the rate or cannot be reached, from its first failure on. A retry-after is honoured within this time. 0 gives up at once."},
+		{name: "patience_background", at: func(c *PerContext) any { return &c.PatienceBackground },
+			doc: "The same for work that nobody waits for: of schedules, workflows and other agents."},
 		{name: "turn_timeout_seconds", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",
 			doc: "Ends a turn that takes longer; 0 is no limit."},
 	}

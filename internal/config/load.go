@@ -28,6 +28,8 @@ func Default() *Config {
 			MaxRecursionDepth:        100,
 			ReflectionEnabled:        true,
 			ReflectionCharacterLimit: 10000,
+			Patience:                 10 * time.Minute,
+			PatienceBackground:       time.Hour,
 		},
 		LockHeartbeat: 30 * time.Second,
 		NATS: NATS{

@@ -93,7 +93,7 @@ func projectContextKeys() []string {
 	keys := []string{
 		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "workspace", "readable_by", "callable_by",
 		"agents_md", "auto_compact", "auto_compact_threshold", "warn_threshold_percent", "rolling_compact_drop_percentage", "context_window_limit",
-		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "sandbox", "network", "rights", "tainted",
+		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "patience", "patience_background", "sandbox", "network", "rights", "tainted",
 	}
 	return append(keys, keyNames(limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"))...)
 }

@@ -61,6 +61,8 @@ type Settings struct {
 	ReflectionEnabled        bool
 	ReflectionCharacterLimit int
 	TurnTimeout              time.Duration // 0: none
+	Patience                 time.Duration
+	PatienceBackground       time.Duration
 
 	LockHeartbeat time.Duration
 	Pool          string // the pool that it is a member of; empty: none
@@ -110,6 +112,7 @@ func Resolve(in Inputs) (Settings, error) {
 		WarnThresholdPercent: m.WarnThresholdPercent, RollingCompactDrop: m.RollingCompactDrop,
 		MaxRecursionDepth: m.MaxRecursionDepth, ReflectionEnabled: m.ReflectionEnabled,
 		ReflectionCharacterLimit: m.ReflectionCharacterLimit, TurnTimeout: m.TurnTimeout,
+		Patience: m.Patience, PatienceBackground: m.PatienceBackground,
 		LockHeartbeat: c.LockHeartbeat, Budgets: c.Budgets, Chat: c.Chat, Answer: c.Answer, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP, Limits: m.Resources,
 	}
 	if s.Worktree = m.Workspace == Worktree; !s.Worktree {

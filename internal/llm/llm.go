@@ -12,7 +12,8 @@ import (
 type Model interface {
 	// Generate makes one model call. It calls emit in order, from the calling goroutine,
 	// with what arrives; an error from emit ends the call with that error. The Response
-	// is complete, and it alone is the truth. Errors are *fika.Error of kind Provider
+	// is complete, and it alone is the truth; with an error it holds only the usage that was
+	// reported until then. Errors are *fika.Error of kind Provider
 	// (with a [*ProviderError] cause if the provider answered), Interrupted if ctx
 	// ended, or Invalid for wrong settings.
 	Generate(ctx context.Context, r Request, emit func(Event) error) (Response, error)
@@ -133,6 +134,7 @@ type Response struct {
 	Reasoning string
 	Calls     []Call
 	Usage     fika.Usage // Cost is 0 unless the provider states it
+	Wasted    fika.Usage // of attempts at this call that failed, as far as the provider reported it
 	Blob      json.RawMessage
 	Stop      Stop
 	StopText  string // the provider's words about Stop; may be empty

@@ -61,6 +61,12 @@ func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 		f.tellApproval(info)
 		return
 	}
+	if fika.WaitReason(info.Reason) == fika.WaitProvider {
+		if f.Waits != nil {
+			f.tellWaits(f.c.whyLimited(ctx, info)) // the notice about it
+		}
+		return
+	}
 	row, err := f.c.store.Agent(ctx, info.AgentName)
 	if err != nil {
 		return

@@ -186,10 +186,21 @@ func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
 	})
 }
 
-// Retry makes a new request from one that did not end well, and returns its id.
+// Retry makes a new request from one that did not end well, and returns its id. One that
+// waits for its model's provider goes on at once, and keeps its id.
 func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID, error) {
 	if err := s.c.may("request.retry"); err != nil {
 		return "", err
+	}
+	woken, err := s.c.store.RetryNow(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if woken {
+		if info, err := s.c.store.Request(ctx, id); err == nil {
+			s.c.wake(ctx, info.AgentName)
+		}
+		return id, nil
 	}
 	r, err := s.c.once("request.retry", id).Retry(ctx, id)
 	if done, ok := doneBefore(err, store.RequestEvent); ok {

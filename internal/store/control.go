@@ -26,6 +26,18 @@ func (s Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) 
 	return out, err
 }
 
+// RetryNow makes a request that waits for its model's provider claimable at once, and
+// reports whether it was waiting for one.
+func (s Requests) RetryNow(ctx context.Context, id fika.RequestID) (woken bool, err error) {
+	err = s.write(ctx, "retry now", func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE requests SET wait_until = 1 WHERE id = ? AND finished_at = 0 AND state = 'waiting' AND reason = 'provider'`, id)
+		woken = n > 0
+		t.discard = !woken
+		return err
+	})
+	return woken, err
+}
+
 // Retry makes a new request (retry_of) from a finished one that did not end as done,
 // and lets it take over the dead notifications. The new request belongs to the same
 // chain, or to a new one if a limit has ended that. Retry fails with Conflict if the

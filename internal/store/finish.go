@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"fika"
@@ -39,7 +40,10 @@ type Finish struct {
 	TTL time.Duration
 	// Notice, if not empty, is posted as a notice entry: why a turn failed, or which
 	// agents the answer of a successful one could not call.
-	Notice    string
+	Notice string
+	// Partial is what the model had said of the answer when a person cut it off. It is
+	// stored as a message that is no answer.
+	Partial   string
 	Outcome   fika.Outcome
 	ErrorKind fika.Kind
 }
@@ -79,6 +83,13 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 			if err := t.final(ctx, &r, &fin, &out); err != nil {
 				return err
 			}
+		}
+		if strings.TrimSpace(fin.Partial) != "" {
+			e := r.said(ModelCommit{Text: fin.Partial}, r.addressee())
+			if err := t.append(ctx, &e); err != nil {
+				return err
+			}
+			out.Entries = append(out.Entries, e)
 		}
 		said, err := limitsIn(t).recordOwnLimit(ctx, r, fin)
 		if err != nil {
@@ -271,6 +282,9 @@ func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
 // conclude gives a request its one outcome and settles everything that depends on it.
 func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	var out ended
+	if e.state == fika.Cancelled && e.notice == "" && r.uptoSeq > 0 && r.kind != fika.WorkflowRequest && r.conv.Kind != fika.Task {
+		e.notice, e.kind = r.interruption(e), string(fika.Interrupted)
+	}
 	if e.notice != "" {
 		kind := e.kind
 		if kind == "" {
@@ -278,6 +292,7 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 		}
 		n := limitsIn(t).notice(r.conv, e.notice, kind)
 		n.Request, n.Chain, n.Depth = r.id, r.chain, r.depth+1
+		n.Meta.WriterName = string(r.agentName)
 		if err := t.append(ctx, &n); err != nil {
 			return out, err
 		}
@@ -310,6 +325,19 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 		out.ring = append(out.ring, fika.AgentName(r.found.parent))
 	}
 	return out, nil
+}
+
+// interruption returns the notice that a turn was cut off before its answer. It is shown to
+// people, and to the model in later turns.
+func (r turn) interruption(e ending) string {
+	by := "interrupted by the user"
+	if e.outcome.ErrorKind == fika.Limit || e.reason == reasonDeadline {
+		by = "interrupted: " + e.reason
+	}
+	if r.conv.Kind == fika.Chat {
+		return "@" + string(r.agentName) + " was " + by
+	}
+	return by
 }
 
 // insertOutcome writes the outcome to the request's row. It fails with Lost if the

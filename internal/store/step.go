@@ -45,10 +45,12 @@ type ModelCommit struct {
 // Spent is a model call that came to nothing.
 type Spent struct {
 	Round     int
+	Kind      fika.StepKind // FailedStep, or CompactionStep
 	Model     string
 	Why       string     // it failed, in one line
 	Usage     fika.Usage // as far as the provider reported it; may be zero
 	StartedAt time.Time
+	Notice    string // posted with it; may be empty
 }
 
 // PlannedCall is a tool call that the model asked for.

@@ -406,7 +406,7 @@ func (s Turns) Spend(ctx context.Context, f Fence, m Spent) ([]limit.Booked, err
 	var booked []limit.Booked
 	err := s.withinLease(ctx, "commit failed model call", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		st := fika.Step{
-			Request: r.id, Round: m.Round, Kind: fika.FailedStep, State: fika.StepInterrupted, Model: m.Model, Choice: m.Why,
+			Request: r.id, Round: m.Round, Kind: m.Kind, State: fika.StepInterrupted, Model: m.Model, Choice: m.Why,
 			StartedAt: m.StartedAt, FinishedAt: at(t.now),
 		}
 		if err := t.insertStep(ctx, &r, &st); err != nil {
@@ -414,6 +414,13 @@ func (s Turns) Spend(ctx context.Context, f Fence, m Spent) ([]limit.Booked, err
 		}
 		if err := chainsIn(t).spend(ctx, r, st.N, m.Model, m.Usage); err != nil {
 			return err
+		}
+		if m.Notice != "" {
+			n := limitsIn(t).notice(r.conv, m.Notice, string(fika.WaitProvider))
+			n.Request, n.Chain, n.Depth = r.id, r.chain, r.depth+1
+			if err := t.append(ctx, &n); err != nil {
+				return err
+			}
 		}
 		var err error
 		booked, err = accountsIn(t).book(ctx, r)

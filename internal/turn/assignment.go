@@ -33,15 +33,16 @@ func (a *assignment) inChat() bool { return a.claimed.Conversation.Kind == fika.
 
 // progress is how far the request has come, in this attempt and earlier ones.
 type progress struct {
-	round   int          // model calls so far
-	own     []fika.Entry // the request's entries, in order
-	pending []fika.Step  // tool steps without a result
-	cutStep int          // the step whose arguments the provider cut off; 0: none
-	used    []fika.ToolUsed
-	rounds  []round // one for each model call
-	model   string  // of the last call; before any, the first
-	usage   fika.Usage
-	lastIn  int64 // input and output tokens of the last call as the provider counted them; 0: unknown
+	round    int          // model calls so far
+	own      []fika.Entry // the request's entries, in order
+	pending  []fika.Step  // tool steps without a result
+	cutStep  int          // the step whose arguments the provider cut off; 0: none
+	used     []fika.ToolUsed
+	rounds   []round   // one for each model call
+	failures []failure // the calls that failed since the last one that did not
+	model    string    // of the last call; before any, the first
+	usage    fika.Usage
+	lastIn   int64 // input and output tokens of the last call as the provider counted them; 0: unknown
 }
 
 // restore takes over what earlier attempts committed.
@@ -68,6 +69,7 @@ func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
 		}
 	}
 	p.restoreRounds(steps)
+	p.restoreFailures(steps)
 }
 
 // argumentsOf returns the arguments as the model wrote them; empty arguments become {}.

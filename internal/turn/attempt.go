@@ -71,6 +71,9 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 				assignment: job, progress: done, briefing: briefing, window: window, signals: signals, store: s.Steps,
 				compactor: cfg.Compactor, compactAt: cfg.CompactAt, warnAt: cfg.WarnAt,
 			},
+			failures: &failures{
+				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now,
+			},
 			composer: &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username, continuation: cfg.Continuation},
 			choice:   choice, tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
 		},
@@ -182,6 +185,7 @@ type ending struct {
 	// rejected says that no answer was in the form asked for.
 	rejected bool
 	final    *store.ModelCommit
+	partial  string // what was streamed of the answer that a person cut off
 }
 
 func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }

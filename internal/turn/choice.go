@@ -141,6 +141,12 @@ func (m *modelChoice) choose(ctx context.Context) (index int, why string, err er
 			index, why = r.Use, fmt.Sprintf("rule %d: %s", k+1, reason)
 		}
 	}
+	if n := len(m.failures); n > 0 { // after the last model, it begins again with the first
+		last := m.failures[n-1]
+		if i := indexOfModel(m.models, last.model); i >= index && i < len(m.models)-1 {
+			index, why = i+1, "because "+last.model+" fails: "+last.why
+		}
+	}
 	return index, why, nil
 }
 

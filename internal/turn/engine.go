@@ -103,10 +103,13 @@ type Config struct {
 	Limits       store.Limits
 	TTL          time.Duration // how long chat messages are kept; 0: for ever
 	MaxRounds    int           // model calls in one turn
-	Call         tool.Call     // what every tool call carries: agent, context, workspace, username …
-	Guard        Guard         // of tool calls; nil: only permissions and hooks decide
-	Bounds       Bounds        // of the turn; nil: none
-	Executor     Executor      // runs tools; zero value: they run in this process
+	// Patience is how long a provider is asked again that fails for now, from its first
+	// failure on; 0: not at all.
+	Patience time.Duration
+	Call     tool.Call // what every tool call carries: agent, context, workspace, username …
+	Guard    Guard     // of tool calls; nil: only permissions and hooks decide
+	Bounds   Bounds    // of the turn; nil: none
+	Executor Executor  // runs tools; zero value: they run in this process
 	// Ask asks the person at the terminal about a call. It returns nil when the call may
 	// be made and an error of kind Denied when it may not. A nil Ask means that nobody
 	// is there.

@@ -52,7 +52,9 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	}
 	if end.state != fika.Done {
 		fin.Outcome.Error, fin.Outcome.ErrorKind, fin.Outcome.Stop = end.reason, end.kind, end.stop
-		if f.inChat() && end.state != fika.Cancelled && end.limit == "" {
+		if end.state == fika.Cancelled {
+			fin.Partial = end.partial
+		} else if f.inChat() && end.limit == "" {
 			fin.Notice = "@" + string(f.claimed.Agent.Name) + " did not answer: " + end.reason
 		}
 	}

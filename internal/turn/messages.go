@@ -51,6 +51,10 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 				m.Blob = nil // it names the call otherwise
 			}
 			m.Calls = append(m.Calls, llm.Call{ID: id, Name: e.To, Args: e.Content})
+		case fika.Notice:
+			if isInterruption(e) {
+				out, answer = append(out, llm.Message{Role: llm.User, Text: "(" + e.Content + ": do not go on with this unless you are asked to)"}), nil
+			}
 		case fika.ToolResult:
 			out = append(out, llm.Message{Role: llm.ToolRole, Text: c.window.fitResult(e.Content), CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError})
 			answer = nil

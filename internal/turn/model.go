@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ type modelCall struct {
 	window   *window
 	sizing   *sizing
 	composer *composer
+	failures *failures
 	store    Steps
 
 	choice *modelChoice
@@ -65,6 +67,8 @@ type modelCall struct {
 	why   string // why used was chosen; empty: it is the first
 	empty int    // empty replies in a row
 	cut   int    // answers in a row whose last call was cut off
+
+	partial strings.Builder // what was streamed of the answer under way
 }
 
 // useLast selects the model of the last round or, in a new turn, the first.
@@ -108,14 +112,48 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	}
 	m.round++
 	started := m.now()
+	m.partial.Reset()
 	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
 	if llm.IsTooLong(err) && ctx.Err() == nil {
 		return m.askShorter(ctx, entries)
 	}
+	if err := m.countSpent(ctx, resp, err, started); err != nil {
+		return err
+	}
 	if err != nil {
-		return m.signals.failTurn(ctx, err)
+		return m.handleFailure(ctx, err, started)
 	}
 	return m.handleResponse(ctx, resp, started)
+}
+
+// countSpent commits what was paid for without an answer: attempts that failed, and an
+// answer that broke off.
+func (m *modelCall) countSpent(ctx context.Context, resp llm.Response, cause error, started time.Time) error {
+	u := resp.Wasted
+	if cause != nil {
+		u = u.Add(resp.Usage)
+	}
+	if u == (fika.Usage{}) {
+		return nil
+	}
+	err := m.signals.spend(ctx, store.Spent{Round: m.round, Kind: fika.FailedStep, Model: m.used.ID, Usage: u, StartedAt: started})
+	if fika.IsKind(err, fika.Lost) && ctx.Err() != nil {
+		return nil // the turn is no longer this process's, and what follows says so
+	}
+	return err
+}
+
+// handleFailure decides what a failed call means. Of one that was cancelled, what the model
+// had said is kept.
+func (m *modelCall) handleFailure(ctx context.Context, cause error, started time.Time) error {
+	if ctx.Err() == nil {
+		return m.failures.handle(ctx, cause, started)
+	}
+	stop := m.signals.interruptedBy(ctx)
+	if end := (*ending)(nil); errors.As(stop, &end) {
+		end.partial = m.partial.String()
+	}
+	return stop
 }
 
 // fittingEntries returns what the model is to be shown, after a compaction if the window is
@@ -155,12 +193,17 @@ func (m *modelCall) askShorter(ctx context.Context, entries []fika.Entry) error 
 		return err
 	}
 	started := m.now()
+	m.partial.Reset()
 	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
 	switch {
 	case llm.IsTooLong(err) && ctx.Err() == nil:
 		return failedEnding(fika.Errorf(fika.Provider, "model call", "what has to be sent is too long for the model, even without the older part of the conversation: %v; a model with a larger window takes it (-m MODEL)", err))
-	case err != nil:
-		return m.signals.failTurn(ctx, err)
+	}
+	if err := m.countSpent(ctx, resp, err, started); err != nil {
+		return err
+	}
+	if err != nil {
+		return m.handleFailure(ctx, err, started)
 	}
 	return m.handleResponse(ctx, resp, started)
 }
@@ -176,6 +219,7 @@ func (m *modelCall) relayWaits(ev llm.Event) error {
 // handleResponse decides what to do with a model's answer: plan its calls, end the turn,
 // or ask again.
 func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, started time.Time) error {
+	m.progress.failures = nil
 	m.lastIn = resp.Usage.Input + resp.Usage.Output
 	m.usage = m.usage.Add(resp.Usage)
 	end := stopEnding(resp)
@@ -291,12 +335,14 @@ func (m *modelCall) relayEvent(ev llm.Event) error {
 	switch ev.Kind {
 	case llm.TextDelta:
 		out.Kind = Text
+		m.partial.WriteString(ev.Text)
 	case llm.ReasoningDelta:
 		out.Kind = Reasoning
 	case llm.Retrying:
 		out.Kind, out.Text = Retrying, ev.Reason
 	case llm.Restarted:
 		out.Kind, out.Text = Restarted, ev.Reason
+		m.partial.Reset()
 	default:
 		return nil
 	}

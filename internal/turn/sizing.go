@@ -81,7 +81,7 @@ func (z *sizing) compact(ctx context.Context, s size, entries []fika.Entry, ask 
 		if decided == nil {
 			return nil
 		}
-		return z.signals.spend(ctx, store.Spent{Round: z.round, Model: decided.Model, Why: "compaction: " + err.Error(), Usage: decided.Usage})
+		return z.signals.spend(ctx, store.Spent{Round: z.round, Kind: fika.CompactionStep, Model: decided.Model, Why: "compaction: " + err.Error(), Usage: decided.Usage})
 	case decided == nil:
 		z.failed++
 		z.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("the window is %s, and there is nothing left to compact", s)})

@@ -150,6 +150,12 @@ func (w *window) advice() string {
 	return ""
 }
 
+// isInterruption reports whether an entry says that a turn was cut off, which the model has
+// to know: what was asked there is not wanted any more.
+func isInterruption(e fika.Entry) bool {
+	return e.Type == fika.Notice && e.Meta.Kind == string(fika.Interrupted)
+}
+
 // isArchived reports whether a compaction has put an entry out of the window.
 func isArchived(e fika.Entry, cut *fika.Entry) bool {
 	return cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq)
@@ -243,6 +249,8 @@ func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
 	switch e.Type {
 	case fika.Message:
 		return true
+	case fika.Notice:
+		return isInterruption(e) && (!w.inChat() || e.Meta.WriterName == string(w.claimed.Agent.Name))
 	case fika.ToolCall: // in its own conversations all are its own, whatever its name was then
 		return !w.inChat() || e.From == string(w.claimed.Agent.Name)
 	case fika.ToolResult:
@@ -267,7 +275,7 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 		}
 		if len(all) > len(g) {
 			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool {
-				return e.Type == fika.Notice || e.Type == fika.Compaction || e.Conversation != g[0].Conversation
+				return e.Type == fika.Notice && !isInterruption(e) || e.Type == fika.Compaction || e.Conversation != g[0].Conversation
 			})
 		}
 	}

@@ -155,7 +155,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 	return turn.Config{
 		Store: r.opts.Store, Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
 		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
-		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
+		Patience: patienceFor(c, s), CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call:  tool.Call{Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},
 		Guard: liveGuard{r}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
 		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
@@ -170,6 +170,14 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Compactor: r.autoCompactor(c, s, models[0]), Continuation: continuation,
 		Summary: func(context.Context) (string, error) { return w.Summary().Text() },
 	}
+}
+
+// patienceFor returns how long a request waits for a provider that fails.
+func patienceFor(c store.Claimed, s config.Settings) time.Duration {
+	if r := c.Request; r.Parent != "" || r.Payload.Background || c.Conversation.Run != "" {
+		return s.PatienceBackground
+	}
+	return s.Patience
 }
 
 // formOf returns the check of an answer that has to be JSON; nil if it may be any text.

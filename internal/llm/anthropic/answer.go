@@ -166,6 +166,9 @@ func (a *answer) growBlock(b *block, kind llm.EventKind, piece wire.Text) error 
 	return a.Emit(kind, shown)
 }
 
+// Reported implements [wire.Answer].
+func (a *answer) Reported() wire.Report { return a.usage.report() }
+
 // Finish returns the response of a complete answer.
 func (a *answer) Finish() (llm.Response, error) {
 	if a.reason == "" {

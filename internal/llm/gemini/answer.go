@@ -180,12 +180,17 @@ func (a *answer) Finish() (llm.Response, error) {
 	r := llm.Response{Text: a.text.String(), Reasoning: a.reasoning.String(), MaxTokens: a.limit}
 	r.Stop, r.StopText = stopOf(a.finished, a.why)
 	r.Calls, r.Blob = a.namedCalls()
-	var report wire.Report
-	if u := a.usage; u != nil {
-		report = wire.Report{Input: u.Prompt.Plus(u.ToolPrompt), Output: u.Candidates.Plus(u.Thoughts), Cached: u.Cached, Reasoning: u.Thoughts}
-	}
-	r.Usage = a.Usage(report, r)
+	r.Usage = a.Usage(a.Reported(), r)
 	return r, nil
+}
+
+// Reported implements [wire.Answer].
+func (a *answer) Reported() wire.Report {
+	u := a.usage
+	if u == nil {
+		return wire.Report{}
+	}
+	return wire.Report{Input: u.Prompt.Plus(u.ToolPrompt), Output: u.Candidates.Plus(u.Thoughts), Cached: u.Cached, Reasoning: u.Thoughts}
 }
 
 // namedCalls gives every call an id of its own. The blob keeps those of the API, so it is

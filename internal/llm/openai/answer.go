@@ -234,6 +234,9 @@ func (a *answer) checkSize() error {
 	return nil
 }
 
+// Reported implements [wire.Answer].
+func (a *answer) Reported() wire.Report { return a.usage }
+
 // Finish returns the response of a complete answer.
 func (a *answer) Finish() (llm.Response, error) {
 	if !a.Complete() {

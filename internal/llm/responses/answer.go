@@ -274,7 +274,7 @@ func (a *answer) usage(r llm.Response) fika.Usage {
 	if u == nil {
 		return a.Usage(wire.Report{}, r)
 	}
-	return a.Usage(wire.Report{Input: u.Input, Output: u.Output, Cached: u.In.Cached, Reasoning: u.Out.Reasoning}, r)
+	return a.Usage(a.Reported(), r)
 }
 
 // stop returns why the answer ended: ResponseStatus and ResponseIncompleteDetails.
@@ -290,4 +290,12 @@ func (a *answer) stop() (llm.Stop, string) {
 		return llm.StopRefusal, a.refusal.String()
 	}
 	return llm.StopEnd, ""
+}
+
+// Reported implements [wire.Answer].
+func (a *answer) Reported() wire.Report {
+	if u := a.end.Usage; u != nil {
+		return wire.Report{Input: u.Input, Output: u.Output, Cached: u.In.Cached, Reasoning: u.Out.Reasoning}
+	}
+	return wire.Report{}
 }

@@ -21,10 +21,12 @@ func FillCost(m llm.Model, cost func(fika.Usage) (micro int64, known bool)) llm.
 // Generate implements [llm.Model].
 func (c *coster) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
 	res, err := c.inner.Generate(ctx, r, emit)
-	if err != nil || res.Usage.Cost > 0 {
-		return res, err
+	for _, u := range []*fika.Usage{&res.Usage, &res.Wasted} {
+		if u.Cost > 0 || *u == (fika.Usage{}) {
+			continue
+		}
+		micro, known := c.cost(*u)
+		u.Cost, u.Unpriced = micro, !known
 	}
-	micro, known := c.cost(res.Usage)
-	res.Usage.Cost, res.Usage.Unpriced = micro, !known
-	return res, nil
+	return res, err
 }

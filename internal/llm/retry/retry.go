@@ -58,7 +58,7 @@ type retrier struct {
 
 // Retry calls m again after errors that may pass: no answer, 408, 409, 429 and 5xx. It
 // waits as long as the provider asks, else for a random time below a bound that doubles
-// (full jitter). Before each wait it emits Retrying; if anything of the failed attempt
+// (full jitter). Before a wait of a second and more it emits Retrying; if anything of the failed attempt
 // was shown, Restarted comes first. An error from emit is never retried.
 func Retry(m llm.Model, p Policy) llm.Model { return &retrier{m, p.withDefaults()} }
 
@@ -67,6 +67,7 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 	p := r.policy
 	begin := p.Now()
 	bound := p.Base
+	var wasted fika.Usage
 	for attempt := 1; ; attempt++ {
 		shown, refused := false, false
 		res, err := r.inner.Generate(ctx, req, func(e llm.Event) error {
@@ -76,6 +77,11 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			return err
 		})
 		var failure *llm.ProviderError
+		if err != nil {
+			wasted = wasted.Add(res.Usage)
+			res = llm.Response{}
+		}
+		res.Wasted = res.Wasted.Add(wasted)
 		if err == nil || refused || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() || llm.IsTooLong(err) {
 			return res, err
 		}
@@ -91,10 +97,10 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			return res, exhaustedError(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", waitWords(wait)))
 		}
 		if err := announceRetry(emit, shown, failure, wait); err != nil {
-			return llm.Response{}, err
+			return res, err
 		}
 		if err := p.Sleep(ctx, wait); err != nil {
-			return llm.Response{}, fika.Wrap(fika.Interrupted, op, context.Cause(ctx))
+			return res, fika.Wrap(fika.Interrupted, op, context.Cause(ctx))
 		}
 	}
 }
@@ -107,11 +113,17 @@ func waitWords(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
+// worthTelling is the shortest wait that is announced.
+const worthTelling = time.Second
+
 func announceRetry(emit func(llm.Event) error, shown bool, failure *llm.ProviderError, wait time.Duration) error {
 	if shown {
 		if err := emit(llm.Event{Kind: llm.Restarted, Reason: failure.Message}); err != nil {
 			return err
 		}
+	}
+	if wait < worthTelling {
+		return nil
 	}
 	return emit(llm.Event{Kind: llm.Retrying, After: wait, Reason: failure.Message})
 }

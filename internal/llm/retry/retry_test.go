@@ -68,7 +68,6 @@ func TestRetry(t *testing.T) {
 			t.Fatalf("response %+v, error %v", res, err)
 		}
 		want := []llm.Event{
-			{Kind: llm.Retrying, After: 250 * time.Millisecond, Reason: "trouble"},
 			{Kind: llm.TextDelta, Text: "half"},
 			{Kind: llm.Restarted, Reason: "trouble"},
 			{Kind: llm.Retrying, After: 7 * time.Second, Reason: "trouble"},

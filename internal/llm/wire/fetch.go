@@ -31,6 +31,9 @@ type Answer interface {
 	// Finish returns the response, or an error that says what is wrong with a complete
 	// answer.
 	Finish() (llm.Response, error)
+	// Reported returns the tokens that the provider has reported so far, for a call that ends
+	// without an answer: it has to be paid all the same.
+	Reported() Report
 }
 
 // ReadAnswer reads an answer to its end and closes the body. A stream that breaks off
@@ -41,16 +44,21 @@ func ReadAnswer(ctx context.Context, res *http.Response, a Answer) (llm.Response
 		return llm.Response{}, a.Failure().Status(res)
 	}
 	err := ReadStream(res, a.Failure(), a.Take)
+	broken := llm.Response{Usage: a.Reported().usage()}
 	if halted := a.Halted(); halted != nil {
-		return llm.Response{}, halted
+		return broken, halted
 	}
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil && !a.Complete() {
-		return llm.Response{}, a.Failure().Transport(ctx, err)
+		return broken, a.Failure().Transport(ctx, err)
 	}
-	return a.Finish()
+	whole, err := a.Finish()
+	if err != nil {
+		return broken, err
+	}
+	return whole, nil
 }
 
 // ReadStream reads the body of a successful response: server-sent events, or one JSON

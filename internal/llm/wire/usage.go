@@ -49,6 +49,13 @@ type Report struct {
 	Dollars                                   float64 // 0: not stated
 }
 
+// usage returns what was reported, and nothing besides.
+func (p Report) usage() fika.Usage {
+	u := fika.Usage{Input: p.Input.N, Output: p.Output.N, Reasoning: p.Reasoning.N, Cached: min(p.Cached.N, p.Input.N)}
+	u.Written = min(p.Written.N, u.Input-u.Cached)
+	return u
+}
+
 // Usage returns the tokens of an answer. What was not reported is estimated, so that
 // budgets count calls to servers that report nothing: no prompt has zero tokens, and no
 // answer that says something.
