@@ -1,8 +1,8 @@
 // Package catalog knows the context windows, output limits and prices of models that their
 // makers publish, each with its source and the day on which that was read.
 //
-// The table is part of the program, and a file of the same form can take its place (fika
-// model update). What is not in it is not known: nothing is inferred by analogy.
+// The table is part of the program, and known-models.toml in the home, of the same form, takes
+// its place. What is not in it is not known: nothing is inferred by analogy.
 //
 // Read first: [Parse], [Table.Find], [Prices.Cost].
 package catalog

@@ -134,7 +134,7 @@ type loading struct {
 func (l *loading) readKnown(f fileText) {
 	known, err := catalog.Parse([]byte(f.Text))
 	if err != nil {
-		l.problems.Add(Place{File: f.Path}, "%v; fika model update --file replaces it, or remove it to have the table that fika comes with", err)
+		l.problems.Add(Place{File: f.Path}, "%v; correct the file, or remove it to have the table that fika comes with", err)
 		l.broken = true
 		return
 	}
