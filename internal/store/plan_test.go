@@ -83,6 +83,7 @@ var walks = []struct{ text, step, why string }{
 	{"u.at / ? AS part", "SCAN x", "what the sum has given"},
 	{"SELECT n FROM events ORDER BY n DESC LIMIT 1", "SCAN events", "the last"},
 	{"SELECT n, at FROM events ORDER BY n", "SCAN events", "the first thousand, or the last"},
+	{"DELETE FROM parked WHERE id <=", "SEARCH parked", "the oldest: this keeps the table small"},
 	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
 }
 

@@ -298,15 +298,15 @@ const (
 func (s Events) Prune(ctx context.Context, batches int) error {
 	const op = "prune events"
 	for range batches {
-		upto, keys, err := s.prunable(ctx)
+		from, upto, keys, err := s.prunable(ctx)
 		if err != nil || upto == 0 && keys == 0 {
 			return s.explain(op, err)
 		}
 		err = s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
-			if err := t.put(ctx, `DELETE FROM events WHERE n IN (SELECT ev.n FROM events ev WHERE ev.n <= ? ORDER BY ev.n LIMIT ?)`, upto, int64(pruneBatch)); err != nil {
+			if err := t.put(ctx, `DELETE FROM events WHERE n >= ? AND n <= ?`, from, upto); err != nil {
 				return err
 			}
-			return t.put(ctx, `DELETE FROM keys WHERE id IN (SELECT k.id FROM keys k WHERE k.at < ? ORDER BY k.at LIMIT ?)`, t.now-keysKept.Milliseconds(), int64(pruneBatch))
+			return t.put(ctx, `DELETE FROM keys WHERE id IN (SELECT k.id FROM keys k WHERE k.at >= 0 AND k.at < ? ORDER BY k.at LIMIT ?)`, t.now-keysKept.Milliseconds(), int64(pruneBatch))
 		})
 		if err != nil {
 			return err
@@ -315,20 +315,22 @@ func (s Events) Prune(ctx context.Context, batches int) error {
 	return nil
 }
 
-// prunable returns the last event to remove, or 0, and 1 if there are keys to remove.
-func (s Events) prunable(ctx context.Context) (upto, keys int64, err error) {
+// prunable returns the first and the last event of the next batch to remove, or 0 as the
+// last, and 1 if there are keys to remove. Conditions with two ends let a server that
+// does not know the arguments use its indexes.
+func (s Events) prunable(ctx context.Context) (from, upto, keys int64, err error) {
 	var list []Cursor
 	var newest int64
 	now := s.nowMS()
 	err = s.r.run(ctx,
 		all(&list, func(sc scanner) (c Cursor, err error) { return c, sc.Scan(&c.N, &c.At) }, `SELECT n, at FROM events ORDER BY n LIMIT ?`, int64(pruneBatch)+1),
 		first(&newest, nil, scanInt, `SELECT n FROM events ORDER BY n DESC LIMIT 1`),
-		first(&keys, nil, scanInt, `SELECT 1 FROM keys k WHERE k.at < ? LIMIT 1`, now-keysKept.Milliseconds()))
+		first(&keys, nil, scanInt, `SELECT 1 FROM keys k WHERE k.at >= 0 AND k.at < ? LIMIT 1`, now-keysKept.Milliseconds()))
 	for i := 1; i < len(list); i++ {
 		if list[i].At >= now-eventsKept.Milliseconds() && list[i-1].N > newest-maxEvents {
 			break
 		}
-		upto = list[i-1].N
+		from, upto = list[0].N, list[i-1].N
 	}
-	return upto, keys, err
+	return from, upto, keys, err
 }
