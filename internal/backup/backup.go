@@ -18,6 +18,7 @@ import (
 	"fika/internal/attachment"
 	"fika/internal/folder"
 	"fika/internal/sleep"
+	"fika/internal/store"
 )
 
 const (
@@ -62,7 +63,7 @@ func Write(ctx context.Context, a *app.App, path string) (_ string, err error) {
 		return "", err
 	}
 	packed := filepath.Join(work, "backup.zip")
-	if err := pack(packed, copied, h.Root); err != nil {
+	if err := pack(packed, copied, h.Root, append(edited(h.Root), scriptedRules(a, h.Root)...)); err != nil {
 		return "", &fika.Error{Kind: fika.Storage, Op: op, Msg: path, Err: err}
 	}
 	// A link never replaces another file, and the name appears only when all is on
@@ -80,8 +81,30 @@ const backupStamp = "20060102-150405"
 
 func backupsDir(h folder.Home) string { return filepath.Join(h.Root, "backups") }
 
-// pack writes the backup and syncs it to disk.
-func pack(path, database, root string) (err error) {
+// scriptedRules lists the files in a home from which its scripted models answer.
+func scriptedRules(a *app.App, root string) []string {
+	files := []string{"rules.toml"}
+	if c, err := a.Config(); err == nil {
+		for _, m := range c.Models {
+			files = append(files, m.Rules)
+		}
+	}
+	var out []string
+	for _, name := range files {
+		if filepath.IsAbs(name) {
+			name, _ = filepath.Rel(root, name)
+		}
+		name = filepath.Clean(name)
+		info, err := os.Lstat(filepath.Join(root, name))
+		if err == nil && filepath.IsLocal(name) && info.Mode().IsRegular() && info.Size() <= maxBackedUp && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// pack writes the backup and syncs it to disk. names are files in root.
+func pack(path, database, root string, names []string) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -91,7 +114,8 @@ func pack(path, database, root string) (err error) {
 	if err := packFile(z, storeInBackup, database, nil); err != nil {
 		return err
 	}
-	for _, name := range edited(root) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		change := func(b []byte) []byte { return b }
 		if filepath.Ext(name) == ".toml" {
 			change = withoutSecrets
@@ -173,7 +197,8 @@ func mirrors() []string {
 	return []string{"lock", "context.jsonl", "transcript_archive.jsonl", "transcript.md", "context_meta.json"}
 }
 
-// KeepDaily makes one backup a day until ctx ends and keeps the newest keep of them.
+// KeepDaily makes one backup a day until ctx ends and keeps the newest keep of them. It
+// makes none before there is anything to keep.
 // It does nothing if keep is 0.
 func KeepDaily(ctx context.Context, a *app.App, keep int) {
 	h, err := a.Home()
@@ -181,7 +206,7 @@ func KeepDaily(ctx context.Context, a *app.App, keep int) {
 		return // the hub has opened the home before
 	}
 	for keep > 0 {
-		if list := madeByHub(h); len(list) == 0 || a.Now().Sub(list[len(list)-1].at) >= backupEvery {
+		if list := madeByHub(h); len(list) == 0 && hasSaid(ctx, a) || len(list) > 0 && a.Now().Sub(list[len(list)-1].at) >= backupEvery {
 			path, err := Write(ctx, a, "")
 			if err != nil && ctx.Err() == nil {
 				a.Log().Warn("backup", "err", err)
@@ -198,6 +223,16 @@ func KeepDaily(ctx context.Context, a *app.App, keep int) {
 			return
 		}
 	}
+}
+
+// hasSaid reports whether there is anything in the database that a backup would keep.
+func hasSaid(ctx context.Context, a *app.App) bool {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return false
+	}
+	list, err := s.ListConversations(ctx, store.ConversationFilter{})
+	return err != nil || slices.ContainsFunc(list, func(c store.ConversationInfo) bool { return c.LastSeq > 0 })
 }
 
 type backupFile struct {

@@ -281,3 +281,28 @@ func TestRestoreMakesTheFoldersOfContexts(t *testing.T) {
 		t.Errorf("the database says %q", got)
 	}
 }
+
+// TestABackupHasTheRulesOfScriptedModels: what a scripted model answers from is a file that
+// people edit, wherever in the home it is (row F6).
+func TestABackupHasTheRulesOfScriptedModels(t *testing.T) {
+	a, h := home(t, "one")
+	write(t, filepath.Join(h.Root, "rules.toml"), "fallback = \"x\"\n")
+	write(t, filepath.Join(h.Root, "stand", "in.toml"), "fallback = \"y\"\n")
+	write(t, h.ConfigFile(), settings+"[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"stand/in.toml\"\n")
+	a = app.New(app.Options{Root: h.Root, Getenv: func(string) string { return "" }}) // reads the settings anew
+	t.Cleanup(func() { _ = a.Close() })
+	path, err := backup.Write(t.Context(), a, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, name := range []string{"home/rules.toml", "home/stand/in.toml"} {
+		if _, err := z.Open(name); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -32,7 +32,11 @@ func (d *examination) checkContexts(ctx context.Context) {
 		d.checkContext(ctx, d.home.Folder(n))
 	}
 	d.checkOrphans(ctx, names)
-	if len(d.out) == before {
+	switch {
+	case len(d.out) > before:
+	case d.store == nil:
+		d.add(check, Note, "", "%d contexts; they were not compared with the database, which cannot be opened", len(names))
+	default:
 		d.add(check, Fine, "", "%d contexts agree with the database", len(names))
 	}
 }

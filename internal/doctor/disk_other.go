@@ -2,5 +2,5 @@
 
 package doctor
 
-// freeBytes returns false: the free space is not known on this platform.
-func freeBytes(string) (int64, bool) { return 0, false }
+// freeSpace returns false: the free space is not known on this platform.
+func freeSpace(string) (bytes, files int64, ok bool) { return 0, 0, false }

@@ -4,11 +4,16 @@ package doctor
 
 import "syscall"
 
-// freeBytes returns how much of the disk that holds path is available to this process.
-func freeBytes(path string) (int64, bool) {
+// freeSpace returns how much of the disk that holds path is available to this process, and
+// how many files it can still take; files is -1 on a disk that does not count them.
+func freeSpace(path string) (bytes, files int64, ok bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(path, &st); err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	return int64(st.Bavail) * int64(st.Bsize), true
+	files = int64(st.Ffree)
+	if st.Files == 0 {
+		files = -1
+	}
+	return int64(st.Bavail) * int64(st.Bsize), files, true
 }

@@ -118,9 +118,11 @@ func (d *examination) checkModes() {
 
 func (d *examination) checkDisk() {
 	const check = "disk"
-	free, ok := freeBytes(d.home.Root)
+	free, files, ok := freeSpace(d.home.Root)
 	switch {
 	case !ok:
+	case files >= 0 && files < 1000:
+		d.add(check, Problem, "remove files: prompts fail when no file can be made", "its disk can take only %d more files (inodes), whatever space is free", files)
 	case free < 100<<20:
 		d.add(check, Problem, "make room: prompts fail when the disk is full", "only %d MiB are free", free>>20)
 	case free < 1<<30:

@@ -20,10 +20,10 @@ func (t Times) Next(after time.Time, zone *time.Location) time.Time {
 }
 
 // mostMissed bounds how many times are counted one by one.
-const mostMissed = 1000
+const mostMissed = 10_000
 
 // Missed returns the latest time that has come by now, and how many there were before
-// it, at most 999, if due was the first one that was missed.
+// it, at most 9,999, if due was the first one that was missed.
 func (t Times) Missed(due, now time.Time, zone *time.Location) (last time.Time, before int) {
 	last = due
 	for before < mostMissed-1 {

@@ -146,6 +146,7 @@ func TestMissed(t *testing.T) {
 		{"* * * * *", 59 * time.Second, 0, 0},
 		{"* * * * *", 10*time.Minute + 3*time.Second, 10 * time.Minute, 10},
 		{"0 0 * * *", 240 * time.Hour, 240 * time.Hour, 10},
+		{"*/2 * * * *", 4030 * time.Minute, 4030 * time.Minute, 2015},
 		{"* * * * *", 30 * 24 * time.Hour, 30 * 24 * time.Hour, mostMissed - 1},
 	} {
 		last, before := times(t, x.text).Missed(due, due.Add(x.later), time.UTC)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,12 +49,15 @@ func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err err
 		return hub.Ready{}, false, fika.Wrap(fika.Failed, "up", err)
 	}
 	defer r.Close()
-	err = s.spawn(h.Root, log, w)
+	before, err := log.Seek(0, io.SeekEnd)
+	if err == nil {
+		err = s.spawn(h.Root, log, w)
+	}
 	_ = w.Close()
 	if err != nil {
 		return hub.Ready{}, false, fika.Wrap(fika.Failed, "up", err)
 	}
-	ready, already, err = awaitReady(ctx, r, logPath)
+	ready, already, err = awaitReady(ctx, r, logPath, before)
 	if err != nil && ctx.Err() == nil {
 		if p, up := h.HubProcess(); up { // another start was quicker
 			return hub.Ready{PID: p.PID}, true, nil
@@ -98,8 +102,8 @@ func (s *Hub) spawn(root string, log, ready *os.File) error {
 }
 
 // awaitReady reads the one line that a hub writes when it is ready. A hub that ends
-// before that has written the reason to its log.
-func awaitReady(ctx context.Context, r *os.File, logPath string) (hub.Ready, bool, error) {
+// before that has written the reason to its log, beyond the size that this had before.
+func awaitReady(ctx context.Context, r *os.File, logPath string, before int64) (hub.Ready, bool, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Now()) })
 	defer stop()
 	var ready hub.Ready
@@ -113,12 +117,31 @@ func awaitReady(ctx context.Context, r *os.File, logPath string) (hub.Ready, boo
 	if err == nil {
 		return ready, false, nil
 	}
-	last := folder.Tail(logPath, 1)
-	if len(last) == 1 {
-		// The hub printed its error as any command does, with kind and words.
-		return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start: %s (all of it: %s)", strings.TrimPrefix(last[0], "fika: "), logPath)
+	why := ""
+	for _, line := range linesAfter(logPath, before) {
+		// The hub prints its error as any command does, with kind and words.
+		if text, is := strings.CutPrefix(line, "fika: "); is {
+			why = text
+		}
 	}
-	return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start; see %s", logPath)
+	if why == "" {
+		return ready, false, fika.Errorf(fika.Failed, "up", "the hub ended while it started, and did not say why (was it killed?); see %s", logPath)
+	}
+	return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start: %s (all of it: %s)", why, logPath)
+}
+
+// linesAfter returns what was added to a log since it had a size.
+func linesAfter(path string, size int64) []string {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() < size { // begun anew meanwhile
+		size = 0
+	}
+	data, _ := io.ReadAll(io.NewSectionReader(f, size, 1<<20))
+	return strings.Split(string(data), "\n")
 }
 
 // EnsureHub makes sure that a hub runs for the following requests. It starts one if

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,9 +56,10 @@ func testMain(m *testing.M) int {
 // goes wrong in a helper ends the test.
 type home struct {
 	*testing.T
-	dir string
-	db  *store.Store
-	env []string
+	dir     string
+	db      *store.Store
+	env     []string
+	program string // empty: the one under test
 }
 
 // newHome makes a home with a config. When the test ends, the hub is asked to
@@ -188,7 +190,7 @@ type process struct {
 func (h *home) start(stdin string, args ...string) *process {
 	h.Helper()
 	p := &process{h: h, ended: make(chan struct{})}
-	p.cmd = exec.Command(binary, args...)
+	p.cmd = exec.Command(cmp.Or(h.program, binary), args...)
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = h.TempDir(), h.env, &p.out, &p.errOut
 	p.cmd.Stdin = strings.NewReader(stdin)
 	p.cmd.WaitDelay = patience
