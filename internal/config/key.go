@@ -132,7 +132,7 @@ func ownKeys() []key[PerContext] {
 		{name: "tools_off", at: func(c *PerContext) any { return &c.ToolsOff }, example: `["send_message"]`,
 			doc: "Removes tools that are otherwise offered whatever tool_permissions says: update_todos, update_goals, update_reflection, send_message, read_context, create_context, delegate."},
 		{name: "workspace", at: func(c *PerContext) any { return &c.Workspace }, example: `"~/src/project"`,
-			doc: "The folder that file tools cannot leave. `worktree`: the agent's own git worktree and branch, which fika agent merge merges into yours. Unset: the folder you are in; for an agent that the hub started, the project's folder, or else contexts/NAME/workspace."},
+			doc: "The folder that file tools cannot leave. `worktree`: the agent's own working tree, a clone of the repository, which fika agent merge merges into yours. Unset: the folder you are in; for an agent that the hub started, the project's folder, or else contexts/NAME/workspace."},
 		{name: "readable_by", at: func(c *PerContext) any { return &c.ReadableBy }, check: checkNames, example: `["reviewer"]`,
 			doc: "The agents that may read this context. Unset: every agent of this home; []: none."},
 		{name: "callable_by", at: func(c *PerContext) any { return &c.CallableBy }, check: checkCallers, example: `["user", "reviewer"]`,

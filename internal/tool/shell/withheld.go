@@ -26,13 +26,16 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	if w.Network && wantedNetwork(output) {
 		lines = append(lines, offlineLine(w))
 	}
+	if len(w.Protected) > 0 && strings.Contains(small, "could not create leading directories") && strings.Contains(small, "/.git'") {
+		lines = append(lines, `commands write only the workspace, and a new working tree of git is the person's to add: git switch -c NAME makes a branch here; workspace = "worktree" gives an agent a tree of its own`)
+	}
 	if containsAny(small, readOnly[:]) {
 		for _, path := range w.Protected {
 			rel, err := filepath.Rel(workspace, path)
 			if err == nil && (strings.Contains(output, rel) || strings.Contains(output, path)) {
 				line := path + " is protected: no tool changes it; the person may"
 				if filepath.Base(path) == "config" {
-					line += ", or let one call do so by a rule for bash with path = \".git/config\" and do = \"ask\""
+					line += " (git -c user.name=NAME -c user.email=ADDRESS commit needs no setting), or let one call do so by a rule for bash with path = \".git/config\" and do = \"ask\""
 				}
 				lines = append(lines, line)
 				break

@@ -13,13 +13,14 @@ import (
 func TestWithheld(t *testing.T) {
 	w := tool.Withheld{Network: true, Protected: []string{"/w/.git/hooks", "/w/.git/config", "/w/.envrc"}}
 	for output, want := range map[string]string{
-		"curl: (6) Could not resolve host: example.org":                           `network = "on"`,
-		"npm error code EAI_AGAIN":                                                `network = "on"`,
-		"dial tcp: lookup example.org: Temporary failure in name resolution":      `network = "on"`,
-		"error: could not write config file .git/config: Device or resource busy": "/w/.git/config is protected",
-		"bash: line 1: /w/.envrc: Read-only file system":                          "/w/.envrc is protected",
-		"make: *** [all] Error 1":                                                 "",
-		"touch: /usr/x: Read-only file system":                                    "",
+		"curl: (6) Could not resolve host: example.org":                                      `network = "on"`,
+		"npm error code EAI_AGAIN":                                                           `network = "on"`,
+		"dial tcp: lookup example.org: Temporary failure in name resolution":                 `network = "on"`,
+		"error: could not write config file .git/config: Device or resource busy":            "/w/.git/config is protected",
+		"bash: line 1: /w/.envrc: Read-only file system":                                     "/w/.envrc is protected",
+		"fatal: could not create leading directories of '../wt/.git': Read-only file system": "git switch -c NAME",
+		"make: *** [all] Error 1":                                                            "",
+		"touch: /usr/x: Read-only file system":                                               "",
 	} {
 		got := strings.Join(explain(output, "/w", w), "; ")
 		if want == "" && got != "" || !strings.Contains(got, want) {
