@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,9 +80,23 @@ func listRuns(ctx context.Context, e *command.Env, c *service.Service, going boo
 		e.Say("no runs")
 		return nil
 	}
+	if slices.ContainsFunc(list, isGoing) {
+		if err := warnWithoutHub(e); err != nil {
+			return err
+		}
+	}
 	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.TableRows(list, func(r service.Run) []string {
 		return []string{string(r.ID), command.OrDash(r.Name), stateOf(r), term.Ago(r.Begun, e.Now()), command.OrDash(money(r.Spent.Cost)), term.Truncate(term.CleanLine(r.Title), 60)}
 	}))
+}
+
+// warnWithoutHub says that a run stands still, whatever state is stored, if no hub runs.
+func warnWithoutHub(e *command.Env) error {
+	_, up, err := service.HubOf(e.App()).Process()
+	if err == nil && !up {
+		e.Warn("no hub is running, so nothing of this is at work now; it resumes with fika up")
+	}
+	return err
 }
 
 func showRun(ctx context.Context, e *command.Env, c *service.Service, word string, asJSON, all bool) error {
@@ -106,6 +121,9 @@ func showRun(ctx context.Context, e *command.Env, c *service.Service, word strin
 	}
 	printRun(e, r, d, steps)
 	if !r.Over() {
+		if err := warnWithoutHub(e); err != nil {
+			return err
+		}
 		for _, why := range c.Runs().HinderedAgents(ctx, steps) {
 			e.Warn(why)
 		}
