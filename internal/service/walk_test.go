@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -109,8 +110,14 @@ func elsewhere(v api.Verb) bool {
 
 // calls is how each verb is called.
 func calls() map[string]call {
-	in := func(w *world) service.EntryQuery { return service.EntryQuery{Conversation: w.secret.ID} }
-	alias := service.Alias{}
+	out := map[string]call{}
+	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls()} {
+		maps.Copy(out, part)
+	}
+	return out
+}
+
+func otherCalls() map[string]call {
 	return map[string]call{
 		"home.status": failed(func(ctx context.Context, _ *world, s *service.Service) error { _, err := s.Status(ctx); return err }),
 		"home.usage": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.UsageRow, error) {
@@ -132,6 +139,61 @@ func calls() map[string]call {
 		"home.pause":  failed(func(ctx context.Context, _ *world, s *service.Service) error { return s.ChatControl.PauseAll(ctx) }),
 		"home.resume": failed(func(ctx context.Context, _ *world, s *service.Service) error { return s.ChatControl.ResumeAll(ctx) }),
 
+		"approval.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.OpenApproval, error) {
+			return s.Approvals().Open(ctx)
+		}),
+		"approval.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Approvals().Find(ctx, 1)
+			return err
+		}),
+		"approval.answer": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return s.Approvals().Answer(ctx, 1, service.ApprovalAnswer{Allow: true, By: "x"})
+		}),
+
+		"schedule.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Schedule, error) {
+			return s.Schedules().List(ctx)
+		}),
+		"schedule.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return schedule(s.Schedules().Find(ctx, "daily"))
+		}),
+		"schedule.set": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return schedule(s.Schedules().Add(ctx, config.Schedule{}))
+		}),
+		"schedule.delete": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return s.Schedules().Remove(ctx, "daily")
+		}),
+		"schedule.pause": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return schedule(s.Schedules().Pause(ctx, "daily"))
+		}),
+		"schedule.resume": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return schedule(s.Schedules().Resume(ctx, "daily"))
+		}),
+		"schedule.run": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			return occurred(s.Schedules().BeginNow(ctx, "daily"))
+		}),
+		"budget.list": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Budgets().List(ctx)
+			return err
+		}),
+		"budget.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Budgets().Scarce(ctx)
+			return err
+		}),
+		"budget.set": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Budgets().Set(ctx, config.Budget{}, false)
+			return err
+		}),
+		"budget.delete": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Budgets().Set(ctx, config.Budget{}, true)
+			return err
+		}),
+	}
+}
+
+func conversationCalls() map[string]call {
+	in := func(w *world) service.EntryQuery { return service.EntryQuery{Conversation: w.secret.ID} }
+	alias := service.Alias{}
+	return map[string]call{
 		"conversation.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.ConversationInfo, error) {
 			return s.Chats.List(ctx)
 		}),
@@ -243,7 +305,12 @@ func calls() map[string]call {
 		"conversation.limit": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
 			return s.Chats.SetLimits(ctx, c, c.Limits)
 		}),
+	}
+}
 
+func agentCalls() map[string]call {
+	alias := service.Alias{}
+	return map[string]call{
 		"agent.list": failed(func(ctx context.Context, _ *world, s *service.Service) error {
 			_, err := s.Agents.List(ctx, true)
 			return err
@@ -299,7 +366,11 @@ func calls() map[string]call {
 			_, err := s.Agents.Compact(ctx, a.Name, false, false, "")
 			return err
 		}),
+	}
+}
 
+func requestCalls() map[string]call {
+	return map[string]call{
 		"request.list": counted(func(ctx context.Context, w *world, s *service.Service) ([]service.RequestInfo, error) {
 			ended, err := s.Chats.EndedSince(ctx, w.secret, time.Time{})
 			if err != nil {
@@ -356,7 +427,11 @@ func calls() map[string]call {
 			_, err := s.Undo().Apply(ctx, id)
 			return err
 		}),
+	}
+}
 
+func runCalls() map[string]call {
+	return map[string]call{
 		"run.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Run, error) {
 			return s.Runs().List(ctx, true, 5)
 		}),
@@ -417,55 +492,6 @@ func calls() map[string]call {
 		}),
 		"run.resume": failed(func(ctx context.Context, w *world, s *service.Service) error {
 			_, err := s.Runs().Resume(ctx, w.run, nil, "")
-			return err
-		}),
-
-		"approval.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.OpenApproval, error) {
-			return s.Approvals().Open(ctx)
-		}),
-		"approval.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			_, err := s.Approvals().Find(ctx, 1)
-			return err
-		}),
-		"approval.answer": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return s.Approvals().Answer(ctx, 1, service.ApprovalAnswer{Allow: true, By: "x"})
-		}),
-
-		"schedule.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Schedule, error) {
-			return s.Schedules().List(ctx)
-		}),
-		"schedule.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return schedule(s.Schedules().Find(ctx, "daily"))
-		}),
-		"schedule.set": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return schedule(s.Schedules().Add(ctx, config.Schedule{}))
-		}),
-		"schedule.delete": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return s.Schedules().Remove(ctx, "daily")
-		}),
-		"schedule.pause": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return schedule(s.Schedules().Pause(ctx, "daily"))
-		}),
-		"schedule.resume": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return schedule(s.Schedules().Resume(ctx, "daily"))
-		}),
-		"schedule.run": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			return occurred(s.Schedules().BeginNow(ctx, "daily"))
-		}),
-		"budget.list": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			_, err := s.Budgets().List(ctx)
-			return err
-		}),
-		"budget.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			_, err := s.Budgets().Scarce(ctx)
-			return err
-		}),
-		"budget.set": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			_, err := s.Budgets().Set(ctx, config.Budget{}, false)
-			return err
-		}),
-		"budget.delete": failed(func(ctx context.Context, _ *world, s *service.Service) error {
-			_, err := s.Budgets().Set(ctx, config.Budget{}, true)
 			return err
 		}),
 	}
