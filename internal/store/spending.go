@@ -20,7 +20,7 @@ type Spending struct {
 
 // costless tells whether tokens were used in some call that cost nothing: its model is free,
 // or its price was not known.
-const costless = `max(CASE WHEN u.cost = 0 AND u.input + u.output > 0 THEN 1 ELSE 0 END)`
+const costless = `max(CASE WHEN u.cost = 0 AND u.input + u.output > 0 THEN 1 ELSE 0 END) > 0`
 
 // quarter is the resolution of [Ledger.SpendingSince] in milliseconds: in every time
 // zone, days begin at a quarter of an hour.

@@ -164,35 +164,35 @@ var conversationTests = map[string]func(*world){
 		c := w.claim(l)
 		w.plan(c, 1, fika.Pure) // 7, 8
 		must(w.StopChat(w.ctx, room.ID))(w)
-		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled}))(w) // 9; no time to live is given
-		brief("10", "helper")
-		brief("11")
-		must(w.Pin(w.ctx, room.ID, 11, true))(w)
-		brief("12", "coder")
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled}))(w) // 9, and 10 says so; no time to live is given
+		brief("11", "helper")
+		brief("12")
+		must(w.Pin(w.ctx, room.ID, 12, true))(w)
+		brief("13", "coder")
 		c = w.claim(l)
 		w.clock.Advance(2 * time.Hour)
 
 		equal(w, "under way", must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 0)
-		equal(w, "what is being answered is still shown", len(must(w.Before(w.ctx, room.ID, 12, 1))(w)), 1)
-		equal(w, "the window", must(w.Before(w.ctx, room.ID, 12, 1))(w)[0].Seq, 12)
-		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Done, TTL: time.Hour, Final: &store.ModelCommit{Round: 9, Text: "13"}}))(w)
-		equal(w, "expired", must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 11)
+		equal(w, "what is being answered is still shown", len(must(w.Before(w.ctx, room.ID, 13, 1))(w)), 1)
+		equal(w, "the window", must(w.Before(w.ctx, room.ID, 13, 1))(w)[0].Seq, 13)
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Done, TTL: time.Hour, Final: &store.ModelCommit{Round: 9, Text: "14"}}))(w)
+		equal(w, "expired", must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 12)
 
 		var left []int64
 		for _, e := range w.entries(room.ID) {
 			left = append(left, e.Seq)
 		}
-		equal(w, "left", fmt.Sprint(left), "[11 13]")
+		equal(w, "left", fmt.Sprint(left), "[12 14]")
 		equal(w, "messages", w.info(room.ID).Messages, 2)
 		equal(w, "found", len(must(w.Search(w.ctx, "answer", store.ConversationFilter{}))(w)), 0)
-		n := must(w.Notifications(w.ctx, store.NotificationFilter{Conversation: room.ID, Seq: 10}))(w)
+		n := must(w.Notifications(w.ctx, store.NotificationFilter{Conversation: room.ID, Seq: 11}))(w)
 		equal(w, "reason", n[0].Reason, "expired")
 		w.nothing(w.lease("helper"))
 
 		w.clock.Advance(48 * time.Hour)
 		must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
 		equal(w, "messages", w.info(room.ID).Messages, 1)
-		must(w.Pin(w.ctx, room.ID, 11, false))(w)
+		must(w.Pin(w.ctx, room.ID, 12, false))(w)
 		r := must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
 		equal(w, "chats", fmt.Sprint(r.Chats), "[room]")
 	},
