@@ -75,7 +75,11 @@ const maxResults = 64
 // Only the first durable transaction of the returned store is kept: a method that needs
 // several (an import) cannot be made repeatable like this. The returned store is not safe
 // for concurrent use and is not closed.
-func (s *Store) Once(k Key) *Store { return newStore(&db{database: s.db.database, key: &k}) }
+func (s *Store) Once(k Key) *Store {
+	d := &db{database: s.db.database}
+	d.key.Store(&k)
+	return newStore(d)
+}
 
 // id identifies a key: no two principals, and no two doors, share one.
 func (k Key) id() string {

@@ -53,7 +53,7 @@ type Options struct {
 // db is how one type per use reaches the database.
 type db struct {
 	*database
-	key *Key // what its first durable transaction is kept under; nil: nothing
+	key atomic.Pointer[Key] // what its first durable transaction is kept under; nil: nothing
 }
 
 // database is one database with this process's connections to it.

@@ -260,7 +260,7 @@ const maxClashes = 50
 func (s *db) writeWith(ctx context.Context, name string, d durability, fn change) error {
 	op := &operation{name: name, durability: d, n: s.operations.Add(1)}
 	if d == durable {
-		op.key, s.key = s.key, nil
+		op.key = s.key.Swap(nil)
 	}
 	deadline := time.Now().Add(s.opt.BusyWait)
 	defer func() {
