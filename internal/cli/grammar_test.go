@@ -164,6 +164,7 @@ func TestA13Yes(t *testing.T) {
 func TestA13JSONKeys(t *testing.T) {
 	text := []string{ // what they print is no data, or a text of somebody
 		"fika completion", "fika completion bash", "fika context prompt", "fika workflow show", "fika workflow graph", "fika plugin check", "fika store check", "fika doctor",
+		"fika events", // a stream: a line has what its kind has
 	}
 	full, empty := newLooked(t), newLooked(t)
 	for _, args := range [][]string{{"run", "hello"}, {"chat", "create", "design"}, {"chat", "send", "design", "hello"}, {"chat", "create", "other"}} {

@@ -30,12 +30,13 @@ func TestAskHolder(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		last := r.Messages[len(r.Messages)-1]
-		switch {
-		case strings.Contains(last.Text, "look"):
+		// What was said before and has no answer may stand in the same message.
+		switch word := lastOf(last.Text, "look", "stall", "fail", "hello"); word {
+		case "look":
 			return llmtest.Script{llmtest.Call("c1", "read", `{"path":"here.txt"}`)}
-		case strings.Contains(last.Text, "stall"):
+		case "stall":
 			return llmtest.Script{llmtest.Stall()}
-		case strings.Contains(last.Text, "fail"):
+		case "fail":
 			return llmtest.Script{llmtest.Status(400, "no such thing", 0)}
 		}
 		return llmtest.Script{llmtest.Text("hej from ", r.Model), llmtest.Usage(10, 2)}
@@ -144,4 +145,15 @@ func TestAskHolderStreams(t *testing.T) {
 		t.Errorf("stdout %q", out)
 	}
 	has(t, "stderr", errs, "@coder runs as a process", "[list]", "hm")
+}
+
+// lastOf returns the word that comes last in a text; "" if none is in it.
+func lastOf(text string, words ...string) (last string) {
+	at := -1
+	for _, w := range words {
+		if i := strings.LastIndex(text, w); i > at {
+			at, last = i, w
+		}
+	}
+	return last
 }

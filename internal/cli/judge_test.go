@@ -81,8 +81,8 @@ callable_by = []
 		}
 	}
 	mode = ""
-	if _, out, _ := h.fika(nil, "usage"); !strings.Contains(out, "routing") || !strings.Contains(out, "$0.00022") {
-		t.Errorf("the ledger says %s", out)
+	if _, out, errs := h.fika(nil, "usage"); !strings.Contains(out, "routing") || !strings.Contains(out, "$0.00022") {
+		t.Errorf("the ledger says %s%s", out, errs)
 	}
 	if code, _, errs := plain.fika(nil, "ask", "auto", unsure); code != 2 || !strings.Contains(errs, "not sure") {
 		t.Errorf("auto without a routing model: exit status %d, %s", code, errs)

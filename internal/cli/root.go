@@ -46,7 +46,8 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 				return err
 			}
 			e.LastGood = looksOrStops(cmd)
-			e.Looks = verbOf(cmd, args).Conduct == api.Looks
+			// fika route may ask the routing model, and what that costs is written down.
+			e.Looks = verbOf(cmd, args).Conduct == api.Looks && cmd.CommandPath() != "fika route"
 			config.PointAtForeign(e, cmd)
 			return admit(e, cmd, args)
 		},

@@ -19,6 +19,7 @@ var proved = map[string]string{
 	"max_tokens": "TestSettingsReachTheWire", "system_prompt": "TestSettingsReachTheWire",
 	"tool_permissions": "TestSettingsReachTheWire", "tools_off": "TestSettingsReachTheWire",
 	"reflection_enabled": "TestSettingsReachTheWire", "turn_timeout_seconds": "TestTurnTimeout",
+	"patience": "internal/turn TestU6AnOverloadedProviderIsWaitedFor", "patience_background": "the same",
 	"workspace": "TestSettingsWork", "env": "TestSettingsWork", "agents_md": "TestSettingsWork",
 	"warn_threshold_percent": "TestSettingsWork", "context_window_limit": "TestSettingsWork",
 	"max_recursion_depth": "TestSettingsWork", "reflection_character_limit": "TestSettingsWork",

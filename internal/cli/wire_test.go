@@ -51,7 +51,8 @@ func TestSettingsReachTheWire(t *testing.T) {
 			return same(r.Header.Get("Authorization"), "Bearer "+llmtest.Secret)
 		}},
 		{name: "-m keeps other settings", local: fmt.Sprintf("base_url = %q\nusername = \"ragnar\"", second.URL()), args: []string{"-m", "o", "-U", "freja"}, srv: second, check: func(r llmtest.Record, _ map[string]any) string {
-			return same(r.Model, "other") + contains(r.System, "The user is called freja") + same(said(r), "hello")
+			prompt, _, _ := strings.Cut(said(r), "\n")
+			return same(r.Model, "other") + contains(r.System, "The user is called freja") + same(prompt, "hello")
 		}},
 		{name: "provider", local: fmt.Sprintf("base_url = %q\nprovider = \"anthropic\"\napi_key_env = \"KEY\"", claude.URL()), srv: claude, check: func(r llmtest.Record, _ map[string]any) string {
 			return same(r.Wire, llmtest.Anthropic) + same(r.Model, "m")
@@ -77,13 +78,13 @@ func TestSettingsReachTheWire(t *testing.T) {
 			return same(offers(r, "update_todos"), false) + same(offers(r, "update_goals"), true)
 		}},
 		{name: "reflection", check: func(r llmtest.Record, _ map[string]any) string {
-			return contains(r.System, "I like rye.") + same(offers(r, "update_reflection"), true)
+			return contains(said(r), "I like rye.") + same(offers(r, "update_reflection"), true)
 		}},
 		{name: "reflection_enabled", local: "reflection_enabled = false", check: func(r llmtest.Record, _ map[string]any) string {
-			return same(strings.Contains(r.System, "I like rye."), false) + same(offers(r, "update_reflection"), false)
+			return same(strings.Contains(said(r), "I like rye."), false) + same(offers(r, "update_reflection"), false)
 		}},
 		{name: "-x", args: []string{"-x"}, check: func(r llmtest.Record, _ map[string]any) string {
-			return same(strings.Contains(r.System, "I like rye."), false) + same(offers(r, "update_reflection"), false)
+			return same(strings.Contains(said(r), "I like rye."), false) + same(offers(r, "update_reflection"), false)
 		}},
 	}
 	for _, tt := range tests {

@@ -23,8 +23,8 @@ type mergeJSON struct {
 	Conflicts []string `json:"conflicts"`
 	// What has to be agreed to first (--allow), and the command with which your own git
 	// merges; if there is either, nothing was merged.
-	Asks   []worktree.Risk `json:"asks,omitempty"`
-	ByHand string          `json:"by_hand,omitempty"`
+	Asks   []worktree.Risk `json:"asks"`
+	ByHand *string         `json:"by_hand"`
 }
 
 func newMerge(e *command.Env) *cobra.Command {
@@ -72,7 +72,7 @@ agrees in advance.`,
 			if asJSON {
 				err = e.PrintLine(mergeJSON{
 					Agent: string(t.Agent), Branch: t.Branch(), Into: m.Into, Merged: merged(m),
-					Commit: m.Commit, Committed: m.Committed, Conflicts: append([]string{}, m.Conflicts...), Asks: m.Asks, ByHand: m.ByHand,
+					Commit: m.Commit, Committed: m.Committed, Conflicts: append([]string{}, m.Conflicts...), Asks: append([]worktree.Risk{}, m.Asks...), ByHand: command.Optional(m.ByHand),
 				})
 			}
 			sayMerged(e, t, m)

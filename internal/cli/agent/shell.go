@@ -24,10 +24,7 @@ has put there, and here that reaches nothing of yours.`,
 			if err != nil {
 				return err
 			}
-			out, errs := e.Out, e.Err
-			if e.OutTTY { // the terminal itself, as a shell wants it
-				out, errs = os.Stdout, os.Stderr
-			}
+			out, errs := e.Terminal()
 			if ok, err := t.Shell(cmd.Context(), os.Stdin, out, errs); ok || err != nil {
 				return err
 			}

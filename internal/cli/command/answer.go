@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,15 @@ func (e *Env) Printf(format string, args ...any) error {
 func (e *Env) Println(v any) error {
 	_, err := fmt.Fprintln(e.Out, v)
 	return err
+}
+
+// Terminal returns what a program that the command starts writes to: the terminal itself
+// if there is one, as a shell wants it.
+func (e *Env) Terminal() (out, errs io.Writer) {
+	if e.OutTTY {
+		return os.Stdout, os.Stderr
+	}
+	return e.Out, e.Err
 }
 
 // PrintJSON writes one value as indented JSON.

@@ -35,10 +35,10 @@ type pricing struct {
 	Input      float64  `json:"input"`
 	Output     float64  `json:"output"`
 	Cached     float64  `json:"cached"`
-	CacheWrite float64  `json:"cache_write,omitempty"` // 0: as the protocol's provider charges it
-	Over       int64    `json:"over,omitempty"`        // prompts of more tokens cost long
-	Long       *pricing `json:"long,omitempty"`
-	Source     string   `json:"source,omitempty"` // "config", or the page the prices are from and the day it was read
+	CacheWrite float64  `json:"cache_write"` // 0: as the protocol's provider charges it
+	Over       int64    `json:"over"`        // prompts of more tokens cost long
+	Long       *pricing `json:"long"`
+	Source     string   `json:"source"` // "config", or the page the prices are from and the day it was read
 }
 
 func toPricing(p config.Prices, source string) *pricing {
