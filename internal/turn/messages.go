@@ -52,7 +52,7 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 			}
 			m.Calls = append(m.Calls, llm.Call{ID: id, Name: e.To, Args: e.Content})
 		case fika.Notice:
-			if isInterruption(e) {
+			if isInterruption(e) && (e.Request == "" || e.Request != c.claimed.Request.RetryOf) { // else this turn was asked to go on with it
 				out, answer = append(out, llm.Message{Role: llm.User, Text: "(" + e.Content + ": do not go on with this unless you are asked to)"}), nil
 			}
 		case fika.ToolResult:

@@ -168,8 +168,11 @@ func read(r llmtest.Request) (asked, []hop, bool) {
 			continue
 		}
 		all := planned.FindAllStringSubmatch(r.Messages[i].Text, -1)
-		if len(all) == 0 {
+		if len(all) == 0 && strings.Contains(r.Messages[i].Text, "summary") {
 			return asked{}, nil, false
+		}
+		if len(all) == 0 { // it says something about the surroundings
+			continue
 		}
 		found := all[len(all)-1]
 		var a asked

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,27 @@ func (g *giving) holds(what string) (release func()) {
 }
 
 func (g *giving) answer(r llmtest.Request) llmtest.Script {
-	if r.Messages[len(r.Messages)-1].Role == "tool" {
+	// The last words that are a piece of work; what stands behind them is about something
+	// else, unless it is the results.
+	var said string
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == "tool" {
+			break
+		}
+		for line := range strings.Lines(m.Text) {
+			if _, after, headed := strings.Cut(line, "] "); headed {
+				line = after
+			}
+			line = strings.TrimPrefix(strings.TrimSpace(line), "@"+r.Model+" ") // what others said is indented
+			if word, _, _ := strings.Cut(line, " "); m.Role == "user" && slices.Contains([]string{"ask", "work", "other", "hello"}, word) {
+				said = line
+			}
+		}
+		if said != "" {
+			break
+		}
+	}
+	if said == "" {
 		var got []string
 		for _, m := range r.Messages {
 			if m.Role == "tool" {
@@ -48,12 +69,6 @@ func (g *giving) answer(r llmtest.Request) llmtest.Script {
 		}
 		return llmtest.Script{llmtest.Text(strings.Join(got, " | ")), llmtest.Usage(10, 5)}
 	}
-	said := lastSaid(r)
-	if i := strings.LastIndex(said, "\n"); i >= 0 {
-		said = said[i+1:]
-	}
-	said = strings.TrimSpace(said) // what others said is indented
-	said = strings.TrimPrefix(said, "@"+r.Model+" ")
 	word, _, _ := strings.Cut(said, " ")
 	g.mu.Lock()
 	held, more := g.held[r.Model+" "+word], g.more

@@ -158,7 +158,7 @@ func TestBadHomes(t *testing.T) {
 		h.one(h.run("--home", "/dev/null/x", "chat", "list"), 1, "/dev/null")
 	})
 	t.Run("nobody may write there", func(t *testing.T) {
-		h.one(h.run("--home", "/proc/fika", "chat", "list"), 1, "/proc/fika")
+		h.one(h.run("--home", "/proc/fika", "chat", "create", "tale"), 1, "/proc/fika")
 	})
 	t.Run("not writable", func(t *testing.T) {
 		if os.Getuid() == 0 {
