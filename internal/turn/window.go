@@ -139,15 +139,13 @@ func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) 
 	return seen, nil
 }
 
-// advice names the command that makes room in the conversation; empty: there is none.
+// advice names the command that makes room in the conversation; empty: there is none, as
+// for chats, which are compacted by themselves alone.
 func (w *window) advice() string {
-	switch c := w.claimed.Conversation; c.Kind {
-	case fika.Chat:
-		return fmt.Sprintf("; fika chat compact %s keeps what matters", c.Name)
-	case fika.Ask:
-		return fmt.Sprintf("; fika context compact %s keeps what matters", w.claimed.Agent.Name)
+	if w.claimed.Conversation.Kind != fika.Ask {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; fika context compact %s keeps what matters", w.claimed.Agent.Name)
 }
 
 // isInterruption reports whether an entry says that a turn was cut off, which the model has
