@@ -105,7 +105,7 @@ func watched(t *testing.T, opt store.Options, total int) (readers [2]*seen, want
 					return
 				}
 				if over {
-					if at, err = got.read(ctx, s, at, func() bool { return true }, func() bool { return false }); err != nil {
+					if _, err = got.read(ctx, s, at, func() bool { return true }, func() bool { return false }); err != nil {
 						t.Error(err)
 					}
 					return
