@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"fika"
 	"fika/internal/llm"
 	"fika/internal/llm/wire"
 )
@@ -31,7 +30,6 @@ type model struct {
 	opts     Options
 	family   family
 	endpoint *wire.Endpoint
-	bad      error
 }
 
 // New returns a model. The first call reports wrong options, as an error of kind
@@ -40,28 +38,20 @@ func New(o Options) llm.Model {
 	o.BaseURL = wire.BaseURL(o.BaseURL, DefaultBaseURL)
 	o.BaseURL = strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/messages"), "/v1")
 	m := &model{opts: o, family: familyOf(o.Model)}
-	if o.Model == "" {
-		m.bad = fika.Errorf(fika.Invalid, wire.Op, "no model id is set")
-		return m
-	}
-	header := http.Header{"Accept": {"text/event-stream"}, "Anthropic-Version": {apiVersion}}
+	header := http.Header{"Anthropic-Version": {apiVersion}}
 	if o.APIKey != "" {
 		header.Set("X-Api-Key", o.APIKey)
 	}
 	if m.family.bound {
 		header.Set("Anthropic-Beta", bindingBeta)
 	}
-	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
-		URL: o.BaseURL + "/v1/messages", Model: o.Model, APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
-	})
+	at := wire.Options{APIKey: o.APIKey, Insecure: o.Insecure, Model: o.Model, HTTPClient: o.HTTPClient}
+	m.endpoint = wire.NewEndpoint(at, o.BaseURL+"/v1/messages", header)
 	return m
 }
 
 // Generate implements [llm.Model].
 func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
-	if m.bad != nil {
-		return llm.Response{}, m.bad
-	}
 	b := m.encodeBody(r)
 	return m.endpoint.Generate(ctx, r, b, emit, func(c *wire.Call) wire.Answer {
 		return &answer{Call: c, blocks: map[int]*block{}, limit: b.options.MaxTokens}

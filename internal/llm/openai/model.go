@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 
-	"fika"
 	"fika/internal/llm"
 	"fika/internal/llm/wire"
 )
@@ -41,7 +40,6 @@ type Options struct {
 type model struct {
 	opts     Options
 	endpoint *wire.Endpoint
-	bad      error
 }
 
 // New returns a model. The first call reports wrong options, as an error of kind
@@ -49,24 +47,19 @@ type model struct {
 func New(o Options) llm.Model {
 	o.BaseURL = strings.TrimSuffix(wire.BaseURL(o.BaseURL, DefaultBaseURL), "/chat/completions")
 	m := &model{opts: o}
-	if o.Model == "" {
-		m.bad = fika.Errorf(fika.Invalid, wire.Op, "no model id is set")
-		return m
-	}
-	header := http.Header{"Accept": {"text/event-stream"}}
+	header := http.Header{}
 	if o.APIKey != "" {
 		header.Set("Authorization", "Bearer "+o.APIKey)
 		if u, err := url.Parse(o.BaseURL); err == nil && isAzure(u.Hostname()) {
 			header.Set("Api-Key", o.APIKey)
 		}
 	}
-	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
-		URL: o.BaseURL + "/chat/completions", Model: o.Model, APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
-	})
-	if m.bad == nil && isHost(m.endpoint.Host(), "openrouter.ai") && strings.HasPrefix(o.Model, "anthropic/") {
+	at := wire.Options{APIKey: o.APIKey, Insecure: o.Insecure, Model: o.Model, HTTPClient: o.HTTPClient}
+	m.endpoint = wire.NewEndpoint(at, o.BaseURL+"/chat/completions", header)
+	if isHost(m.endpoint.Host(), "openrouter.ai") && strings.HasPrefix(o.Model, "anthropic/") {
 		m.opts.CacheMarks = true
 	}
-	if m.bad == nil && o.ReasoningStyle == ReasoningByHost {
+	if o.ReasoningStyle == ReasoningByHost {
 		m.opts.ReasoningStyle = styleOf(m.endpoint.Host())
 	}
 	return m
@@ -92,9 +85,6 @@ func isHost(host, domain string) bool {
 
 // Generate implements [llm.Model].
 func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
-	if m.bad != nil {
-		return llm.Response{}, m.bad
-	}
 	return m.endpoint.Generate(ctx, r, m.encodeBody(r), emit, func(c *wire.Call) wire.Answer {
 		return &answer{Call: c, limit: max(r.MaxTokens, 0)}
 	})

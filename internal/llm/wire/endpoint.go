@@ -13,14 +13,13 @@ import (
 	"fika/internal/llm"
 )
 
-// Target says where the calls of a model go, and with which key.
-type Target struct {
-	URL      string // full URL of the method
-	Model    string // the model's name in errors
-	APIKey   string // empty: none is sent
-	Insecure bool   // the key may cross a network unencrypted
-	Header   http.Header
-	Client   *http.Client // nil: http.DefaultClient
+// Options says where a model is.
+type Options struct {
+	BaseURL    string // up to and including the version; empty: the provider's own
+	APIKey     string // empty: no key is sent
+	Insecure   bool   // the key may be sent over plain http to another machine
+	Model      string
+	HTTPClient *http.Client // nil: http.DefaultClient
 }
 
 // Endpoint makes the calls of one model. It is safe for concurrent use.
@@ -31,41 +30,54 @@ type Endpoint struct {
 	secret string
 	header http.Header
 	client http.Client
+	wrong  error // what is wrong with the options; nil: nothing
 }
 
-// NewEndpoint checks a target. It fails with kind Invalid if the URL is not a valid
-// address, or if the key would cross a network unencrypted.
-func NewEndpoint(t Target) (*Endpoint, error) {
-	u, err := url.Parse(t.URL)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fika.Errorf(fika.Invalid, Op, "base_url is not an http or https address: write it as https://host/v1")
+// NewEndpoint returns what makes the calls of a model at a full URL of the method, with
+// headers of the provider's. If the options are wrong (no model, no valid
+// address, a key that would cross a network unencrypted), every call fails with kind
+// Invalid.
+func NewEndpoint(o Options, at string, header http.Header) *Endpoint {
+	e := &Endpoint{url: at, secret: o.APIKey, header: header.Clone()}
+	var u *url.URL
+	if u, e.wrong = checkAddress(o, at); e.wrong != nil {
+		return e
 	}
-	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !address.IsLoopback(u.Hostname()) {
-		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
-			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
-	}
-	called := u.Host
-	if t.Model != "" {
-		called += " (model " + t.Model + ")"
-	}
-	e := &Endpoint{host: u.Hostname(), called: called, url: t.URL, secret: t.APIKey, header: t.Header.Clone()}
+	e.host, e.called = u.Hostname(), u.Host+" (model "+o.Model+")"
 	if e.header == nil {
 		e.header = http.Header{}
 	}
+	e.header.Set("Accept", "text/event-stream")
 	e.header.Set("Content-Type", "application/json")
 	e.header.Set("User-Agent", "fika")
-	if t.Client != nil {
-		e.client = *t.Client
+	if o.HTTPClient != nil {
+		e.client = *o.HTTPClient
 	}
 	e.client.CheckRedirect = refuseRedirect
-	return e, nil
+	return e
+}
+
+func checkAddress(o Options, at string) (*url.URL, error) {
+	if o.Model == "" {
+		return nil, fika.Errorf(fika.Invalid, Op, "no model id is set")
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fika.Errorf(fika.Invalid, Op, "base_url is not an http or https address: write it as https://host/v1")
+	}
+	if o.APIKey != "" && u.Scheme == "http" && !o.Insecure && !address.IsLoopback(u.Hostname()) {
+		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
+			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
+	}
+	return u, nil
 }
 
 // refuseRedirect follows no redirect: the address that a person wrote is the only one
 // that gets their prompts and their key.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Host returns the name of the host that is called, without its port.
+// Host returns the name of the host that is called, without its port; empty if the
+// options are wrong.
 func (e *Endpoint) Host() string { return e.host }
 
 // Post sends body, a [Body] or any other value, as JSON. A response with any status is
@@ -86,6 +98,9 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 // Generate makes one call: it sends r as body, and feeds the stream of the response to the
 // Answer that open returns. Whatever arrives is passed to emit.
 func (e *Endpoint) Generate(ctx context.Context, r llm.Request, body any, emit func(llm.Event) error, open func(*Call) Answer) (llm.Response, error) {
+	if e.wrong != nil {
+		return llm.Response{}, e.wrong
+	}
 	within, deadline := NewDeadline(ctx)
 	defer deadline.Stop()
 	call := &Call{Deadline: deadline, request: r, fail: Failure{Host: e.called, Secrets: []string{e.secret}}, emit: emit}

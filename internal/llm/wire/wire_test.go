@@ -169,10 +169,7 @@ func TestA9NamesTheServer(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEndpoint(Target{URL: "http://" + addr + "/v1", Model: "llama"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := NewEndpoint(Options{Model: "llama"}, "http://"+addr+"/v1", nil)
 	_, err = e.Generate(t.Context(), llm.Request{}, map[string]string{}, func(llm.Event) error { return nil }, nil)
 	if err == nil || !strings.Contains(err.Error(), addr+" (model llama): no answer") {
 		t.Error(err)
