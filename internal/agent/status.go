@@ -126,6 +126,7 @@ func (s *statuses) publishEnd(r turn.Result) {
 		s.publishStatus("error", message.StatusData{Message: r.Reason})
 	case len(r.Children) > 0:
 		s.publishStatus("processing", message.StatusData{Message: r.Reason})
+	case r.Reason == string(fika.WaitProvider): // told, with the time of the next try
 	case r.Reason == string(fika.WaitApproval):
 		s.publishStatus("processing", message.StatusData{Message: "waits for your word on a tool call: fika approve"})
 	default:

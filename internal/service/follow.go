@@ -32,6 +32,7 @@ type Follow struct {
 	statuses chan message.Status // capacity 4096; when full, new statuses are dropped
 	since    time.Time           // when the subscription began
 	waits    string              // the last text that Waits was told
+	provider string              // the notice about a provider that Waits was told
 	ended    bool                // the agent has reported the end of the turn
 }
 

@@ -62,8 +62,9 @@ func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 		return
 	}
 	if fika.WaitReason(info.Reason) == fika.WaitProvider {
-		if f.Waits != nil {
-			f.tellWaits(f.c.whyLimited(ctx, info)) // the notice about it
+		if why := f.c.whyLimited(ctx, info); f.Waits != nil && why != f.provider { // the notice about it
+			f.provider = why
+			f.Waits(why)
 		}
 		return
 	}

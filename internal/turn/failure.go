@@ -65,7 +65,7 @@ func (f *failures) handle(ctx context.Context, cause error, started time.Time) e
 	if !errors.As(cause, &p) || isInvalid(p) {
 		return f.signals.failTurn(ctx, cause)
 	}
-	one := failure{model: f.model, why: oneLine(cause), at: f.now(), passing: p.Retryable()}
+	one := failure{model: f.model, why: oneLine(p), at: f.now(), passing: p.Retryable()}
 	again := append(f.failures, one)
 	wait := f.waitAfter(again, p.RetryAfter)
 	next := f.hasNext(one.model)
@@ -128,7 +128,7 @@ func (f *failures) wait(ctx context.Context, why string, wait time.Duration) err
 	if err != nil {
 		return err
 	}
-	return &released{Result{State: fika.Waiting, Reason: why}}
+	return &released{Result{State: fika.Waiting, Reason: string(fika.WaitProvider)}}
 }
 
 // notice is posted when a turn begins to wait.
