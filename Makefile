@@ -1,6 +1,6 @@
 # make demo   build, and watch agents talk to each other: no key, no network
 # make test   format, vet, and the tests, quickly: long sweeps are short
-# make check  everything: all tests at full length, all but internal/cli under the race detector, staticcheck
+# make check  everything: all tests at full length, all but internal/cli under the race detector, staticcheck, a build for macOS
 # make race   eight stores on one database, ROUNDS=100 on each engine
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
@@ -48,6 +48,7 @@ test:
 check:
 	@FULL=1 ./scripts/need.sh
 	@GO="$(GO)" FULL=1 ./scripts/test.sh
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/fika
 	$(GO) run $(STATICCHECK) ./...
 
 race:

@@ -29,7 +29,8 @@ type rootOnly struct {
 
 // closedIn is what was found in one folder when it last changed.
 type closedIn struct {
-	changed syscall.Timespec
+	stamp   sandbox.Stamp
+	settled bool     // the folder has not changed lately: the stamp tells of any further change
 	closed  []string // entries that only root can read
 	folders []string // those that others can read
 }
@@ -49,14 +50,18 @@ func (r *rootOnly) paths() []string {
 }
 
 func (r *rootOnly) in(out []string, dir string, depth int) []string {
-	var st syscall.Stat_t
-	if depth == 0 || syscall.Lstat(dir, &st) != nil {
+	if depth == 0 {
 		return out
 	}
-	found, ok := r.seen[dir]
-	if !ok || found.changed != st.Ctim {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return out
+	}
+	stamp, settled := sandbox.StampOf(info)
+	found := r.seen[dir]
+	if !found.settled || found.stamp != stamp {
 		found = lookIn(dir)
-		found.changed = st.Ctim
+		found.stamp, found.settled = stamp, settled
 		r.seen[dir] = found
 	}
 	out = append(out, found.closed...)
