@@ -206,6 +206,7 @@ type Hub struct {
 	intake     *requestIntake
 	care       *caretaker
 	pools      *poolControls
+	feed       *memberFeed
 	mail       chan func()   // capacity 256; senders wait when it is full, or until Run ends
 	wakeUps    chan struct{} // capacity 1: one look answers any number of wake-ups
 	done       chan struct{}
@@ -248,6 +249,7 @@ func New(o Options) *Hub {
 	h.intake = newIntakeOf(h)
 	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log}
 	h.pools = &poolControls{hub: h, pools: map[fika.AgentName]controlledPool{}}
+	h.feed = &memberFeed{store: o.Store.Intake, bus: o.Bus, subjects: o.Subjects, members: o.Members}
 	return h
 }
 
@@ -284,12 +286,14 @@ func (h *Hub) Run(ctx context.Context) error {
 		return err
 	}
 	h.pools.keep(h.opts.Specs)
+	h.feed.keep(h.opts.Log)
 	side, stopSide := context.WithCancel(ctx)
 	defer func() {
 		close(h.done) // first: a handler or the intake may be waiting to post
 		stopSide()
 		h.side.Wait()
 		h.pools.close()
+		h.feed.close()
 		subs()
 	}()
 	h.beginIntake(side)
@@ -444,11 +448,6 @@ func (h *Hub) subscribeAll() (func(), error) {
 	if h.opts.Context != nil {
 		handlers[h.opts.Subjects.ContextRequest("*")] = h.intake.answerContext
 	}
-	if h.opts.Members != nil {
-		feed := &memberFeed{store: h.opts.Store.Intake, bus: h.opts.Bus, subjects: h.opts.Subjects, members: h.opts.Members}
-		handlers[h.opts.Subjects.Status("*")] = feed.passStatus
-		handlers[h.opts.Subjects.Response("*")] = feed.passResponse
-	}
 	var subs []bus.Subscription
 	closeAll := func() {
 		for _, s := range subs {
@@ -490,6 +489,7 @@ func (h *Hub) reloadSpecs(ctx context.Context) bool {
 	if changed {
 		h.supervisor.applySpecs(specs)
 		h.pools.keep(specs)
+		h.feed.keep(h.opts.Log)
 	}
 	return changed
 }

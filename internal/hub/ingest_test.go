@@ -322,7 +322,7 @@ func TestAMemberAsksInConversationsOfItsOwn(t *testing.T) {
 	}
 	in.give("coder", `{"type":"task_request","requestId":"other","prompt":"x"}`)
 
-	feed := &memberFeed{store: StoreOf(in.store).Intake, bus: in.bus, subjects: in.hub.opts.Subjects, members: in.hub.opts.Members}
+	feed := in.hub.feed
 	heard := make(chan string, 10)
 	sub, err := in.bus.Peer().Subscribe("fika.member.>", func(m bus.Msg) { heard <- m.Subject + " " + string(m.Data) })
 	in.ok(err)

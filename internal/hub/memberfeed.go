@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -22,12 +23,46 @@ type memberFeed struct {
 	subjects bus.Subjects
 	members  func() []string // those that there are now
 
+	subs []bus.Subscription // while there are members; of the hub's goroutine
+
 	mu    sync.Mutex
 	known map[string]string // request → who sent it; at most feedKnown
 }
 
 // feedKnown bounds the requests whose owner is remembered.
 const feedKnown = 4096
+
+// keep listens to the agents while there are members, and only then: a status comes for
+// each piece of an answer.
+func (f *memberFeed) keep(log *slog.Logger) {
+	if f.members == nil {
+		return
+	}
+	wanted := len(f.members()) > 0
+	if wanted == (f.subs != nil) {
+		return
+	}
+	f.close()
+	if !wanted {
+		return
+	}
+	for subject, pass := range map[string]func(bus.Msg){f.subjects.Status("*"): f.passStatus, f.subjects.Response("*"): f.passResponse} {
+		sub, err := f.bus.Subscribe(subject, pass)
+		if err != nil {
+			log.Warn("members of the bus do not hear of their work", "err", err)
+			f.close() // all of it is tried again
+			return
+		}
+		f.subs = append(f.subs, sub)
+	}
+}
+
+func (f *memberFeed) close() {
+	for _, s := range f.subs {
+		_ = s.Close()
+	}
+	f.subs = nil
+}
 
 // passStatus passes on one status.
 func (f *memberFeed) passStatus(m bus.Msg) {
