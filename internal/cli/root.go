@@ -36,7 +36,7 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		Example: `  cd ~/src/shop && fika init && fika    # a team in a repository, and a session
   fika "why does this fail?" < build.log
   fika run -c notes summarise what we decided
-  fika up && fika chat new design && fika chat send design "@arya sketch an API"`,
+  fika chat create design && fika chat send design "@coder sketch an API"`,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

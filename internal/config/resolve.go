@@ -132,10 +132,17 @@ func Resolve(in Inputs) (Settings, error) {
 	}
 	s.setLifecycle(c.Agent(in.Agent))
 	if err := in.resolveModel(m, &s); err != nil {
-		return Settings{}, err
+		return s, &ModelError{err}
 	}
 	return s, nil
 }
+
+// ModelError says that a context has no model that can be called. The settings beside it
+// hold everything else.
+type ModelError struct{ Err error }
+
+func (e *ModelError) Error() string { return e.Err.Error() }
+func (e *ModelError) Unwrap() error { return e.Err }
 
 // ResolveGuard is the part of [Resolve] about what tools may do and touch, for callers
 // that need no model.

@@ -42,7 +42,7 @@ func (s *Settings) Show() []Shown {
 		if k.name == "env" {
 			row.Value = hideValues(s.Env)
 		}
-		if row.Origin == "default" && row.Value != "" && fromModel(k.name) {
+		if row.Origin == "default" && row.Value != "" && m.ID != "" && fromModel(k.name) {
 			row.Origin = "model " + m.ID
 			if k.name == "base_url" && m.BaseURLFrom != "" {
 				row.Origin = "environment " + m.BaseURLFrom

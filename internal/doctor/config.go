@@ -9,6 +9,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/pluginadmin"
+	"fika/internal/project"
 	"fika/internal/worker"
 )
 
@@ -19,9 +20,19 @@ type ConfigReport struct {
 }
 
 // CheckConfig returns what the files of this home say, or everything that is wrong
-// with them: config.toml, models.toml, the local.toml of each context, and missing
+// with them. In a project it first reads the project's files as they are, trusted or
+// not: config.toml, models.toml, the local.toml of each context, and missing
 // things that they name. It asks the plugins for their tools.
 func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
+	at, err := a.Standing()
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	if at.Project != "" { // the files that a person edits, which fika trust would put in force
+		if _, err := a.CheckProject(); err != nil {
+			return ConfigReport{}, err
+		}
+	}
 	root, err := a.Root()
 	if err != nil {
 		return ConfigReport{}, err
@@ -43,6 +54,9 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 		names = append(names, fika.AgentName(e.ID))
 	}
 	report := ConfigReport{Config: c}
+	if at.Trust == project.Changed || at.Project != "" && at.Trust == project.Untrusted {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in force, and what they name was looked for in those: fika trust shows the difference and puts these in force", at.Root))
+	}
 	for _, p := range c.Ignored {
 		report.Warnings = append(report.Warnings, p.String())
 	}

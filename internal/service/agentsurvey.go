@@ -76,6 +76,7 @@ func (s *agentSurvey) addSettings(v *AgentView) {
 		return
 	}
 	v.Entry, v.Can, v.Pool, v.Members = true, entry.Capabilities, fika.AgentName(entry.Pool), entry.Members()
+	v.Wakes = s.c.wakes(v.Row, entry)
 	for _, backup := range entry.Backup {
 		v.Backup = append(v.Backup, fika.AgentName(backup))
 	}

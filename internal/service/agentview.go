@@ -18,6 +18,7 @@ import (
 type AgentView struct {
 	Row   fika.Agent
 	Entry bool     // it has an [[agents]] entry: the hub may start it
+	Wakes bool     // the hub starts it when there is work
 	Can   []string // its capabilities, as named in the entry
 	// CallableBy lists who may ask it; nil: everybody.
 	CallableBy []string

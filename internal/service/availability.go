@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/chat"
+	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/process"
 )
@@ -155,12 +156,17 @@ func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) st
 	return "@" + string(name) + " and the hub have ended; fika up goes on with it"
 }
 
+// wakes reports whether the hub starts an agent that has an entry when there is work.
+func (c *Service) wakes(row fika.Agent, e *config.Agent) bool {
+	return row.Desired == fika.DesiredRunning || e.Wake || e.AutoStart && e.Persistent && c.config().Master.AutoStartAgents
+}
+
 // presence reads an agent's lock and what the configuration says about it.
 func (s *Availability) presence(row fika.Agent) chat.Presence {
 	var p chat.Presence
 	_, p.Hub = s.c.home.HubProcess()
 	if e := s.c.config().Agent(row.Name); e != nil {
-		p.Wakes = row.Desired == fika.DesiredRunning || e.Wake || e.AutoStart && e.Persistent && s.c.config().Master.AutoStartAgents
+		p.Wakes = s.c.wakes(row, e)
 	}
 	if row.State == fika.AgentFailed {
 		p.Failed = row.StateReason

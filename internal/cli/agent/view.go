@@ -129,6 +129,14 @@ func agentRow(v service.AgentView) []string {
 	if why == "" {
 		why = v.Trouble
 	}
+	if why == "" && v.Status == fika.AgentStopped {
+		switch {
+		case v.Row.Desired.Stopped():
+			why = fmt.Sprintf("stopped by hand: fika agent start %s", v.Row.Name)
+		case v.Wakes:
+			why = "starts on demand"
+		}
+	}
 	name := string(v.Row.Name)
 	if v.Pool != "" {
 		name = "  " + name

@@ -213,7 +213,11 @@ func (o *askOptions) await(ctx context.Context, c *service.Service, follow *serv
 		return o.cancelled(c, follow, id, view)
 	case errors.Is(err, context.DeadlineExceeded):
 		view.EndLine()
-		return fika.Errorf(fika.Detached, "", "still working; you stopped waiting. fika request wait %s gets the answer", id)
+		state := "still working"
+		if info, err := c.Requests.Request(ctx, id); err == nil && info.State == fika.Open {
+			state = "not begun yet"
+		}
+		return fika.Errorf(fika.Detached, "", "%s; you stopped waiting. fika request wait %s gets the answer", state, id)
 	case err != nil:
 		return err
 	}

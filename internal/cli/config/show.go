@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"fika"
@@ -34,10 +36,16 @@ as TOML, with the source of each: flag, environment, file and line, or default.
 				return err
 			}
 			settings, err := e.App().Settings(name, nil, false)
-			if err != nil {
+			var noModel *config.ModelError
+			if errors.As(err, &noModel) { // everything else is known, and worth showing
+				e.Warn(err.Error())
+			} else if err != nil {
 				return err
 			}
-			shown := append(settings.Show(), config.Shown{Key: "api_key", Value: settings.Model.APIKeyEnv, Origin: e.App().KeyOrigin(settings.Model)})
+			shown := settings.Show()
+			if noModel == nil {
+				shown = append(shown, config.Shown{Key: "api_key", Value: settings.Model.APIKeyEnv, Origin: e.App().KeyOrigin(settings.Model)})
+			}
 			if all {
 				conf, err := e.App().Config()
 				if err != nil {
