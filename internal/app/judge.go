@@ -52,48 +52,73 @@ func (a *App) Assign(ctx context.Context, s *store.Store, prompt string, warn fu
 	return judged, nil
 }
 
-// askJudge calls the routing model, and records its usage in the ledger.
+// askJudge calls the routing model.
 func (a *App) askJudge(ctx context.Context, s *store.Store, c *config.Config, q llm.Request) (string, error) {
-	settings, err := a.Settings(folder.DefaultContext, map[string]string{"model": c.Routing.Model}, true)
-	if err != nil {
-		return "", err
-	}
-	if err := a.mayJudge(ctx, s, c, settings); err != nil {
-		return "", err
-	}
-	model, err := a.Model(settings)
+	model, err := a.PaidModel(ctx, s, c.Routing.Model, routingSpender)
 	if err != nil {
 		return "", err
 	}
 	within, cancel := context.WithTimeout(ctx, judgeTime)
 	defer cancel()
-	q.MaxTokens = settings.MaxTokens
 	resp, err := model.Generate(within, q, func(llm.Event) error { return nil })
 	if within.Err() != nil && ctx.Err() == nil {
 		err = fika.Errorf(fika.Provider, "", "it did not answer within %s", judgeTime)
 	}
-	if resp.Usage != (fika.Usage{}) {
-		if bookErr := a.bookJudge(ctx, s, settings.Model.ID, resp.Usage); err == nil {
-			err = bookErr
-		}
-	}
 	return resp.Text, err
 }
 
-func (a *App) bookJudge(ctx context.Context, s *store.Store, model string, u fika.Usage) error {
+// PaidModel returns a model for calls outside of any request. It is refused if the
+// home's budget does not allow a call; what it uses is recorded in the ledger under the
+// name of the spender.
+func (a *App) PaidModel(ctx context.Context, s *store.Store, name, spender string) (llm.Model, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.Settings(folder.DefaultContext, map[string]string{"model": name}, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.mayPay(ctx, s, c, settings); err != nil {
+		return nil, err
+	}
+	model, err := a.Model(settings)
+	if err != nil {
+		return nil, err
+	}
 	h, err := a.Home()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id, err := h.ID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.BookSummary(context.WithoutCancel(ctx), fika.Agent{ID: routingSpender, HomeID: id}, model, u)
+	return &paid{model, settings, s, fika.Agent{ID: fika.AgentID(spender), HomeID: id}}, nil
 }
 
-// mayJudge refuses a call that does not fit into a budget of the home.
-func (a *App) mayJudge(ctx context.Context, s *store.Store, c *config.Config, settings config.Settings) error {
+// paid is a model whose calls are recorded in the ledger.
+type paid struct {
+	model    llm.Model
+	settings config.Settings
+	store    *store.Store
+	spender  fika.Agent
+}
+
+// Generate makes a call, as [llm.Model] says, and records what it used.
+func (p *paid) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	r.MaxTokens = p.settings.MaxTokens
+	resp, err := p.model.Generate(ctx, r, emit)
+	if resp.Usage != (fika.Usage{}) {
+		if bookErr := p.store.BookSummary(context.WithoutCancel(ctx), p.spender, p.settings.Model.ID, resp.Usage); err == nil {
+			err = bookErr
+		}
+	}
+	return resp, err
+}
+
+// mayPay refuses a call that does not fit into a budget of the home.
+func (a *App) mayPay(ctx context.Context, s *store.Store, c *config.Config, settings config.Settings) error {
 	spent, err := a.balances(ctx, s, c)
 	if err != nil {
 		return err

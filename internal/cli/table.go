@@ -171,7 +171,7 @@ func agentCommands() []entry {
 			{on: api.Host, names: "list:bus show:bus-secret"},
 			{on: api.FileObject, names: "add:bus-member remove:bus-member"},
 		}},
-		{name: "model", new: model.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show"}}},
+		{name: "model", new: model.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show check:call"}}},
 		{name: "key", new: key.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show set:key remove:key"}}},
 		{name: "rules", new: rules.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "test"}}},
 		{name: "executor", new: executor.New, does: is("host.executor")},
