@@ -35,6 +35,12 @@ func TestTheExamplesOfMigratingWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	env := []string{"HOME=" + user, "PATH=" + os.Getenv("PATH"), "OPENROUTER_API_KEY=none", "TERM=xterm"}
+	t.Cleanup(func() { // before the folder is removed: what an example has started writes there
+		down := exec.Command("fika", "down", "--now")
+		down.Dir, down.Env = user, env
+		_ = down.Run()
+	})
 	examples := strings.Split(string(page), "```sh\n")[1:]
 	if len(examples) < 5 {
 		t.Fatalf("%d examples", len(examples))
@@ -48,7 +54,7 @@ func TestTheExamplesOfMigratingWork(t *testing.T) {
 		}
 		cmd := exec.Command("sh", "-ec", script)
 		cmd.Dir = user
-		cmd.Env = []string{"HOME=" + user, "PATH=" + os.Getenv("PATH"), "OPENROUTER_API_KEY=none", "TERM=xterm"}
+		cmd.Env = env
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s\n%v\n%s", script, err, out)

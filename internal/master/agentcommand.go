@@ -100,14 +100,22 @@ func (m *Master) showHealth(ctx context.Context) error {
 	return nil
 }
 
-// manageAgent starts or stops an agent without keeping the console waiting.
+// manageAgent starts or stops an agent without keeping the console waiting. What is said
+// about one agent is done in the order in which it was said.
 func (m *Master) manageAgent(ctx context.Context, verb, name string, how fika.Desired) {
 	if verb != "start" {
 		m.out.printLine("Stopping agent '%s'...", term.CleanLine(name))
 	} else {
 		m.out.printLine("Starting agent '%s'...", term.CleanLine(name))
 	}
+	agent := strings.TrimPrefix(name, "@")
+	before, done := m.managed[agent], make(chan struct{})
+	m.managed[agent] = done
 	m.runBeside(func() func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
 		var err error
 		pid, already := 0, false
 		if verb != "start" {
@@ -117,6 +125,9 @@ func (m *Master) manageAgent(ctx context.Context, verb, name string, how fika.De
 			pid, already, err = m.roster.start(ctx, name)
 		}
 		return func() {
+			if m.managed[agent] == done {
+				delete(m.managed, agent)
+			}
 			switch {
 			case err != nil:
 				m.showTrouble(err)

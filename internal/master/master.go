@@ -159,12 +159,15 @@ type Master struct {
 	pending   *pendingList
 	questions *questions
 
-	mail   chan func() // capacity 64; senders block while it is full, until Run ends
-	done   chan struct{}
-	jobs   sync.WaitGroup
-	here   chan struct{} // capacity 1: held by the prompt that is being worked here
-	busy   int           // running jobs
-	revive bool          // Revive is running
+	mail chan func() // capacity 64; senders block while it is full, until Run ends
+	done chan struct{}
+	jobs sync.WaitGroup
+	here chan struct{} // capacity 1: held by the prompt that is being worked here
+	busy int           // running jobs
+	// managed holds, of each agent that is being started or stopped, when the last of
+	// that has been done.
+	managed map[string]chan struct{}
+	revive  bool // Revive is running
 
 	failed  int           // requests and lines that did not end well
 	said    string        // the last error of the store that was shown
@@ -189,6 +192,7 @@ func New(o Options) *Master {
 	return &Master{
 		o:         o,
 		out:       out,
+		managed:   map[string]chan struct{}{},
 		roster:    &roster{agents: o.Agents, directory: o.Directory, now: o.Now, known: map[fika.AgentName]Agent{}},
 		pending:   &pendingList{memory: o.Memory},
 		questions: &questions{approvals: o.Approvals, desk: question.Desk{Person: o.Person}, screen: o.Screen, out: out},

@@ -22,6 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // desk stands for everything behind the console.
 type desk struct {
+	starts   chan struct{} // what a start waits for; nil: nothing, and did is not used
+	did      chan string
 	mu       sync.Mutex
 	lines    chan string // closed: the end of input
 	shown    []string
@@ -178,11 +180,18 @@ func (k keeper) List(context.Context, bool) ([]service.AgentView, error) {
 }
 
 func (k keeper) Start(_ context.Context, row fika.Agent, _ time.Duration) (service.AgentView, error) {
+	if k.desk.starts != nil {
+		<-k.desk.starts
+		k.desk.did <- "start"
+	}
 	return service.AgentView{Row: row, PID: 7}, nil
 }
 
 func (k keeper) Stop(_ context.Context, _ fika.Agent, how fika.Desired, _ time.Duration) (service.AgentView, error) {
 	k.desk.how = how
+	if k.desk.starts != nil {
+		k.desk.did <- "stop"
+	}
 	return service.AgentView{}, nil
 }
 
@@ -523,6 +532,28 @@ func TestE10StopInTheMaster(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAgentCommandsKeepTheirOrder: an agent that is started and then stopped, by lines
+// that come at once, is stopped in the end (trial row R2).
+func TestAgentCommandsKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		d.starts, d.did = make(chan struct{}), make(chan string, 3)
+		_ = run(t, d.master(nil), d, func() {
+			d.lines <- "/agents start lazy"
+			d.lines <- "/agents stop @lazy"
+			synctest.Wait()
+			if len(d.did) != 0 {
+				t.Errorf("%s came first", <-d.did)
+			}
+			close(d.starts)
+			d.shows(t, "✓ Stopped gracefully")
+			if one, two := <-d.did, <-d.did; one != "start" || two != "stop" {
+				t.Errorf("%s, then %s", one, two)
+			}
+		})
+	})
 }
 
 // TestE11StartedAlready: what ran before was not started.

@@ -78,7 +78,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 
 // noSign returns the error for a start without a sign of life.
 func (s *Agents) noSign(v AgentView) error {
-	why := "the hub has not started it; a hub reads config.toml when it starts (fika down, fika up)"
+	why := "the hub has not started it (fika doctor)"
 	if last := folder.LastLines(s.c.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && last != "" {
 		why = "its log ends: " + last
 	}
