@@ -168,7 +168,7 @@ func (c *check) schema(ctx context.Context) error {
 	case refused != "":
 		c.found("schema", false, "the server takes no schema: %s", refused)
 	case json.Unmarshal([]byte(resp.Text), &answer) != nil || answer.City == nil:
-		c.found("schema", false, "answers are not held to a schema by this server; fika asks for the form in words, and checks it")
+		c.found("schema", false, "the answer was not held to a schema; fika asks for the form in words, and checks it")
 	default:
 		c.found("schema", true, "answers are held to a schema")
 	}
