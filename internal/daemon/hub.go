@@ -17,7 +17,6 @@ import (
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/hub"
-	"fika/internal/message"
 	"fika/internal/process"
 	"fika/internal/service"
 	"fika/internal/store"
@@ -127,27 +126,16 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	if err != nil {
 		return hub.Options{}, err
 	}
-	var members func() []string
-	if b.server != nil {
-		members = func() []string { return memberNames(a) }
-	}
 	return hub.Options{
-		Members: members,
-		Reload:  h.reload(b), Hindered: h.hindered,
+		Reload: h.reload(b), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
-		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return mayForeignBeCalled(ctx, a, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
-		Foreign: func(member string, to fika.AgentName) (*fika.Rights, error) {
-			return foreignRights(a, b.server != nil, member, to)
-		},
-		Team: func(ctx context.Context, member string, r message.Request) (store.Run, error) {
-			return h.beginTeam(ctx, r, member, b.server != nil)
-		},
+		Processes: procs, Admit: b.admit, Intake: c.BusIntake(b.server != nil), Specs: specs, Log: a.Log(), Now: a.Now,
 		CannotTakeOver: func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error) {
 			return a.CannotTakeOver(ctx, h.store, r, to)
 		},
 		PoolControl: h.controlPool,
-		WhyWaiting:  h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
+		Inboxes:     h.drainInboxes, Outputs: h.ageOutputs,
 		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Schedules: c.Schedules().BeginDue,
 		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),

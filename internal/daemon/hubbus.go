@@ -148,3 +148,20 @@ func embeddedPort(c *config.Config) (port int, external bool) {
 	n, err := strconv.Atoi(p)
 	return n, err != nil
 }
+
+// busMembers converts the members in the configuration to the form that the server
+// takes.
+func busMembers(c *config.Config) []busnats.Member {
+	var out []busnats.Member
+	for _, m := range c.BusMembers {
+		one := busnats.Member{Name: m.Name}
+		if m.Agents != nil {
+			one.Agents = []fika.AgentName{}
+		}
+		for _, a := range m.Agents {
+			one.Agents = append(one.Agents, fika.AgentName(a))
+		}
+		out = append(out, one)
+	}
+	return out
+}

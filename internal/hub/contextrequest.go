@@ -32,7 +32,7 @@ func (in *requestIntake) answerContext(m bus.Msg) {
 		err = fika.Errorf(fika.Invalid, "context request", "the subject %.80q names no agent", m.Subject)
 	}
 	if err == nil {
-		err = in.readContext(ctx, m.Asker, name, q, &out)
+		err = in.intake.ReadContext(ctx, m.Asker, name, q, &out)
 	}
 	if err != nil {
 		out.Error, out.ErrorKind = err.Error(), string(fika.KindOf(err))

@@ -1,6 +1,7 @@
 // Package hub is the one long-lived process of a home: it supervises agent processes,
-// takes in the requests of foreign publishers, and looks after what nobody else does
-// (deadlines, outcomes of agents that are gone, old chats).
+// receives and answers the requests of foreign publishers, and looks after what nobody
+// else does (deadlines, outcomes of agents that are gone, old chats). What foreign
+// publishers may ask is for [Intake] to say.
 //
 // Read first: [Hub.Run], [Options] and, unexported, supervisor (starts, watches and
 // ends agents), requestIntake (messages of other programs) and caretaker (what has

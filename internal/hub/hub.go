@@ -18,7 +18,7 @@ import (
 // Store is what the hub needs of the store, grouped by use: see [StoreOf].
 type Store struct {
 	Directory Directory
-	Intake    Intake
+	Messages  Messages
 	Care      Care
 	Outcomes  outcome.Announcements
 }
@@ -26,11 +26,11 @@ type Store struct {
 // StoreOf returns a Store in which s does everything.
 func StoreOf(s interface {
 	Directory
-	Intake
+	Messages
 	Care
 	outcome.Announcements
 }) Store {
-	return Store{Directory: s, Intake: s, Care: s, Outcomes: s}
+	return Store{Directory: s, Messages: s, Care: s, Outcomes: s}
 }
 
 // Directory knows the agents, their desired states and their work.
@@ -42,11 +42,9 @@ type Directory interface {
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 }
 
-// Intake turns messages into rows.
-type Intake interface {
-	Accept(context.Context, store.NewRequest) (store.Accepted, error)
+// Messages is what is needed to answer other programs.
+type Messages interface {
 	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
-	Conversation(context.Context, fika.ConversationName) (fika.Conversation, error)
 	ParkMessage(ctx context.Context, subject string, body []byte, reason string) error
 }
 
@@ -111,37 +109,18 @@ type Options struct {
 	// empty: no check.
 	StoreID string
 	Inbound bus.Inbound // nil: foreign requests are not kept
-	// Members returns the names of the members of the bus now; nil: there can be none.
-	Members func() []string
-	// WhyWaiting says what keeps an agent from a request that it was just given, and
-	// what to do; "" if nothing does. nil: never called.
-	WhyWaiting func(context.Context, fika.Agent) string
-	Heal       func(context.Context) error // restarts a wedged embedded server; nil: external
-	Processes  Processes
-	Admit      func(fika.AgentName) error // gives an agent not in the configuration access to the bus; nil: everybody has it
-	// MayBeCalled reports whether a foreign sender may use a name: Denied for an
-	// agent's name, Invalid for a malformed one. nil: every name may be used.
-	MayBeCalled func(context.Context, string) error
-	// Foreign returns the rights of requests that come from the bus for an agent; nil
-	// rights mean the agent's own. member is the program that asks; empty: a program
-	// with the credential for the person's programs. It returns Denied if the agent
-	// takes no such requests, or none of that member. nil: they are not bounded.
-	Foreign func(member string, to fika.AgentName) (*fika.Rights, error)
-	// Team starts the run with which a team works a foreign request, under the id of
-	// that request; a repeat returns the existing run. Error kinds: Invalid, NotFound,
-	// Denied, Conflict if something else has the id. nil: teams are refused.
-	Team  func(ctx context.Context, member string, r message.Request) (store.Run, error)
-	Specs []Spec
+	// Intake decides about what other programs ask; nil: nobody serves them.
+	Intake    Intake
+	Heal      func(context.Context) error // restarts a wedged embedded server; nil: external
+	Processes Processes
+	Admit     func(fika.AgentName) error // gives an agent not in the configuration access to the bus; nil: everybody has it
+	Specs     []Spec
 	// PoolControl carries out a control message to the subject of a pool. It is called
 	// from any goroutine. nil: such messages are not answered.
 	PoolControl func(ctx context.Context, members []fika.AgentName, c message.Control) error
 	// Reload returns what the configuration says about the agents if that, or anything
 	// else they depend on, has changed since the last call. nil: nothing changes.
 	Reload func(context.Context) (specs []Spec, changed bool)
-	// Context reads what an agent has said and done into the response, as far as the
-	// reader may see it; reader is empty for a program of the person. nil: such
-	// requests are not answered.
-	Context func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
 	// CannotTakeOver says why an agent cannot work a request that another was asked
 	// for; "" if it can. nil: nothing is handed over.
 	CannotTakeOver func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error)
@@ -238,18 +217,12 @@ func New(o Options) *Hub {
 	if o.Ready == nil {
 		o.Ready = func([]Started) {}
 	}
-	if o.Foreign == nil {
-		o.Foreign = func(string, fika.AgentName) (*fika.Rights, error) { return nil, nil }
-	}
-	if o.MayBeCalled == nil {
-		o.MayBeCalled = func(context.Context, string) error { return nil }
-	}
 	h := &Hub{opts: o, mail: make(chan func(), 256), wakeUps: make(chan struct{}, 1), done: make(chan struct{})}
 	h.supervisor = newSupervisor(h)
 	h.intake = newIntakeOf(h)
 	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log}
 	h.pools = &poolControls{hub: h, pools: map[fika.AgentName]controlledPool{}}
-	h.feed = &memberFeed{store: o.Store.Intake, bus: o.Bus, subjects: o.Subjects, members: o.Members}
+	h.feed = &memberFeed{intake: o.Intake, bus: o.Bus, subjects: o.Subjects}
 	return h
 }
 
@@ -341,7 +314,7 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // beginIntake starts the goroutines beside the owner goroutine. Run joins them.
 func (h *Hub) beginIntake(ctx context.Context) {
-	if h.opts.Inbound == nil {
+	if h.opts.Inbound == nil || h.opts.Intake == nil {
 		return
 	}
 	h.side.Add(2)
@@ -445,7 +418,7 @@ func (h *Hub) subscribeAll() (func(), error) {
 			}
 		},
 	}
-	if h.opts.Context != nil {
+	if h.opts.Intake != nil {
 		handlers[h.opts.Subjects.ContextRequest("*")] = h.intake.answerContext
 	}
 	var subs []bus.Subscription

@@ -11,36 +11,60 @@ import (
 	"fika/internal/message"
 	"fika/internal/outcome"
 	"fika/internal/sleep"
-	"fika/internal/store"
 )
 
-// requestIntake takes in what other programs send, and answers them.
+// Intake decides about what other programs ask over the bus: see package service.
+type Intake interface {
+	// Take commits what a program asks and wakes who is asked. A repeat returns what has
+	// become of the request. The kinds Invalid, NotFound, Denied and Conflict refuse the
+	// message for good, Limit refuses it for now; with any other error it was not
+	// decided about, and is to be taken again. It is called from one goroutine.
+	Take(context.Context, Incoming) (Taken, error)
+	// Members returns the names of the members of the bus now.
+	Members() []string
+	// Sender returns who has sent a request; a member goes by its name.
+	Sender(context.Context, fika.RequestID) (string, error)
+	// ReadContext reads what an agent has said and done into the response, as far as
+	// the reader may see it; reader is empty for a program of the person.
+	ReadContext(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
+}
+
+// Incoming is a well-formed request of another program.
+type Incoming struct {
+	Member  string         // the member of the bus that sent it, as the server knows; empty: none
+	Agent   fika.AgentName // or [message.TeamAgent]
+	Request message.Request
+	Bytes   int // of the message
+}
+
+// Taken is a request that has been committed.
+type Taken struct {
+	Request      fika.Request // of a team its ID alone
+	Conversation fika.Conversation
+	Ended        bool   // it had ended before it was repeated
+	Waits        string // what keeps the agent from it, and what to do; empty: nothing
+}
+
+// requestIntake receives what other programs send, and answers them. What is to be done
+// with it is for [Intake] to say.
 type requestIntake struct {
-	store       Intake
-	directory   Directory
-	bus         bus.Bus
-	subjects    bus.Subjects
-	inbound     bus.Inbound
-	heal        func(context.Context) error
-	canary      time.Duration
-	mayBeCalled func(context.Context, string) error
-	foreign     func(string, fika.AgentName) (*fika.Rights, error)
-	team        func(context.Context, string, message.Request) (store.Run, error)
-	whyWaiting  func(context.Context, fika.Agent) string
-	readContext func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
-	tickSoon    func() // asks the hub for a look
-	load        *memberLoad
-	log         *slog.Logger
-	now         func() time.Time
+	intake   Intake
+	store    Messages
+	bus      bus.Bus
+	subjects bus.Subjects
+	inbound  bus.Inbound
+	heal     func(context.Context) error
+	canary   time.Duration
+	tickSoon func() // asks the hub for a look
+	log      *slog.Logger
+	now      func() time.Time
 }
 
 func newIntakeOf(h *Hub) *requestIntake {
 	o := &h.opts
 	return &requestIntake{
-		store: o.Store.Intake, directory: o.Store.Directory, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
-		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, team: o.Team, whyWaiting: o.WhyWaiting, readContext: o.Context,
-		tickSoon: h.tickSoon, log: o.Log, now: o.Now,
-		load: &memberLoad{store: o.Store.Intake, log: o.Log, now: o.Now, open: map[string]map[fika.RequestID]int{}, looked: map[string]time.Time{}},
+		intake: o.Intake, store: o.Store.Messages, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
+		canary: o.Canary, tickSoon: h.tickSoon, log: o.Log, now: o.Now,
 	}
 }
 
@@ -73,161 +97,38 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	if err != nil {
 		return in.refuseMessage(ctx, m, name, r.RequestID, err)
 	}
-	if m.Member != "" {
-		r.Metadata.Sender = m.Member // overrides what the message says
-	} else if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
-		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
-	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // a malformed username cannot be a speaker's name
-		return err
-	}
-	switch err := in.load.admit(ctx, m.Member, fika.RequestID(r.RequestID), len(m.Data)); {
-	case fika.IsKind(err, fika.Limit): // not parked: it is a flood
+	taken, err := in.intake.Take(ctx, Incoming{Member: m.Member, Agent: name, Request: r, Bytes: len(m.Data)})
+	switch {
+	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
+		return in.refuseMessage(ctx, m, name, r.RequestID, err)
+	case fika.IsKind(err, fika.Limit): // not parked: it may be a flood
 		_, err = in.answerRefused(ctx, m, name, r.RequestID, err)
 		return err
 	case err != nil:
 		return err
-	}
-	if name == message.TeamAgent {
-		return in.beginTeam(ctx, m, r)
-	}
-	row, err := in.directory.Agent(ctx, name)
-	if fika.IsKind(err, fika.NotFound) {
-		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Errorf(fika.NotFound, "", "no agent named %q", name))
-	}
-	if err != nil {
-		return err
-	}
-	accepted, err := in.acceptRequest(ctx, m.Member, r, row)
-	switch {
-	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
-		return in.refuseMessage(ctx, m, name, r.RequestID, err)
-	case err != nil:
-		return err
-	}
-	in.load.admitted(m.Member, accepted.Request.ID, len(m.Data))
-	if accepted.Repeat && accepted.Request.State.Terminal() {
-		return in.announceAgain(ctx, accepted.Request.ID)
-	}
-	_ = in.bus.Publish(in.subjects.Bell(name), nil)
-	in.tickSoon()
-	return in.tellWaiting(ctx, row, accepted)
-}
-
-// beginTeam starts the run of a team.
-func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Request) error {
-	if in.team == nil {
-		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, fika.Errorf(fika.NotFound, "", "no teams work here"))
-	}
-	run, err := in.team(ctx, m.Member, r)
-	switch {
-	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
-		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, err)
-	case err != nil:
-		return err
-	}
-	in.load.admitted(m.Member, run.Request, len(m.Data))
-	if run.Over() {
-		return in.announceAgain(ctx, run.Request)
+	case taken.Ended:
+		return in.announceAgain(ctx, taken.Request.ID)
 	}
 	in.tickSoon()
+	in.tellWaiting(name, taken)
 	return nil
-}
-
-// acceptRequest commits the row of a request. member is the member that sent it, if
-// any: what it asks an agent is said in conversations of its own, where it reads nothing
-// that a person has said and nothing that it says reaches a person's turns.
-func (in *requestIntake) acceptRequest(ctx context.Context, member string, r message.Request, row fika.Agent) (store.Accepted, error) {
-	rights, err := in.foreign(member, row.Name)
-	if err != nil {
-		return store.Accepted{}, err
-	}
-	n := store.NewRequest{
-		ID: fika.RequestID(r.RequestID), Kind: fika.AskRequest, Origin: fika.Queued, Agent: row.ID,
-		Chain: fika.RequestID(r.ChainRoot), Depth: r.Depth, Rights: rights, Taint: "bus",
-		Payload: fika.Payload{Prompt: r.Prompt, Writer: fika.ByHuman, Sender: r.Metadata.Sender, History: r.Context},
-	}
-	if u, err := fika.ParseUsername(r.Metadata.Sender); err == nil {
-		n.Payload.From = u
-	}
-	if r.Type == message.TypeTask {
-		n.Kind, n.Payload.History = fika.TaskRequest, nil
-	} else if member != "" {
-		id, err := fika.ConversationName(""), error(nil)
-		if r.ConversationID != "" {
-			if id, err = fika.ParseConversationName(r.ConversationID); err != nil {
-				return store.Accepted{}, err
-			}
-		}
-		n.Conversation = message.MemberConversation(row.Name, member, id)
-	} else if r.ConversationID != "" {
-		var err error
-		if n.Conversation, err = in.foreignConversation(ctx, r.ConversationID, row); err != nil {
-			return store.Accepted{}, err
-		}
-	}
-	return in.store.Accept(ctx, n)
-}
-
-// foreignConversation returns the conversation that another program means by id when it
-// asks the agent of row: one of the agent's own ask conversations that has this name,
-// else the one that belongs to this id and this agent, so that two agents may be asked
-// under the same id. It returns Conflict if the name is that of a task, or of a
-// conversation that belongs to another agent.
-func (in *requestIntake) foreignConversation(ctx context.Context, id string, row fika.Agent) (fika.ConversationName, error) {
-	name, err := fika.ParseConversationName(id)
-	if err != nil {
-		return "", err
-	}
-	scoped := message.ScopedConversation(row.Name, name)
-	c, err := in.store.Conversation(ctx, name)
-	switch {
-	case fika.IsKind(err, fika.NotFound):
-		return scoped, nil
-	case err != nil:
-		return "", err
-	case c.Kind == fika.Task:
-		return "", fika.Errorf(fika.Conflict, "conversationId", "%q is a task, which is one request and its answer: leave conversationId away to go on with what %s was asked last, or send a task_request", name, row.Name)
-	case c.Kind == fika.Ask && c.Agent == row.ID:
-		return name, nil
-	case c.Kind == fika.Ask && message.ScopedConversation(in.agentName(ctx, c.Agent), name) == name:
-		return "", fika.Errorf(fika.Conflict, "conversationId", "the conversation %q is not one of %s's own", name, row.Name)
-	}
-	return scoped, nil // a chat, or another agent's conversation of that name
-}
-
-// agentName returns the name of an agent by its id, or "" if the agent is gone.
-func (in *requestIntake) agentName(ctx context.Context, id fika.AgentID) fika.AgentName {
-	rows, err := in.directory.ListAgents(ctx)
-	if err != nil {
-		return ""
-	}
-	for _, row := range rows {
-		if row.ID == id {
-			return row.Name
-		}
-	}
-	return ""
 }
 
 // tellWaiting publishes that a request waits if something keeps its agent from it,
-// because a foreign program cannot look at the store.
-func (in *requestIntake) tellWaiting(ctx context.Context, row fika.Agent, accepted store.Accepted) error {
-	if in.whyWaiting == nil {
-		return nil
-	}
-	why := in.whyWaiting(ctx, row)
-	if why == "" {
-		return nil
+// because a foreign program cannot look at the store. It is a courtesy: the row waits,
+// whether or not anybody hears it.
+func (in *requestIntake) tellWaiting(agent fika.AgentName, t Taken) {
+	if t.Waits == "" {
+		return
 	}
 	data, err := json.Marshal(message.Status{
-		Type: message.TypeStatus, RequestID: string(accepted.Request.ID), AgentName: string(row.Name), Status: message.StatusWaiting,
-		Data: message.StatusData{Kind: string(accepted.Request.Kind), Message: why}, Timestamp: message.TimeText(in.now()), V: message.Version,
-		Conversation: string(accepted.Conversation.Kind), ConversationID: string(accepted.Conversation.Name),
+		Type: message.TypeStatus, RequestID: string(t.Request.ID), AgentName: string(agent), Status: message.StatusWaiting,
+		Data: message.StatusData{Kind: string(t.Request.Kind), Message: t.Waits}, Timestamp: message.TimeText(in.now()), V: message.Version,
+		Conversation: string(t.Conversation.Kind), ConversationID: string(t.Conversation.Name),
 	})
 	if err == nil {
-		_ = in.bus.Publish(in.subjects.Status(row.Name), data) // a courtesy: the row waits, whether or not anybody hears it
+		_ = in.bus.Publish(in.subjects.Status(agent), data)
 	}
-	return nil
 }
 
 // announceAgain publishes the stored outcome of finished work again, for a sender that

@@ -10,7 +10,6 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/caller"
 	"fika/internal/message"
 	"fika/internal/store"
 )
@@ -19,25 +18,57 @@ import (
 type intake struct {
 	early *bus.Msg // said on another subject than was waited for
 	*world
-	hub  *Hub
-	said chan bus.Msg // responses, statuses and dead letters
+	hub     *Hub
+	decides *accepting
+	said    chan bus.Msg // responses, statuses and dead letters
 }
 
-func newIntake(t *testing.T, change func(*Options)) *intake {
+// accepting accepts what it is given, but for what it is told to refuse.
+type accepting struct {
+	store   *store.Store
+	members []string
+	waits   string
+	err     error
+}
+
+func (a *accepting) Take(ctx context.Context, in Incoming) (Taken, error) {
+	if a.err != nil {
+		return Taken{}, a.err
+	}
+	row, err := a.store.Agent(ctx, in.Agent)
+	if err != nil {
+		return Taken{}, err
+	}
+	n := store.NewRequest{ID: fika.RequestID(in.Request.RequestID), Kind: fika.AskRequest, Agent: row.ID, Payload: fika.Payload{Prompt: in.Request.Prompt, Sender: in.Member}}
+	if in.Request.Type == message.TypeTask {
+		n.Kind = fika.TaskRequest
+	}
+	got, err := a.store.Accept(ctx, n)
+	return Taken{Request: got.Request, Conversation: got.Conversation, Ended: got.Repeat && got.Request.State.Terminal(), Waits: a.waits}, err
+}
+
+func (a *accepting) Members() []string { return a.members }
+
+func (a *accepting) Sender(ctx context.Context, id fika.RequestID) (string, error) {
+	r, err := a.store.Request(ctx, id)
+	return r.Payload.Sender, err
+}
+
+func (*accepting) ReadContext(context.Context, fika.AgentName, fika.AgentName, message.ContextRequest, *message.ContextResponse) error {
+	return nil
+}
+
+func newIntake(t *testing.T) *intake {
 	t.Helper()
 	w := newWorld(t)
-	in := &intake{world: w, said: make(chan bus.Msg, 100)}
+	in := &intake{world: w, decides: &accepting{store: w.store}, said: make(chan bus.Msg, 100)}
 	peer := w.bus.Peer()
 	for _, subject := range []string{"fika.agent.*.response", "fika.agent.*.status", "fika.dead"} {
 		sub, err := peer.Subscribe(subject, func(m bus.Msg) { in.said <- m })
 		w.ok(err)
 		t.Cleanup(func() { w.ok(sub.Close()) })
 	}
-	o := Options{Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)}
-	if change != nil {
-		change(&o)
-	}
-	in.hub = New(o)
+	in.hub = New(Options{Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler), Intake: in.decides})
 	return in
 }
 
@@ -92,7 +123,7 @@ func (in *intake) rows(a fika.Agent) []store.RequestInfo {
 // TestHandleRequest: what arrives becomes a row, an answer, or a parked message;
 // only trouble with the store leaves it in the stream.
 func TestHandleRequest(t *testing.T) {
-	in := newIntake(t, nil)
+	in := newIntake(t)
 	a := in.agent("coder")
 	task := `{"type":"task_request","requestId":"r-1","prompt":"x"}`
 	for range 2 {
@@ -126,7 +157,7 @@ func TestHandleRequest(t *testing.T) {
 // TestC2UsedID: a message that uses the id of work that runs is rejected and
 // parked; nobody who waits for that work is told that it failed.
 func TestC2UsedID(t *testing.T) {
-	in := newIntake(t, nil)
+	in := newIntake(t)
 	in.agent("coder")
 	in.agent("tester")
 	in.give("coder", `{"type":"task_request","requestId":"r-1","prompt":"x"}`)
@@ -154,69 +185,12 @@ func TestC2UsedID(t *testing.T) {
 	}
 }
 
-// TestE8ForeignConversations: two agents may be asked under one id, each goes
-// on with its own; and nothing is appended to a task.
-func TestE8ForeignConversations(t *testing.T) {
-	in := newIntake(t, nil)
-	coder, tester := in.agent("coder"), in.agent("tester")
-	_, err := in.store.CreateChat(t.Context(), "design")
-	in.ok(err)
-	ask := func(agent, id, conversation string) {
-		t.Helper()
-		in.give(agent, fmt.Sprintf(`{"type":"ask_request","requestId":%q,"prompt":"x","conversationId":%q}`, id, conversation))
-	}
-	for i, conversation := range []string{"Job-7", "job-7", "ask_coder_job-7", "design"} {
-		ask("coder", fmt.Sprint("c", i), conversation)
-		ask("tester", fmt.Sprint("t", i), strings.Replace(conversation, "coder", "tester", 1))
-	}
-	for _, a := range []fika.Agent{coder, tester} {
-		list := in.rows(a)
-		if len(list) != 4 {
-			t.Fatalf("%d rows of %s", len(list), a.Name)
-		}
-		for _, r := range list {
-			want := "ask_" + a.Name + "_job-7"
-			if strings.HasSuffix(string(r.ID), "3") {
-				want = "ask_" + a.Name + "_design"
-			}
-			if r.ConversationName != fika.ConversationName(want) {
-				t.Errorf("%s is in %s, not %s", r.ID, r.ConversationName, want)
-			}
-		}
-	}
-	_, err = in.store.Cancel(t.Context(), "c0", "")
-	in.ok(err)
-	ask("coder", "c0", "Job-7")
-	if r := in.response("coder"); r.Result.ConversationID != "job-7" {
-		t.Errorf("the id comes back as %q", r.Result.ConversationID)
-	}
-
-	task, err := in.store.Accept(t.Context(), store.NewRequest{ID: "task", Kind: fika.TaskRequest, Agent: coder.ID, Payload: fika.Payload{Prompt: "x"}})
-	in.ok(err)
-	_, err = in.store.Cancel(t.Context(), "task", "")
-	in.ok(err)
-	for id, c := range map[string]string{"own": string(task.Conversation.Name), "other's": "ask_tester_job-7"} {
-		ask("coder", id, c)
-		if r := in.response("coder"); r.Type != message.TypeResponse || r.Status != "failed" || !strings.Contains(r.Error, "conversation") {
-			t.Errorf("%s: %+v", id, r)
-		}
-		in.dead()
-	}
-}
-
 // TestC7WaitsAndWhy: a request for an agent that will not come by itself says so.
 func TestC7WaitsAndWhy(t *testing.T) {
-	in := newIntake(t, func(o *Options) {
-		o.WhyWaiting = func(_ context.Context, a fika.Agent) string {
-			if a.Desired.Stopped() {
-				return "stopped by hand"
-			}
-			return ""
-		}
-	})
-	a := in.agent("coder")
+	in := newIntake(t)
+	in.agent("coder")
 	in.give("coder", `{"type":"task_request","requestId":"r-1","prompt":"x"}`)
-	in.ok(in.store.SetDesired(t.Context(), a.ID, fika.DesiredStopped))
+	in.decides.waits = "stopped by hand"
 	in.give("coder", `{"type":"task_request","requestId":"r-2","prompt":"x"}`)
 	m := <-in.said
 	var s message.Status
@@ -226,102 +200,45 @@ func TestC7WaitsAndWhy(t *testing.T) {
 	}
 }
 
-// TestB4ForeignSender: a program on the bus is not the agent it says it is; what
-// is no name at all is nobody's, and its request is worked.
-func TestB4ForeignSender(t *testing.T) {
-	in := newIntake(t, func(o *Options) {
-		o.MayBeCalled = func(_ context.Context, name string) error {
-			return caller.PersonName(name, func(n fika.AgentName) (bool, error) { return n == "gendry", nil })
-		}
-	})
+// TestRefusals: what is refused for good is answered and parked; what is refused for now
+// is answered alone, and anything else is taken again.
+func TestRefusals(t *testing.T) {
+	in := newIntake(t)
 	a := in.agent("coder")
-	for _, name := range []string{"gendry", "Gendry"} {
-		in.give("coder", `{"type":"task_request","requestId":"r-1","prompt":"x","metadata":{"sender":"`+name+`"}}`)
-		if r := in.response("coder"); r.RequestID != "r-1" || r.Status != "failed" || !strings.Contains(r.Error, "is the name of an agent") {
-			t.Errorf("%s: %+v", name, r)
+	const body = `{"type":"task_request","requestId":"r-1","prompt":"x"}`
+	for _, kind := range []fika.Kind{fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied} {
+		in.decides.err = fika.Errorf(kind, "", "not you")
+		in.give("coder", body)
+		if r := in.response("coder"); r.RequestID != "r-1" || r.Type != message.TypeResponse || r.Status != "failed" || !strings.Contains(r.Error, "not you") {
+			t.Errorf("%s: %+v", kind, r)
 		}
-		in.dead()
+		if d := in.dead(); d.Body != body {
+			t.Errorf("%s: %+v", kind, d)
+		}
 	}
-	if list := in.rows(a); len(list) != 0 {
-		t.Errorf("rows: %+v", list)
+	in.decides.err = fika.Errorf(fika.Limit, "", "too much")
+	in.give("coder", body)
+	if r := in.response("coder"); r.Status != "failed" || !strings.Contains(r.Error, "too much") {
+		t.Errorf("limit: %+v", r)
 	}
-	for id, sender := range map[string]string{"r-2": "jenkins", "r-3": "build <robot> 7", "r-4": ""} {
-		in.give("coder", `{"type":"task_request","requestId":"`+id+`","prompt":"x","metadata":{"sender":"`+sender+`"}}`)
+	in.decides.err = fika.Errorf(fika.Storage, "", "disk")
+	if err := in.hub.intake.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(body)}); !fika.IsKind(err, fika.Storage) {
+		t.Errorf("a store that does not answer: %v", err)
 	}
-	if list := in.rows(a); len(list) != 3 {
-		t.Errorf("rows: %+v", list)
+	if len(in.said) > 0 || len(in.rows(a)) > 0 {
+		t.Errorf("%d more were said, %d rows", len(in.said), len(in.rows(a)))
 	}
 }
 
-// TestD3Member: a member has the rights that it was given, whatever it says of
-// itself, and is told which agents are not for it.
-func TestD3Member(t *testing.T) {
-	given := &fika.Rights{Tools: []string{"read"}, Fixed: true}
-	in := newIntake(t, func(o *Options) {
-		o.Foreign = func(member string, to fika.AgentName) (*fika.Rights, error) {
-			switch {
-			case member == "":
-				return nil, nil
-			case to == "tester":
-				return nil, fika.Errorf(fika.Denied, "", "%s may not ask @tester", member)
-			}
-			return given, nil
-		}
-	})
-	coder, tester := in.agent("coder"), in.agent("tester")
-	as := func(member, agent, id string) {
-		t.Helper()
-		body := `{"type":"task_request","requestId":"` + id + `","prompt":"x","metadata":{"sender":"coder"}}`
-		in.ok(in.hub.intake.handleRequest(in.Context(), bus.Msg{Subject: "fika.agent." + agent + ".request", Member: member, Data: []byte(body)}))
+// Row S14: only its own work reaches a member.
+func TestAMemberHearsOfItsOwnWork(t *testing.T) {
+	in := newIntake(t)
+	in.decides.members = []string{"build", "mail"}
+	in.agent("coder")
+	for id, member := range map[string]string{"m0": "build", "m1": "mail", "other": ""} {
+		body := `{"type":"task_request","requestId":"` + id + `","prompt":"x"}`
+		in.ok(in.hub.intake.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Member: member, Data: []byte(body)}))
 	}
-	as("build", "coder", "r-1")
-	list := in.rows(coder)
-	if len(list) != 1 || list[0].Payload.Sender != "build" || list[0].Payload.From != "build" || list[0].Rights == nil || !list[0].Rights.Fixed {
-		t.Errorf("rows: %+v", list)
-	}
-	as("build", "tester", "r-2")
-	if r := in.response("tester"); r.RequestID != "r-2" || r.Status != "failed" || !strings.Contains(r.Error, "build may not ask @tester") {
-		t.Errorf("another's: %+v", r)
-	}
-	if list := in.rows(tester); len(list) != 0 {
-		t.Errorf("rows: %+v", list)
-	}
-}
-
-// Row S14: what a member asks is said in conversations of its own, whatever it names: it
-// reads nothing that a person has said. Only its own work reaches it.
-func TestAMemberAsksInConversationsOfItsOwn(t *testing.T) {
-	in := newIntake(t, func(o *Options) {
-		o.Members = func() []string { return []string{"build", "mail"} }
-		o.Foreign = func(string, fika.AgentName) (*fika.Rights, error) { return nil, nil }
-	})
-	coder := in.agent("coder")
-	own, err := in.store.ActiveAsk(t.Context(), coder.ID)
-	in.ok(err)
-	for i, c := range []struct{ member, id, want string }{
-		{"build", "", "ask_coder_build"},
-		{"mail", "", "ask_coder_mail"},
-		{"build", string(own.Name), "ask_coder_build_" + string(own.Name)},
-		{"build", "job-7", "ask_coder_build_job-7"},
-		{"build", "build_job-7", "ask_coder_build_job-7"},
-		{"build", "ask_coder_build_job-7", "ask_coder_build_job-7"},
-		{"build", "ask_coder_mail", "ask_coder_build_ask_coder_mail"},
-		{"build", "mail", "ask_coder_build_mail"},
-	} {
-		id := fmt.Sprintf("m%d", i)
-		body := fmt.Sprintf(`{"type":"ask_request","requestId":%q,"prompt":"x","conversationId":%q}`, id, c.id)
-		if c.id == "" {
-			body = fmt.Sprintf(`{"type":"ask_request","requestId":%q,"prompt":"x"}`, id)
-		}
-		in.ok(in.hub.intake.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Member: c.member, Data: []byte(body)}))
-		r, err := in.store.Request(t.Context(), fika.RequestID(id))
-		in.ok(err)
-		if string(r.ConversationName) != c.want || r.Conversation == own.ID {
-			t.Errorf("%s asks in %q: %s, not %s", c.member, c.id, r.ConversationName, c.want)
-		}
-	}
-	in.give("coder", `{"type":"task_request","requestId":"other","prompt":"x"}`)
-
 	feed := in.hub.feed
 	heard := make(chan string, 10)
 	sub, err := in.bus.Peer().Subscribe("fika.member.>", func(m bus.Msg) { heard <- m.Subject + " " + string(m.Data) })

@@ -11,7 +11,7 @@ import (
 // TestD12LostRequest: who sent a request that was accepted and is lost is told
 // so; one that is a row is not called lost.
 func TestD12LostRequest(t *testing.T) {
-	in := newIntake(t, nil)
+	in := newIntake(t)
 	in.agent("coder")
 	lost := func(id string) error {
 		return in.hub.intake.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Lost: &bus.Lost{ID: id, Accepted: time.Now()}})

@@ -11,17 +11,15 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/message"
-	"fika/internal/store"
 )
 
 // memberFeed passes on to each member of the bus what agents do and answer for it. A
 // member may not listen to the agents themselves: it would hear their work for others.
 // It is safe for concurrent use.
 type memberFeed struct {
-	store    Intake
+	intake   Intake // nil: nobody is served
 	bus      bus.Bus
 	subjects bus.Subjects
-	members  func() []string // those that there are now
 
 	subs []bus.Subscription // while there are members; of the hub's goroutine
 
@@ -35,10 +33,10 @@ const feedKnown = 4096
 // keep listens to the agents while there are members, and only then: a status comes for
 // each piece of an answer.
 func (f *memberFeed) keep(log *slog.Logger) {
-	if f.members == nil {
+	if f.intake == nil {
 		return
 	}
-	wanted := len(f.members()) > 0
+	wanted := len(f.intake.Members()) > 0
 	if wanted == (f.subs != nil) {
 		return
 	}
@@ -67,7 +65,7 @@ func (f *memberFeed) close() {
 // passStatus passes on one status.
 func (f *memberFeed) passStatus(m bus.Msg) {
 	var s message.Status
-	if len(f.members()) == 0 || json.Unmarshal(m.Data, &s) != nil {
+	if len(f.intake.Members()) == 0 || json.Unmarshal(m.Data, &s) != nil {
 		return
 	}
 	if member, agent := f.owner(s.RequestID, m.Subject); member != "" {
@@ -79,7 +77,7 @@ func (f *memberFeed) passStatus(m bus.Msg) {
 // about a message, and the request of that id may be another's.
 func (f *memberFeed) passResponse(m bus.Msg) {
 	var r message.Response
-	if len(f.members()) == 0 || json.Unmarshal(m.Data, &r) != nil || r.Type == message.TypeRejected {
+	if len(f.intake.Members()) == 0 || json.Unmarshal(m.Data, &r) != nil || r.Type == message.TypeRejected {
 		return
 	}
 	if member, agent := f.owner(r.RequestID, m.Subject); member != "" {
@@ -103,20 +101,16 @@ func (f *memberFeed) owner(id, subject string) (string, fika.AgentName) {
 	if !known {
 		ctx, cancel := context.WithTimeout(context.Background(), feedTime)
 		defer cancel()
-		info, err := f.store.Request(ctx, fika.RequestID(id))
-		if err != nil {
+		var err error
+		if asker, err = f.intake.Sender(ctx, fika.RequestID(id)); err != nil {
 			return "", "" // the member reads the outcome when it repeats the request
-		}
-		asker = info.Payload.Sender // that of a member is nobody else's
-		if store.StandsForRun(info.Request) {
-			asker = info.Payload.From
 		}
 		if f.known == nil || len(f.known) >= feedKnown {
 			f.known = map[string]string{}
 		}
 		f.known[id] = asker
 	}
-	if !slices.Contains(f.members(), asker) {
+	if !slices.Contains(f.intake.Members(), asker) {
 		return "", ""
 	}
 	return asker, agent

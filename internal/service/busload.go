@@ -1,4 +1,4 @@
-package hub
+package service
 
 import (
 	"context"
@@ -19,13 +19,15 @@ const (
 // memberLoad counts the unfinished requests of each member since the hub started. It
 // belongs to the goroutine that takes requests in.
 type memberLoad struct {
-	store interface {
-		Request(context.Context, fika.RequestID) (store.RequestInfo, error)
-	}
+	store  *store.Store
 	log    *slog.Logger
 	now    func() time.Time
 	open   map[string]map[fika.RequestID]int // bytes of each request
 	looked map[string]time.Time              // when finished requests were last left out
+}
+
+func newMemberLoad(s *store.Store, log *slog.Logger, now func() time.Time) memberLoad {
+	return memberLoad{store: s, log: log, now: now, open: map[string]map[fika.RequestID]int{}, looked: map[string]time.Time{}}
 }
 
 // admit returns an error of kind Limit if a member has too much unfinished work to send
