@@ -14,6 +14,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/store"
+	"fika/internal/tail"
 )
 
 // Service commits what is wanted to the store, wakes the agents concerned, and follows
@@ -33,6 +34,7 @@ type Service struct {
 	app      *app.App
 	home     folder.Home
 	store    *store.Store
+	tail     *tail.Tail // of its events; the same for all principals
 	subjects bus.Subjects
 	bus      bus.Bus
 	waker    app.Waker
@@ -81,7 +83,7 @@ func OpenOffline(ctx context.Context, a *app.App, who api.Principal) (*Service, 
 	if err != nil {
 		return nil, err
 	}
-	c := (&Service{app: a, home: h, store: s}).As(who)
+	c := (&Service{app: a, home: h, store: s, tail: tail.New(s.Events)}).As(who)
 	c.use(&line{bus: bus.Nobody{}})
 	return c, nil
 }
@@ -136,7 +138,10 @@ func lineOf(a *app.App) (*line, error) {
 func (c *Service) use(l *line) {
 	c.bus, c.subjects, c.trouble = l.bus, l.subjects, l.trouble
 	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
-	c.store.OnEvents(c.waker.RingEvents)
+	c.store.OnEvents(func() {
+		c.tail.Ring()
+		c.waker.RingEvents()
+	})
 }
 
 // dial connects if a hub runs, and does not wait for a hub that does not answer: that

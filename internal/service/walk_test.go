@@ -101,8 +101,8 @@ func ofAgent(do func(context.Context, *service.Service, fika.Agent) error) call 
 // package authority before anything else, and no door but the command line has them.
 func elsewhere(v api.Verb) bool {
 	switch v.Name {
-	case "home.events", "home.route", "agent.prompt", "agent.entries", "agent.create-context", "agent.summarise", "agent.restart", "agent.clear", "agent.continue",
-		"conversation.import", "conversation.export", "conversation.live", "conversation.renew", "conversation.release", "agent.health", "request.changes":
+	case "home.route", "agent.prompt", "agent.entries", "agent.create-context", "agent.summarise", "agent.restart", "agent.clear", "agent.continue",
+		"conversation.import", "conversation.export", "conversation.renew", "conversation.release", "agent.health", "request.changes":
 		return true
 	}
 	return v.Host && v.Name != "request.undo"
@@ -135,6 +135,25 @@ func otherCalls() map[string]call {
 		}),
 		"home.search": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Found, error) {
 			return s.Conversations.Search(ctx, "sesame", service.ConversationFilter{})
+		}),
+		"home.events": func(ctx context.Context, w *world, s *service.Service) (rows int, err error) {
+			for e, err := range s.Events(ctx, api.Scope{Content: true}, api.FromOldest) {
+				if err != nil {
+					return rows, err
+				}
+				if e.Conversation == string(w.secret.Name) || e.Request == string(w.request) || e.Request == string(w.run.ID) || e.Agent == "gendry" && s.Principal().Kind == api.Agent {
+					rows++
+				}
+			}
+			return rows, nil
+		},
+		"conversation.live": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
+			for _, err := range s.Events(ctx, api.Scope{Conversations: []string{string(c.Name)}}, api.FromOldest) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		}),
 		"home.pause":  failed(func(ctx context.Context, _ *world, s *service.Service) error { return s.ChatControl.PauseAll(ctx) }),
 		"home.resume": failed(func(ctx context.Context, _ *world, s *service.Service) error { return s.ChatControl.ResumeAll(ctx) }),
@@ -551,7 +570,7 @@ func TestTheWalkOverAllVerbs(t *testing.T) {
 		}
 	}
 	// The person finds all of it, so that the lists above were not empty by accident.
-	for _, name := range []string{"home.search", "home.top", "conversation.list", "request.list", "run.list", "approval.list", "schedule.list"} {
+	for _, name := range []string{"home.search", "home.top", "home.events", "conversation.list", "request.list", "run.list", "approval.list", "schedule.list"} {
 		if rows, err := how[name](t.Context(), w, w.person); err != nil || rows == 0 {
 			t.Errorf("person: %s shows %d rows, %v", name, rows, err)
 		}

@@ -32,20 +32,22 @@ type Events interface {
 // concurrent use and needs no closing.
 type Tail struct {
 	events Events
-	every  time.Duration
 
 	reading sync.Mutex // held by the watcher that looks for all
 	reader  *store.Tail
 
-	mu      sync.Mutex
-	changed chan struct{} // closed when there may be something new
-	fresh   bool          // the last look began after the bell rang last
-	looked  time.Time     // when the last look began
-	soon    bool          // somebody is about to commit what is missing
-	ready   bool          // recent is all that there is behind before
-	before  store.Cursor  // behind it come all of recent
-	recent  []slot
-	reads   int // of text: number of watchers that want it
+	mu       sync.Mutex
+	watchers int
+	bells    int
+	begin    bool          // the reader is where nobody watches any more
+	changed  chan struct{} // closed when there may be something new
+	fresh    bool          // the last look began after the bell rang last
+	looked   time.Time     // when the last look began
+	soon     bool          // somebody is about to commit what is missing
+	ready    bool          // recent is all that there is behind before
+	before   store.Cursor  // behind it come all of recent
+	recent   []slot
+	reads    int // of text: number of watchers that want it
 }
 
 // slot is an event in memory.
@@ -54,14 +56,20 @@ type slot struct {
 	text bool // read with the text of entries
 }
 
-// New returns a Tail of a store's events. While something calls [Tail.Ring], it looks at
-// once, and every two seconds otherwise; without a bell, every half second.
-func New(events Events, bell bool) *Tail {
-	t := &Tail{events: events, every: every, changed: make(chan struct{})}
-	if bell {
-		t.every = 4 * every
+// New returns a Tail of a store's events. It looks every half second; while there is a
+// bell, when that rings and every two seconds.
+func New(events Events) *Tail { return &Tail{events: events, changed: make(chan struct{})} }
+
+// HasBell says that something calls [Tail.Ring] for whatever is committed, until the
+// returned function is called.
+func (t *Tail) HasBell() (gone func()) {
+	count := func(n int) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.bells += n
 	}
-	return t
+	count(1)
+	return sync.OnceFunc(func() { count(-1) })
 }
 
 // Ring says that something was committed. It does not wait.
@@ -88,6 +96,9 @@ func (t *Tail) look(ctx context.Context) error {
 		t.mu.Unlock()
 		return nil
 	}
+	if t.begin {
+		t.begin, t.ready, t.recent, t.reader = false, false, nil, nil
+	}
 	t.fresh, t.looked = true, time.Now()
 	text := t.reads > 0
 	t.mu.Unlock()
@@ -102,10 +113,13 @@ func (t *Tail) look(ctx context.Context) error {
 
 // pace returns how long to wait before looking unasked. The caller holds mu.
 func (t *Tail) pace() time.Duration {
-	if t.soon {
+	switch {
+	case t.soon:
 		return again
+	case t.bells > 0:
+		return 4 * every
 	}
-	return t.every
+	return every
 }
 
 // read adds what is new to the events in memory. The caller holds reading.
@@ -179,10 +193,15 @@ func (t *Tail) waiting() (<-chan struct{}, time.Duration) {
 	return t.changed, t.pace()
 }
 
-func (t *Tail) wantText(n int) {
+// count adds n watchers, and texts of them that want the text of entries. When the last
+// one leaves, what is in memory is forgotten: the next one begins where it wants to.
+func (t *Tail) count(n, texts int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.reads += n
+	t.watchers, t.reads = t.watchers+n, t.reads+texts
+	if t.watchers == 0 {
+		t.begin, t.fresh, t.recent, t.ready = true, false, nil, false
+	}
 }
 
 // Look runs read, which reads the state of things, and returns a cursor from which

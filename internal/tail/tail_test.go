@@ -32,7 +32,8 @@ func newWorld(t *testing.T, opt store.Options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	w := &world{T: t, Store: s, tail: New(s.Events, true)}
+	w := &world{T: t, Store: s, tail: New(s.Events)}
+	t.Cleanup(w.tail.HasBell())
 	s.OnEvents(w.tail.Ring)
 	for i := range w.rooms {
 		c, err := s.CreateChat(t.Context(), fika.ConversationName(fmt.Sprint("room", i)))

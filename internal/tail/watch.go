@@ -37,6 +37,9 @@ type Scope struct {
 	Content       bool              // with the text of entries
 	Until         bool              // end after the outcome of all of Requests
 	Now           bool              // end with what is there now
+	// Passing is called with each event, wanted or not, before anything is decided about
+	// it; nil: nothing is.
+	Passing func(store.Event)
 	// May reports whether the watcher may see an event; nil: all of them.
 	May func(context.Context, store.Event) (bool, error)
 }
@@ -60,10 +63,12 @@ func (t *Tail) Watch(ctx context.Context, scope Scope, from store.Cursor) iter.S
 		for _, id := range scope.Requests {
 			w.open[id] = true
 		}
+		texts := 0
 		if scope.Content {
-			t.wantText(1)
-			defer t.wantText(-1)
+			texts = 1
 		}
+		t.count(1, texts)
+		defer t.count(-1, -texts)
 		rows := t.events.Tail(from) // until the watcher has caught up
 		for ctx.Err() == nil {
 			changed, _ := t.waiting()
@@ -131,6 +136,9 @@ func (w *watcher) next(ctx context.Context, rows **store.Tail) ([]store.Event, e
 func (w *watcher) give(ctx context.Context, list []store.Event, yield func(store.Event, error) bool) (bool, error) {
 	for _, e := range list {
 		w.at = e.Cursor()
+		if w.Passing != nil {
+			w.Passing(e)
+		}
 		wanted := w.wants(e)
 		if wanted && w.May != nil {
 			may, err := w.May(ctx, e)

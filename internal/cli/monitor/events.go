@@ -68,13 +68,15 @@ a reset. Events are kept for 7 days, at most 200,000 of them.`,
 
 // show prints the events. A reset is printed and is an error.
 func (o *eventOptions) show(ctx context.Context, c *service.Service) error {
-	q := service.EventQuery{Since: api.Cursor(o.since), Follow: o.follow, Scope: api.Scope{
-		Conversations: o.chats, Agents: o.agents, Requests: o.requests, Tree: o.tree, Content: o.content,
-	}}
+	scope := api.Scope{Conversations: o.chats, Agents: o.agents, Requests: o.requests, Tree: o.tree, Content: o.content}
 	for _, kind := range o.kinds {
-		q.Scope.Kinds = append(q.Scope.Kinds, api.EventKind(kind))
+		scope.Kinds = append(scope.Kinds, api.EventKind(kind))
 	}
-	for e, err := range c.Events(ctx, q) {
+	read := c.Events
+	if o.follow {
+		read = c.Watch
+	}
+	for e, err := range read(ctx, scope, api.Cursor(o.since)) {
 		if err == nil && o.json {
 			err = o.PrintLine(e)
 		} else if err == nil {

@@ -1,0 +1,234 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/api"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+const (
+	// maxDeltas is how much live text waits for a watcher, in pieces. More is lost: the
+	// offset of what follows tells, and the entry has it all.
+	maxDeltas = 4096
+	// liveTime bounds the wait for what an agent has streamed so far.
+	liveTime = 2 * time.Second
+	// maxEnded is how many requests are remembered whose late text is thrown away.
+	maxEnded = 1024
+)
+
+// liveText is the live text of the requests in a scope, for one watcher. What was streamed
+// before it began comes first.
+type liveText struct {
+	c     *Service
+	scope api.Scope
+	sees  *eventSight
+	some  chan struct{} // capacity 1: something waits
+
+	mu      sync.Mutex
+	pending []api.Event
+	family  map[string]bool // requests that those of the scope have caused
+
+	// Of the goroutine that gives.
+	at    map[string]*streamPlace // by request
+	ended map[string]bool
+}
+
+// streamPlace is how far the text of a request has been given.
+type streamPlace struct {
+	attempt int64
+	round   int
+	end     map[api.DeltaKind]int // bytes
+}
+
+// begin listens to agents until the returned function is called, and asks those at work in
+// the scope what they have streamed so far.
+func (l *liveText) begin(ctx context.Context) (func(), error) {
+	sub, err := l.c.bus.Subscribe(l.c.subjects.Status("*"), func(m bus.Msg) {
+		var s message.Status
+		if json.Unmarshal(m.Data, &s) == nil {
+			l.add(deltasOf(s)...)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	stop := func() { _ = sub.Close() }
+	running, err := l.c.Requests.List(ctx, RequestFilter{States: []fika.RequestState{fika.Running}})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	first := make([][]api.Event, len(running))
+	var asking sync.WaitGroup
+	for i, r := range running {
+		if l.inScope(api.Event{Conversation: string(r.ConversationName), Agent: string(r.AgentName), Request: string(r.ID)}) {
+			asking.Go(func() { first[i] = l.ask(ctx, r) })
+		}
+	}
+	asking.Wait()
+	l.mu.Lock()
+	l.pending = slices.Concat(append(first, l.pending)...) // joined by offset
+	l.mu.Unlock()
+	l.ring()
+	return stop, nil
+}
+
+// ask returns what an agent has streamed of a request so far; nothing if it does not say.
+func (l *liveText) ask(ctx context.Context, r RequestInfo) []api.Event {
+	ctx, cancel := context.WithTimeout(ctx, liveTime)
+	defer cancel()
+	body, err := json.Marshal(message.LiveRequest{Request: string(r.ID)})
+	if err != nil {
+		return nil
+	}
+	data, err := l.c.bus.Request(ctx, l.c.subjects.Live(r.AgentName), body)
+	var now message.Live
+	if err != nil || json.Unmarshal(data, &now) != nil || now.Request != string(r.ID) || now.Text == "" {
+		return nil
+	}
+	return []api.Event{{
+		At: l.c.now(), Kind: api.DeltaEvent, Conversation: string(r.ConversationName), Request: string(r.ID), Agent: string(r.AgentName),
+		Delta: &api.Delta{Kind: api.TextDelta, Attempt: int64(now.Epoch), Round: now.Round, CallID: now.CallID, Offset: now.Offset, Text: now.Text},
+	}}
+}
+
+// deltasOf returns what a status shows beside what is committed.
+func deltasOf(s message.Status) []api.Event {
+	d := api.Delta{Attempt: int64(s.Data.Epoch), Round: s.Data.Round, Offset: s.Data.Offset, Restart: s.Data.Restart}
+	switch {
+	case s.Data.Chunk != "" && s.Data.Reasoning:
+		d.Kind, d.Text = api.ReasoningDelta, s.Data.Chunk
+	case s.Data.Chunk != "" || d.Restart:
+		d.Kind, d.Text = api.TextDelta, s.Data.Chunk
+	case s.Status != "processing":
+		return nil // an event says it
+	case s.Data.Message != "":
+		d.Kind, d.Text = api.NoteDelta, s.Data.Message
+	default:
+		d.Kind = api.TypingDelta
+	}
+	at, _ := time.Parse(time.RFC3339Nano, s.Timestamp) // zero if nobody can say
+	return []api.Event{{At: at, Kind: api.DeltaEvent, Conversation: s.ConversationID, Request: s.RequestID, Agent: s.AgentName, Delta: &d}}
+}
+
+// add keeps what is in the scope for the watcher.
+func (l *liveText) add(list ...api.Event) {
+	l.mu.Lock()
+	for _, e := range list {
+		if len(l.pending) < maxDeltas && l.wants(e) {
+			l.pending = append(l.pending, e)
+		}
+	}
+	l.mu.Unlock()
+	l.ring()
+}
+
+func (l *liveText) ring() {
+	select {
+	case l.some <- struct{}{}:
+	default:
+	}
+}
+
+// wants reports whether live text is in the scope, or of a request that one of the scope
+// has caused. The caller holds mu.
+func (l *liveText) wants(e api.Event) bool { return l.family[e.Request] || l.inScope(e) }
+
+func (l *liveText) inScope(e api.Event) bool {
+	s := l.scope
+	return len(s.Conversations)+len(s.Agents)+len(s.Requests) == 0 ||
+		slices.Contains(s.Conversations, e.Conversation) || slices.Contains(s.Agents, e.Agent) || slices.Contains(s.Requests, e.Request)
+}
+
+// note learns from an event which requests those of the scope have caused.
+func (l *liveText) note(e store.Event) {
+	if !l.scope.Deltas || !l.scope.Tree {
+		return
+	}
+	by := string(parent(e))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if by == "" || !slices.Contains(l.scope.Requests, by) && !l.family[by] {
+		return
+	}
+	if l.family == nil {
+		l.family = map[string]bool{}
+	}
+	l.family[string(e.Request)] = true
+}
+
+// give yields what waits. It reports whether the stream goes on.
+func (l *liveText) give(ctx context.Context, yield func(api.Event, error) bool) (bool, error) {
+	l.mu.Lock()
+	list := l.pending
+	l.pending = nil
+	l.mu.Unlock()
+	for _, e := range list {
+		if !l.joins(&e) {
+			continue
+		}
+		may, err := l.sees.text(ctx, fika.RequestID(e.Request))
+		if err != nil {
+			return false, err
+		}
+		if may && !yield(e, nil) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// joins reports whether live text is more than was given before, and cuts off what is not:
+// text of an earlier attempt or round, or of a request that has ended, is void.
+func (l *liveText) joins(e *api.Event) bool {
+	d := *e.Delta
+	e.Delta = &d
+	if l.ended[e.Request] {
+		return false
+	}
+	at := l.at[e.Request]
+	switch {
+	case at == nil || d.Attempt > at.attempt, d.Attempt == at.attempt && (d.Round > at.round || d.Restart && d.Round == at.round):
+		at = &streamPlace{attempt: d.Attempt, round: d.Round, end: map[api.DeltaKind]int{}}
+		if l.at == nil {
+			l.at = map[string]*streamPlace{}
+		}
+		l.at[e.Request] = at
+	case d.Kind != api.TextDelta && d.Kind != api.ReasoningDelta:
+		return d.Attempt == at.attempt // it belongs to no round
+	case d.Attempt < at.attempt, d.Round < at.round:
+		return false
+	}
+	if d.Restart || d.Text == "" {
+		return true
+	}
+	end := at.end[d.Kind]
+	if d.Offset+len(d.Text) <= end {
+		return false
+	}
+	if over := end - d.Offset; over > 0 {
+		d.Text, d.Offset = d.Text[over:], end
+	}
+	at.end[d.Kind] = d.Offset + len(d.Text)
+	return true
+}
+
+// committed forgets the text of a request that has ended.
+func (l *liveText) committed(e store.Event) {
+	if !l.scope.Deltas || e.Kind != store.RequestEvent || !fika.RequestState(e.State).Terminal() {
+		return
+	}
+	if len(l.ended) >= maxEnded || l.ended == nil {
+		l.ended = map[string]bool{}
+	}
+	l.ended[string(e.Request)] = true
+	delete(l.at, string(e.Request))
+}

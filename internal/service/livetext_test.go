@@ -1,0 +1,47 @@
+package service
+
+import (
+	"testing"
+
+	"fika"
+	"fika/internal/api"
+	"fika/internal/store"
+)
+
+// TestLiveTextJoins: what comes twice, late or of an attempt that is over is shown once or
+// not at all, whatever the order in which a late watcher learns of it.
+func TestLiveTextJoins(t *testing.T) {
+	l := liveText{scope: api.Scope{Deltas: true}}
+	for _, tt := range []struct {
+		name string
+		api.Delta
+		want string // "-": nothing
+		at   int
+	}{
+		{"what was streamed before", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Text: "one two"}, "one two", 0},
+		{"the same again", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Offset: 3, Text: " two"}, "-", 0},
+		{"half of it known", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Offset: 4, Text: "two three"}, " three", 7},
+		{"reasoning counts apart", api.Delta{Kind: api.ReasoningDelta, Attempt: 2, Round: 1, Text: "hm"}, "hm", 0},
+		{"after a gap", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Offset: 20, Text: "five"}, "five", 20},
+		{"begun again", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Restart: true}, "", 0},
+		{"its first text", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Text: "uno"}, "uno", 0},
+		{"the next round", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 2, Text: "dos"}, "dos", 0},
+		{"late text of the round before", api.Delta{Kind: api.TextDelta, Attempt: 2, Round: 1, Offset: 3, Text: "!"}, "-", 0},
+		{"a note belongs to no round", api.Delta{Kind: api.NoteDelta, Attempt: 2, Text: "waits"}, "waits", 0},
+		{"an earlier attempt", api.Delta{Kind: api.TextDelta, Attempt: 1, Round: 9, Text: "old"}, "-", 0},
+		{"a note of an earlier attempt", api.Delta{Kind: api.NoteDelta, Attempt: 1, Text: "old"}, "-", 0},
+		{"a later attempt", api.Delta{Kind: api.TextDelta, Attempt: 3, Round: 1, Text: "new"}, "new", 0},
+	} {
+		e := api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &tt.Delta}
+		switch shown := l.joins(&e); {
+		case shown != (tt.want != "-"):
+			t.Errorf("%s: shown %v", tt.name, shown)
+		case shown && (e.Delta.Text != tt.want || e.Delta.Offset != tt.at):
+			t.Errorf("%s: %q at %d, want %q at %d", tt.name, e.Delta.Text, e.Delta.Offset, tt.want, tt.at)
+		}
+	}
+	l.committed(store.Event{Kind: store.RequestEvent, Request: "q", State: string(fika.Done)})
+	if l.joins(&api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &api.Delta{Kind: api.TextDelta, Attempt: 3, Round: 2, Text: "late"}}) {
+		t.Error("text is shown after the outcome")
+	}
+}
