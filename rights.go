@@ -10,6 +10,8 @@ type Rights struct {
 	ReadOnly bool     `json:"read_only,omitempty"` // processes cannot write the workspace
 	Network  bool     `json:"network,omitempty"`   // processes reach the network
 	Lend     []string `json:"lend,omitempty"`      // hidden paths that processes can read all the same
+	// Reach are the hosts that processes reach without Network.
+	Reach []string `json:"reach,omitempty"`
 	// Hosts are the hosts that people have named along the way: a request that has read
 	// text from outside may fetch from them without asking again.
 	Hosts []string `json:"hosts,omitempty"`
@@ -30,8 +32,19 @@ func (r *Rights) IntersectWith(limit *Rights) *Rights {
 	return &Rights{
 		Tools: append([]string{}, common(r.Tools, limit.Tools)...), Sandbox: stricter(r.Sandbox, limit.Sandbox),
 		ReadOnly: r.ReadOnly || limit.ReadOnly, Network: r.Network && limit.Network,
-		Lend: common(r.Lend, limit.Lend), Hosts: common(r.Hosts, limit.Hosts), Fixed: r.Fixed || limit.Fixed,
+		Lend: common(r.Lend, limit.Lend), Reach: r.reachWithin(limit), Hosts: common(r.Hosts, limit.Hosts), Fixed: r.Fixed || limit.Fixed,
 	}
+}
+
+// reachWithin returns the hosts that both reach; whoever has the network reaches all.
+func (r *Rights) reachWithin(limit *Rights) []string {
+	switch {
+	case r.Network:
+		return limit.Reach
+	case limit.Network:
+		return r.Reach
+	}
+	return common(r.Reach, limit.Reach)
 }
 
 // AllowsTool reports whether the tool may be called.

@@ -1,5 +1,6 @@
-// Package address decides whether a host is this machine. Its callers use it to decide
-// whether a secret may be sent there unencrypted.
+// Package address decides what hosts and addresses are: this machine ([IsLoopback]),
+// where a secret may be sent unencrypted; public ([IsPublic]), where tools may go; named
+// by a person ([Host]). A [Dialer] connects only to addresses that were checked.
 //
-// Read first: [IsLoopback].
+// Read first: [IsLoopback], [IsPublic], [Host].
 package address

@@ -109,7 +109,7 @@ func (s *Speaker) PassedOn() (*fika.Rights, string) {
 	if r == nil { // its turn has only begun
 		r = s.Request.Rights
 	}
-	if taint == "" && r != nil && r.Network {
+	if taint == "" && r != nil && (r.Network || len(r.Reach) > 0) {
 		taint = "a command with the network"
 	}
 	return r, taint

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/guard"
 	"fika/internal/schedule"
 	"fika/internal/toml"
@@ -53,6 +54,15 @@ func checkCallers(_ value, at any) string {
 			return reasonOf(err) + "; besides agents there are user and *"
 		}
 		(*list)[i] = string(n)
+	}
+	return ""
+}
+
+func checkHosts(_ value, at any) string {
+	for _, text := range *at.(*[]string) {
+		if _, err := address.ParseHost(text); err != nil {
+			return reasonOf(err)
+		}
 	}
 	return ""
 }

@@ -93,6 +93,7 @@ type PerContext struct {
 	Limits               // of this agent; unset ones are [Chat]'s
 	Confinement          // of this agent; unset ones are [Guard]'s
 	Lend        []string // hidden from tools, yet readable; unset: [Sandbox]'s
+	Hosts       []string // reached without the network; unset: [Sandbox]'s
 
 	Executor  string    // that runs its tools; unset: [Tools]'s
 	Resources Resources // the most that its tools may use of the machine
@@ -142,6 +143,7 @@ type Sandbox struct {
 	Hide    []string // paths that appear empty
 	Lend    []string // hidden paths that can be read; "ssh-agent" is its socket
 	Sockets []string // Unix sockets that can be reached
+	Hosts   []string // hosts that can be reached without the network; see address.ParseHost
 }
 
 // Limits bound chains of messages, and an agent. 0 means no limit.

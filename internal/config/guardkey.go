@@ -92,7 +92,13 @@ func sandboxKeys() []key[Sandbox] {
 		lendKey(func(s *Sandbox) *[]string { return &s.Lend }),
 		{name: "sockets", at: func(s *Sandbox) any { return &s.Sockets }, example: `["/run/postgresql/.s.PGSQL.5432"]`,
 			doc: "Unix sockets that confined commands can reach. The program that listens there acts with its own rights: fika doctor calls it a way out."},
+		hostsKey(func(s *Sandbox) *[]string { return &s.Hosts }),
 	}
+}
+
+func hostsKey[T any](in func(*T) *[]string) key[T] {
+	return key[T]{name: "hosts", at: func(t *T) any { return in(t) }, check: checkHosts, example: `["proxy.golang.org", "*.npmjs.org"]`,
+		doc: "Hosts that commands reach although they have no network: over https, and over http with :80. NAME, NAME:PORT, *.NAME for all below it, NAME=ADDRESS:PORT, NAME=private for a name that leads into your own network. It takes the full sandbox, and programs that use a proxy. What is sent to such a host is not looked at."}
 }
 
 func lendKey[T any](in func(*T) *[]string) key[T] {

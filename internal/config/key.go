@@ -104,7 +104,7 @@ func inheritedKeys() []key[PerContext] {
 	return slices.Concat(
 		limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"),
 		confinementKeys(func(c *PerContext) *Confinement { return &c.Confinement }, "guard"),
-		inheritFrom([]key[PerContext]{lendKey(func(c *PerContext) *[]string { return &c.Lend })}, "sandbox"),
+		inheritFrom([]key[PerContext]{lendKey(func(c *PerContext) *[]string { return &c.Lend }), hostsKey(func(c *PerContext) *[]string { return &c.Hosts })}, "sandbox"),
 		inheritFrom([]key[PerContext]{executorKey(func(c *PerContext) *string { return &c.Executor })}, "tools"),
 	)
 }

@@ -44,7 +44,7 @@ func (in Inputs) settingLayers() []layer {
 	return append(list, layer{&c.PerContext, c.where, "", false},
 		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; so are the next three
 		layer{&PerContext{Confinement: c.Guard.Confinement}, c.where, "guard.", false},
-		layer{&PerContext{Lend: c.Sandbox.Lend}, c.where, "sandbox.", false},
+		layer{&PerContext{Lend: c.Sandbox.Lend, Hosts: c.Sandbox.Hosts}, c.where, "sandbox.", false},
 		layer{&PerContext{Executor: c.Tools.Executor}, c.where, "tools.", false})
 }
 

@@ -59,6 +59,7 @@ func refusalReasons() map[string]string {
 		"trust":    "nobody can agree in your name",
 		"lend":     "it would hand keys and files of yours to commands", "sockets": "whoever listens there acts with rights of its own",
 		"write":  "it would let commands write outside of the project",
+		"hosts":  "it would let commands send what they read there",
 		"access": "it would let a program use all of fika", "executor": "under whose account tools run is for each person to say",
 		"allow_private_fetch": "it would open your own network to what agents read",
 		"mcp":                 "which programs are started and reached is for each person to say",

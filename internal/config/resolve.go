@@ -171,7 +171,7 @@ func ResolveLimits(in Inputs) (Resources, error) {
 // resolveSandbox returns the additions to the sandbox for one context.
 func (in Inputs) resolveSandbox(m merged) Sandbox {
 	all := in.Config.Sandbox
-	return Sandbox{Home: all.Home, Write: in.absolutePaths(all.Write), Hide: in.absolutePaths(all.Hide), Lend: in.absolutePaths(m.Lend), Sockets: in.absolutePaths(all.Sockets)}
+	return Sandbox{Home: all.Home, Write: in.absolutePaths(all.Write), Hide: in.absolutePaths(all.Hide), Lend: in.absolutePaths(m.Lend), Sockets: in.absolutePaths(all.Sockets), Hosts: m.Hosts}
 }
 
 // absolutePaths makes paths absolute; "ssh-agent" is not a path and stays.

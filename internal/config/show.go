@@ -28,7 +28,7 @@ func (s *Settings) Show() []Shown {
 		WarnThresholdPercent: s.WarnThresholdPercent, RollingCompactDrop: s.RollingCompactDrop,
 		ContextWindowLimit: s.ContextWindow, MaxRecursionDepth: s.MaxRecursionDepth,
 		ReflectionEnabled: s.ReflectionEnabled, ReflectionCharacterLimit: s.ReflectionCharacterLimit,
-		TurnTimeout: s.TurnTimeout, Patience: s.Patience, PatienceBackground: s.PatienceBackground, Limits: s.Chat.Limits, Confinement: s.Guard.Confinement, Lend: s.Sandbox.Lend, Rules: s.Guard.Rules, Resources: s.Limits, Executor: s.Tools.Executor,
+		TurnTimeout: s.TurnTimeout, Patience: s.Patience, PatienceBackground: s.PatienceBackground, Limits: s.Chat.Limits, Confinement: s.Guard.Confinement, Lend: s.Sandbox.Lend, Hosts: s.Sandbox.Hosts, Rules: s.Guard.Rules, Resources: s.Limits, Executor: s.Tools.Executor,
 	}
 	var list []Shown
 	for _, k := range contextKeys() {

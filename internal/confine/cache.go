@@ -35,14 +35,14 @@ func (c *call) caches(p *sandbox.Profile) (env []string) {
 	p.Writable, p.Cache = append(p.Writable, dir), dir
 	modules := c.modules()
 	p.Readable = append(p.Readable, modules)
-	proxy := c.getenv("GOPROXY")
+	proxy, downloads := c.getenv("GOPROXY"), p.Network || c.proxied()
 	switch {
-	case !p.Network:
+	case !downloads:
 		proxy = "off"
 	case proxy == "":
 		proxy = "https://proxy.golang.org,direct"
 	}
-	if cargo := filepath.Join(dir, "cargo"); p.Network || isFolder(cargo) { // otherwise what the person has downloaded
+	if cargo := filepath.Join(dir, "cargo"); downloads || isFolder(cargo) { // otherwise what the person has downloaded
 		env = append(env, "CARGO_HOME="+cargo)
 	}
 	return append(env,

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/guard"
 	"fika/internal/process"
 	"fika/internal/sandbox"
@@ -25,11 +26,12 @@ type Options struct {
 	HomeReadable bool
 
 	Network  bool
-	ReadOnly bool     // the workspace cannot be written
-	Write    []string // can be written, besides the workspace
-	Hide     []string // appear empty
-	Lend     []string // hidden, but readable; "ssh-agent" is its socket
-	Sockets  []string // Unix sockets that can be reached
+	Hosts    []address.Host // that commands reach without Network, in tier full; plugins and servers do not
+	ReadOnly bool           // the workspace cannot be written
+	Write    []string       // can be written, besides the workspace
+	Hide     []string       // appear empty
+	Lend     []string       // hidden, but readable; "ssh-agent" is its socket
+	Sockets  []string       // Unix sockets that can be reached
 
 	// Clone is the root of a repository that is the agent's own: its refs are not watched,
 	// and its settings may be changed as long as they make git run nothing. Borrowed are
@@ -207,13 +209,25 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 		keeper.Close()
 		return tool.Confined{}, fika.Wrap(fika.Denied, "sandbox", err)
 	}
-	cmd, err := s.Command(p, path, args...)
-	if err != nil {
-		keeper.Close()
-		w.close()
-		return tool.Confined{}, err
+	proxy, err := c.openProxy()
+	if err == nil {
+		p.Proxy = proxy.handover
+		var cmd sandbox.Command
+		if cmd, err = s.Command(p, path, args...); err == nil {
+			return tool.Confined{
+				Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files,
+				Withheld: withheld(p, s.Tier()), Traffic: proxy.traffic,
+				Done: func() []string {
+					proxy.close()
+					return restore(keeper, p.Opened, w)
+				},
+			}, nil
+		}
+		proxy.close()
 	}
-	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened, w) }}, nil
+	keeper.Close()
+	w.close()
+	return tool.Confined{}, err
 }
 
 // identity returns the variables that tell a process of another user who it is.
@@ -229,7 +243,7 @@ func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
 	if tier == sandbox.None {
 		return tool.Withheld{}
 	}
-	return tool.Withheld{Network: !p.Network, Loopback: !p.Network && tier == sandbox.Landlock, Protected: p.Protected}
+	return tool.Withheld{Network: !p.Network, Loopback: !p.Network && tier == sandbox.Landlock, Proxied: p.Proxy != nil, Protected: p.Protected}
 }
 
 // reachesHidden refuses a folder that contains something hidden, because tier landlock

@@ -59,7 +59,10 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 	p.Readable = append(p.Readable, c.programs()...)
 	c.hideHomes(&p)
 	c.hideFromRoot(&p)
-	if !p.Network {
+	switch {
+	case c.proxied():
+		env = append(env, proxied...)
+	case !p.Network:
 		env = append(env, offline...)
 	}
 	return p, env, repos, nil

@@ -23,7 +23,7 @@ type Server struct {
 // reaches the network even if commands of this agent do not.
 func (a *Agent) Server(workspace string, network bool) *Server {
 	o := a.opts
-	o.Network = o.Network || network
+	o.Network, o.Hosts = o.Network || network, nil
 	return &Server{&call{agent: &Agent{opts: o}, workspace: workspace}}
 }
 

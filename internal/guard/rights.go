@@ -44,7 +44,7 @@ func (p Policy) EffectiveRights(own, cause *fika.Rights, tainted bool) *fika.Rig
 		}
 	}
 	if tainted && p.Taint == TaintOffline {
-		r.Network = false
+		r.Network, r.Reach = false, nil
 		if r.Sandbox == "off" { // off would confine nothing
 			r.Sandbox = "best"
 		}

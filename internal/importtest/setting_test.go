@@ -30,6 +30,7 @@ var settled = map[string]string{
 	"PerContext.BaseURL":            "Model.BaseURL",
 	"PerContext.APIKeyEnv":          "Model.APIKeyEnv",
 	"PerContext.Lend":               "Sandbox.Lend",
+	"PerContext.Hosts":              "Sandbox.Hosts",
 	"PerContext.Executor":           "Tools.Executor",
 	"PerContext.CallableBy":         "Guard.CallableBy",
 	"PerContext.Rules":              "Guard.Rules",

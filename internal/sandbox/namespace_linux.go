@@ -22,7 +22,7 @@ func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args [
 	n := &namespaces{uid: os.Geteuid(), gid: os.Getegid(), covers: []string{"/dev"}}
 	n.enter(p.Network)
 	n.mountAll(steps(p))
-	n.leaveRights(p.Network)
+	n.leaveRights(p)
 	filterCalls(&n.Program, filter)
 	n.Fork("a process of its own", unix.SYS_CLONE, child.Number(unix.SIGCHLD))
 	n.Exec(path, append([]string{path}, args...))
@@ -30,7 +30,11 @@ func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args [
 	if err != nil {
 		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
-	return Command{Path: imagePath, Files: []*os.File{image}}, nil
+	out := Command{Path: imagePath, Files: []*os.File{image}}
+	if p.proxied() {
+		out.Files = append(out.Files, p.Proxy.theirs)
+	}
+	return out, nil
 }
 
 // namespaces is a program that makes namespaces.
@@ -243,9 +247,12 @@ func (n *namespaces) processes() {
 
 // leaveRights turns the process into one of the user without any capability, in the
 // folder where it began as that folder is visible now.
-func (n *namespaces) leaveRights(network bool) {
-	if !network {
+func (n *namespaces) leaveRights(p Profile) {
+	if !p.Network {
 		n.loopback()
+	}
+	if p.proxied() {
+		handOver(&n.Program, imageDescriptor+1)
 	}
 	if n.uid != 0 || n.gid != 0 {
 		n.Call("namespace of users", unix.SYS_UNSHARE, child.Number(unix.CLONE_NEWUSER))

@@ -23,15 +23,18 @@ type Profile struct {
 	// Private are folders that appear empty, too, but that the call may fill: what it
 	// writes there is gone after it. Tier landlock has none: they are closed.
 	Private  []string
-	Cache    string              // the caller's folder that stands for .cache in a private folder
-	Secrets  []string            // hidden as well; inside a private folder, where only what is named exists, they are missing
-	Shown    []string            // inside hidden folders, but readable
-	Readable []string            // programs and what they need; for private folders, and for tier landlock
-	Listed   []string            // folders whose names, and all below, tier landlock lists
-	Temp     string              // the caller's folder that stands for /tmp
-	Network  bool                // if false, only a loopback interface of its own
-	User     *syscall.Credential // user of the process; nil: that of this process
-	Sockets  []string            // Unix sockets that may be reached
+	Cache    string   // the caller's folder that stands for .cache in a private folder
+	Secrets  []string // hidden as well; inside a private folder, where only what is named exists, they are missing
+	Shown    []string // inside hidden folders, but readable
+	Readable []string // programs and what they need; for private folders, and for tier landlock
+	Listed   []string // folders whose names, and all below, tier landlock lists
+	Temp     string   // the caller's folder that stands for /tmp
+	Network  bool     // if false, only a loopback interface of its own
+	// Proxy gets a listener from the network of the call, in tier full without Network;
+	// other calls ignore it. nil: none is made.
+	Proxy   *Handover
+	User    *syscall.Credential // user of the process; nil: that of this process
+	Sockets []string            // Unix sockets that may be reached
 	// Repository is the .git that has to stay what it is; empty if there is none.
 	Repository string
 }

@@ -62,9 +62,26 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 	if err != nil {
 		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
-	line := append(bubblewrap(p, "3"), "--", path)
-	return Command{Path: s.bwrap, Args: append(line, args...), Files: []*os.File{f}}, nil
+	out := Command{Path: s.bwrap, Args: append(bubblewrap(p, "3"), "--"), Files: []*os.File{f}}
+	if !p.proxied() {
+		out.Args = append(append(out.Args, path), args...)
+		return out, nil
+	}
+	var last child.Program // between bubblewrap and the command
+	handOver(&last, 5)
+	giveUp(&last)
+	last.Exec(path, append([]string{path}, args...))
+	image, err := last.Open()
+	if err != nil {
+		f.Close()
+		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	out.Args, out.Files = append(out.Args, "/proc/self/fd/4"), append(out.Files, image, p.Proxy.theirs)
+	return out, nil
 }
+
+// proxied reports whether a process of tier full makes a listener and hands it over.
+func (p Profile) proxied() bool { return p.Proxy != nil && !p.Network }
 
 // systemFolders can be read in tier landlock: programs, libraries, settings of the
 // machine, and what the kernel reports about itself.

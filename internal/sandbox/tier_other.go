@@ -23,3 +23,5 @@ func (s *Sandbox) fullCommand(Profile, string, []string) (Command, error) {
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
 	return s.fullCommand(p, path, args)
 }
+
+const closeOnExec = 0

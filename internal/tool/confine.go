@@ -34,6 +34,8 @@ type Confined struct {
 	User *syscall.Credential
 	// Withheld is what the process does not get, for explaining why it failed.
 	Withheld Withheld
+	// Traffic is filled by Done; nil: the process has no proxy.
+	Traffic *Traffic
 	// Done is called once, when the process and everything it started have ended, or
 	// when it could not be started. It returns what had to be undone, one line each.
 	// nil: there is nothing to check.
@@ -44,7 +46,15 @@ type Confined struct {
 type Withheld struct {
 	Network   bool
 	Loopback  bool     // not even a loopback of its own
+	Proxied   bool     // it has no network, but a proxy to hosts that are named
 	Protected []string // files and folders that it cannot change
+}
+
+// Traffic is what a process without the network asked of the proxy that it has in place
+// of one: "host:port", each once, the first twenty of each sort.
+type Traffic struct {
+	Reached []string // a connection was made
+	Refused []string
 }
 
 // Started closes the files and the group, of which a started process has copies of its

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/app"
 	"fika/internal/cgroup"
 	"fika/internal/config"
@@ -29,7 +30,7 @@ func (b Toolbox) confinement() confine.Options {
 	o := confine.Options{
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
 		HomeReadable: s.Sandbox.Home == config.HomeReadable, Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
-		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
+		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets, Hosts: hostsOf(s.Sandbox.Hosts),
 		Temp: temp, User: b.user, Aside: filepath.Join(f.Path(), "set-aside"), Calls: b.calls,
 		Caches: caches, PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
 		Limits: LimitsOf(s, f.Home.Root), Getenv: b.app.Getenv,
@@ -38,6 +39,18 @@ func (b Toolbox) confinement() confine.Options {
 		o.Clone, o.Borrowed = tree.Root, confine.Objects(tree.Project)
 	}
 	return o
+}
+
+// hostsOf returns the hosts that are named in settings. What is not one matches nothing:
+// it came from rights of another version.
+func hostsOf(named []string) []address.Host {
+	var out []address.Host
+	for _, text := range named {
+		if h, err := address.ParseHost(text); err == nil {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // LimitsOf returns the limits on the resources that the tools of an agent may use.

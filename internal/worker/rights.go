@@ -51,7 +51,7 @@ func OwnRights(s config.Settings, tools *tool.Set) fika.Rights {
 	mode := s.Guard.SandboxMode
 	return fika.Rights{
 		Tools: tools.AllowedNames(), Sandbox: mode, ReadOnly: onlyReads(s.ToolPermissions),
-		Network: s.Guard.Network == "on" || mode == string(sandbox.Off), Lend: s.Sandbox.Lend,
+		Network: s.Guard.Network == "on" || mode == string(sandbox.Off), Lend: s.Sandbox.Lend, Reach: s.Sandbox.Hosts,
 	}
 }
 
@@ -61,7 +61,7 @@ func (b Toolbox) within(r *fika.Rights) Toolbox {
 		return b
 	}
 	g, s := &b.settings.Guard, &b.settings.Sandbox
-	g.SandboxMode, g.Network, s.Lend = r.Sandbox, "off", r.Lend
+	g.SandboxMode, g.Network, s.Lend, s.Hosts = r.Sandbox, "off", r.Lend, r.Reach
 	if r.Network {
 		g.Network = "on"
 	}
@@ -104,7 +104,7 @@ func BoundContext(f folder.Folder, r *fika.Rights) error {
 	for _, kv := range []struct {
 		key   string
 		value any
-	}{{"tool_permissions", tools}, {"sandbox", r.Sandbox}, {"network", network}} {
+	}{{"tool_permissions", tools}, {"sandbox", r.Sandbox}, {"network", network}, {"hosts", append([]string{}, r.Reach...)}} {
 		if err := config.SetKey(f.LocalConfig(), kv.key, kv.value); err != nil {
 			return err
 		}

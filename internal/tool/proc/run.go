@@ -49,7 +49,8 @@ type Exit struct {
 	Output   tool.Captured
 	Proc     fika.Process
 	Withheld tool.Withheld
-	Undone   []string // changes to protected files that were taken back, one line each
+	Traffic  tool.Traffic // of a process that has a proxy
+	Undone   []string     // changes to protected files that were taken back, one line each
 }
 
 // Run runs c to its end. It fails with kind Failed if the process could not be started,
@@ -90,6 +91,9 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	e := r.exitOf(err)
 	e.Undone = r.confined.Ended()
 	e.Withheld = r.confined.Withheld
+	if r.confined.Traffic != nil {
+		e.Traffic = *r.confined.Traffic
+	}
 	crash.Point("tool undone")
 	if ended {
 		return e, fika.Wrap(fika.Interrupted, "run "+c.Path, context.Cause(ctx))

@@ -132,14 +132,19 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if c.Confine != nil {
 		r.Tier = c.Confine.Tier()
 	}
-	if c.Confine == nil || c.Confine.Network() {
+	switch {
+	case c.Confine == nil || c.Confine.Network():
 		r.Taint = "bash with the network"
+	case len(exit.Traffic.Reached) > 0:
+		r.Taint = "bash with " + exit.Traffic.Reached[0]
 	}
 	if ctx.Err() != nil && err != nil {
 		return r.WithLines(exit.Undone), err
 	}
 	out := t.outcome(r, exit, err, timeout)
 	switch {
+	case len(exit.Traffic.Refused) > 0:
+		out = out.WithLines([]string{refusedLine(exit.Traffic.Refused)})
 	case err == nil && exit.Code != 0, errors.Is(err, context.DeadlineExceeded):
 		out = out.WithLines(explain(r.Text, c.Workspace, exit.Withheld))
 		out.Offline = exit.Withheld.Network && wantedNetwork(r.Text)

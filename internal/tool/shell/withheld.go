@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"fika/internal/safetext"
 	"fika/internal/tool"
 )
 
@@ -45,9 +46,17 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	return lines
 }
 
+// refusedLine names the hosts that a proxy refused.
+func refusedLine(hosts []string) string {
+	return safetext.Plain("refused: "+strings.Join(hosts, ", ")) + ": commands of this agent reach only the hosts in hosts of [sandbox], or of the agent"
+}
+
 // offlineLine says that a command had no network, and why.
 func offlineLine(w tool.Withheld) string {
 	line := `commands of this agent have no network: network = "on" in [guard], or at the agent, gives it to them`
+	if w.Proxied {
+		line += "; over http and https it reaches the hosts named by hosts in [sandbox], or at the agent"
+	}
 	if w.Loopback {
 		line += "; the built-in sandbox has no loopback either, bubblewrap would have one"
 	}

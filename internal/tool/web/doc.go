@@ -5,7 +5,7 @@
 // very address that was checked; each redirect is checked again. It uses no proxy,
 // cookies or credentials.
 //
-// Read first: [New], [Options], [IsPublic]. A [Tool] keeps no connection open and owns
+// Read first: [New], [Options]. A [Tool] keeps no connection open and owns
 // no goroutine between calls. A refusal by the server or the network is a result with
 // IsError.
 package web

@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/safetext"
 	"fika/internal/tool"
 )
@@ -44,7 +45,10 @@ type Tool struct {
 var _ tool.Tool = (*Tool)(nil)
 
 // New returns the fetch tool.
-func New(o Options) *Tool { return newTool(o, net.DefaultResolver.LookupNetIP) }
+func New(o Options) *Tool { return newTool(o, nil) }
+
+// lookup resolves a host name, as [address.Dialer] describes it.
+type lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 func newTool(o Options, resolve lookup) *Tool {
 	if o.Timeout <= 0 {
@@ -56,11 +60,11 @@ func newTool(o Options, resolve lookup) *Tool {
 	if o.UserAgent == "" {
 		o.UserAgent = "fika"
 	}
-	d := &dialer{lookup: resolve, allowPrivate: o.AllowPrivate}
+	d := &address.Dialer{Lookup: resolve, AllowPrivate: o.AllowPrivate}
 	return &Tool{opts: o, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  nil, // a proxy would connect to addresses nobody checked
-			DialContext:            d.dialChecked,
+			DialContext:            d.DialContext,
 			DisableKeepAlives:      true,
 			ForceAttemptHTTP2:      true,
 			TLSHandshakeTimeout:    10 * time.Second,

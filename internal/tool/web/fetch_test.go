@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fika"
+	"fika/internal/address"
 	"fika/internal/tool"
 	"fika/internal/tool/tooltest"
 )
@@ -134,27 +134,6 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-func TestPublic(t *testing.T) {
-	for _, s := range []string{
-		"127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200",
-		"224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.0.1", "198.18.0.1", "168.63.129.16", "203.0.113.5",
-		"::1", "::", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254",
-		"ff02::1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:db8::1", "2001::1", "fec0::1",
-	} {
-		if IsPublic(netip.MustParseAddr(s)) {
-			t.Errorf("%s is taken for public", s)
-		}
-	}
-	for _, s := range []string{"1.1.1.1", "93.184.216.34", "172.32.0.1", "::ffff:1.1.1.1", "2606:4700:4700::1111", "2a00:1450::1"} {
-		if !IsPublic(netip.MustParseAddr(s)) {
-			t.Errorf("%s is refused", s)
-		}
-	}
-	if IsPublic(netip.Addr{}) {
-		t.Error("no address at all is taken for public")
-	}
-}
-
 // names is a name server of its own.
 func names(table map[string][]string) lookup {
 	return func(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -202,25 +181,12 @@ func TestRedirectsAreCheckedAgain(t *testing.T) {
 	for _, to := range []string{"http://127.0.0.2" + port + "/plain", "http://localhost" + port + "/plain", "http://[::1]" + port + "/plain", "http://2130706433" + port + "/plain", "file:///etc/passwd", "http://u:p@127.0.0.1/"} {
 		w := newTool(Options{}, names(map[string][]string{"localhost": {"127.0.0.1"}}))
 		checked := w.client.Transport.(*http.Transport).DialContext
-		open := &dialer{lookup: names(map[string][]string{"public.example": {"127.0.0.1"}}), allowPrivate: true}
-		w.client.Transport.(*http.Transport).DialContext = dialFirst(open.dialChecked, checked)
+		open := &address.Dialer{Lookup: names(map[string][]string{"public.example": {"127.0.0.1"}}), AllowPrivate: true}
+		w.client.Transport.(*http.Transport).DialContext = dialFirst(open.DialContext, checked)
 		r := call(t, w, "http://public.example"+port+"/to?u="+to, "")
 		if !r.IsError || strings.Contains(r.Text, "just text") {
 			t.Errorf("%s: got %+v", to, r)
 		}
-	}
-}
-
-// The name server that answers first with a public address, then with a
-// private one, gains nothing: there is one answer for each connection.
-func TestOneLookupForEachConnection(t *testing.T) {
-	asked := 0
-	d := &dialer{lookup: func(context.Context, string, string) ([]netip.Addr, error) {
-		asked++
-		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-	}}
-	if _, err := d.dialChecked(t.Context(), "tcp", "rebind.example:80"); !fika.IsKind(err, fika.Denied) || asked != 1 {
-		t.Errorf("asked %d times, %v", asked, err)
 	}
 }
 
