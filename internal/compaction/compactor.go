@@ -15,7 +15,7 @@ import (
 // Store reads a conversation.
 type Store interface {
 	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
-	LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error)
+	WindowSpans(ctx context.Context, c fika.ConversationID, view fika.AgentID) ([]store.Span, *fika.Entry, error)
 }
 
 // Source provides the texts of the context.

@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"fika"
@@ -60,40 +59,20 @@ type view struct {
 // compaction, and those that it kept; in a chat without the tool calls of others. cut is
 // that compaction; nil: there is none.
 func readWindow(ctx context.Context, s Store, v view) (out []fika.Entry, cut *fika.Entry, err error) {
-	cut, err = s.LastCompaction(ctx, v.conv.ID, v.agent.ID, math.MaxInt64)
+	spans, cut, err := s.WindowSpans(ctx, v.conv.ID, v.agent.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	q := store.EntryQuery{Conversation: v.conv.ID, Types: said}
-	if cut != nil {
-		q.Since = cut.Meta.UpTo
-		for _, r := range joinRuns(cut.Meta.Kept) {
-			kept, err := s.Entries(ctx, store.EntryQuery{Conversation: v.conv.ID, Since: r[0] - 1, Upto: r[1], Types: said})
-			if err != nil {
-				return nil, nil, err
-			}
-			out = append(out, kept...)
+	for _, x := range spans {
+		part, err := s.Entries(ctx, store.EntryQuery{Conversation: v.conv.ID, Since: x.Since, Upto: x.Upto, Types: said})
+		if err != nil {
+			return nil, nil, err
 		}
+		out = append(out, part...)
 	}
-	rest, err := s.Entries(ctx, q)
-	out = slices.DeleteFunc(append(out, rest...), func(e fika.Entry) bool {
+	out = slices.DeleteFunc(out, func(e fika.Entry) bool {
 		others := e.Type == fika.ToolCall && e.From != string(v.agent.Name) || e.Type == fika.ToolResult && e.To != string(v.agent.Name)
 		return v.conv.Kind == fika.Chat && others
 	})
-	return out, cut, err
-}
-
-// joinRuns joins seqs into runs without gaps.
-func joinRuns(seqs []int64) [][2]int64 {
-	seqs = slices.Clone(seqs)
-	slices.Sort(seqs)
-	var out [][2]int64
-	for _, s := range seqs {
-		if n := len(out); n > 0 && s <= out[n-1][1]+1 {
-			out[n-1][1] = s
-			continue
-		}
-		out = append(out, [2]int64{s, s})
-	}
-	return out
+	return out, cut, nil
 }

@@ -28,7 +28,7 @@ func Clear(ctx context.Context, a *app.App, name fika.AgentName, wait time.Durat
 	if err != nil || c.nothing() {
 		return 0, err
 	}
-	n = c.messages()
+	n = c.messages
 	hooks, err := worker.NewToolbox(a, w.Folder, w.Settings).OpenHooks(ctx, p)
 	if err != nil {
 		return 0, err
@@ -48,7 +48,8 @@ func Clear(ctx context.Context, a *app.App, name fika.AgentName, wait time.Durat
 // clearing is what a context holds now and what is to be removed from it.
 type clearing struct {
 	conversation fika.ConversationID
-	goes         []fika.Entry
+	goes         int     // entries
+	messages     int     // of them
 	unread       []int64 // seqs of messages that stay
 	summary      folder.Text
 }
@@ -62,40 +63,34 @@ func newClearing(ctx context.Context, w *worker.Worker) (c clearing, err error) 
 	if c.summary, err = w.Folder.Read(folder.Summary); err != nil {
 		return c, err
 	}
-	window, err := worker.ReadWindow(ctx, w.Store, conv.ID)
-	if err != nil {
-		return c, err
-	}
 	unread, err := worker.CountUnread(ctx, w.Store, conv)
 	if err != nil {
 		return c, err
 	}
-	for _, e := range slices.Backward(window) {
-		switch {
-		case len(c.unread) < unread && e.Type == fika.Message && e.Request == "":
-			c.unread = append(c.unread, e.Seq)
-		case e.Type != fika.Compaction:
-			c.goes = append(c.goes, e)
-		}
+	r := Reader{Folder: w.Folder, Agent: &w.Agent, store: w.Store}
+	n, err := r.extent(ctx, Part{})
+	if err != nil {
+		return c, err
+	}
+	if unread > 0 {
+		err = ignoreEnough(r.backwards(ctx, func(e fika.Entry) error {
+			if e.Type == fika.Message && e.Request == "" {
+				c.unread = append(c.unread, e.Seq)
+			}
+			if len(c.unread) == unread {
+				return errEnough
+			}
+			return nil
+		}))
 	}
 	slices.Reverse(c.unread)
-	return c, nil
+	c.goes, c.messages = n.Entries-n.Compactions-len(c.unread), n.Messages-len(c.unread)
+	return c, err
 }
 
 // nothing reports whether there is neither an entry nor a summary to remove.
 func (c clearing) nothing() bool {
-	return len(c.goes) == 0 && strings.TrimSpace(c.summary.Body) == ""
-}
-
-// messages returns how many messages are removed.
-func (c clearing) messages() int {
-	n := 0
-	for _, e := range c.goes {
-		if e.Type == fika.Message {
-			n++
-		}
-	}
-	return n
+	return c.goes == 0 && strings.TrimSpace(c.summary.Body) == ""
 }
 
 // commit first takes the entries out of the window, then empties the summary; if a

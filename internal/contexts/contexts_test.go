@@ -1,7 +1,6 @@
 package contexts_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,19 +76,14 @@ func contents(t *testing.T, a *app.App, name fika.AgentName) (window, all []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	pick := func(read func(context.Context) ([]fika.Entry, error)) (out []string) {
-		entries, err := read(t.Context())
-		if err != nil {
+	pick := func(p contexts.Part) (out []string) {
+		p.Types = []fika.EntryType{fika.Message}
+		if err := r.Read(t.Context(), p, func(e fika.Entry) error { out = append(out, e.Content); return nil }); err != nil {
 			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if e.Type == fika.Message {
-				out = append(out, e.Content)
-			}
 		}
 		return out
 	}
-	return pick(r.Window), pick(r.All)
+	return pick(contexts.Part{}), pick(contexts.Part{Archived: true})
 }
 
 func prompt(t *testing.T, a *app.App, name fika.AgentName, text string) {
@@ -174,15 +168,13 @@ func half(t *testing.T, a *app.App, f folder.Folder, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, err := c.Entries(true)
-	if err != nil {
-		t.Fatal(err)
+	var all []fika.Entry
+	for _, archived := range []bool{true, false} {
+		if err := c.EachOf(archived, func(e fika.Entry) error { all = append(all, e); return nil }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	window, err := c.Entries(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Import(ctx, conv.ID, append(older, window...)[:n]); err != nil {
+	if _, err := s.Import(ctx, conv.ID, all[:n]); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,6 +2,8 @@ package contexts
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"fika"
 	"fika/internal/api"
@@ -56,18 +58,81 @@ type emptySource struct{}
 
 func (emptySource) Asks(context.Context) ([]folder.AskHead, error) { return nil, nil }
 
+func (emptySource) Compactions(context.Context, fika.ConversationID, int64) ([]fika.Entry, error) {
+	return nil, nil
+}
+
 func (emptySource) EntriesAfter(context.Context, fika.ConversationID, int64, int) ([]fika.Entry, error) {
 	return nil, nil
 }
 
-// page is the most entries held in memory at once.
-const page = 500
+// Part says which entries of a context are read.
+type Part struct {
+	Archived bool             // also those out of the window, the oldest conversation first
+	Types    []fika.EntryType // empty: all
+	Since    int64            // seq > Since in each conversation; 0 also reads those without a seq
+	First    int              // only the first N; 0: all
+	Last     int              // only the last N; 0: all
+}
 
-// Each returns an iteration over every entry that the agent's ask conversations hold
-// now, the oldest conversation first and the active one last.
-func (r *Reader) Each(ctx context.Context) (folder.Each, error) {
-	var asks []fika.Conversation
-	if r.Agent != nil {
+// errEnough ends a reading that has what it wants.
+var errEnough = errors.New("enough")
+
+// Read calls do for the entries of a part, oldest first, reading a page at a time.
+func (r *Reader) Read(ctx context.Context, p Part, do func(fika.Entry) error) error {
+	spans, err := r.spans(ctx, p)
+	if err != nil {
+		return err
+	}
+	var late []fika.Entry // of a folder that is not used yet, which comes after the database
+	if p.Last > 0 {
+		if late, err = r.lastForeign(p); err != nil {
+			return err
+		}
+		if spans, err = r.newest(ctx, spans, p.Last-len(late)); err != nil {
+			return err
+		}
+	}
+	n := 0
+	each := func(e fika.Entry) error {
+		if n++; p.First > 0 && n > p.First {
+			return errEnough
+		}
+		return do(e)
+	}
+	for _, q := range spans {
+		if err := r.store.EachEntry(ctx, q, each); err != nil {
+			return ignoreEnough(err)
+		}
+	}
+	if p.Last == 0 {
+		return ignoreEnough(r.eachForeign(p, each))
+	}
+	for _, e := range late {
+		if err := each(e); err != nil {
+			return ignoreEnough(err)
+		}
+	}
+	return nil
+}
+
+func ignoreEnough(err error) error {
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// spans returns the queries that read the entries of a part in the database.
+func (r *Reader) spans(ctx context.Context, p Part) (out []store.EntryQuery, err error) {
+	add := func(c fika.ConversationID, since, upto int64) {
+		if since = max(since, p.Since); since < upto {
+			out = append(out, store.EntryQuery{Conversation: c, Since: since, Upto: upto, Types: p.Types})
+		}
+	}
+	switch {
+	case r.Agent == nil:
+	case p.Archived:
 		list, err := r.store.AskConversations(ctx, r.Agent.ID)
 		if err != nil {
 			return nil, err
@@ -75,79 +140,70 @@ func (r *Reader) Each(ctx context.Context) (folder.Each, error) {
 		for _, active := range []bool{false, true} {
 			for _, c := range list {
 				if (c.ID == r.Agent.ActiveAsk) == active {
-					asks = append(asks, c)
+					add(c.ID, 0, c.LastSeq)
 				}
 			}
+		}
+	case r.Agent.ActiveAsk != "":
+		list, _, err := r.store.WindowSpans(ctx, r.Agent.ActiveAsk, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range list {
+			add(r.Agent.ActiveAsk, x.Since, x.Upto)
 		}
 	}
-	return func(do func(fika.Entry) error) error {
-		for _, c := range asks {
-			if err := r.eachOf(ctx, c, do); err != nil {
-				return err
-			}
+	return out, nil
+}
+
+// newest narrows queries to the newest n entries that they select together.
+func (r *Reader) newest(ctx context.Context, spans []store.EntryQuery, n int) ([]store.EntryQuery, error) {
+	for i := len(spans) - 1; i >= 0; i-- {
+		if n <= 0 {
+			return spans[i+1:], nil
 		}
-		if r.Foreign == nil {
-			return nil
+		q := spans[i]
+		q.Last = n
+		since, found, err := r.store.NewestFrom(ctx, q)
+		if err != nil {
+			return nil, err
 		}
-		for _, archived := range []bool{true, false} {
-			if err := r.Foreign.Each(func(e fika.Entry, is bool) error {
-				if is != archived {
-					return nil
-				}
-				return do(e)
-			}); err != nil {
-				return err
-			}
-		}
+		spans[i].Since = since
+		n -= found
+	}
+	return spans, nil
+}
+
+// eachForeign calls do for the entries of a part in a folder that is not used yet.
+func (r *Reader) eachForeign(p Part, do func(fika.Entry) error) error {
+	if r.Foreign == nil {
 		return nil
-	}, nil
-}
-
-// All returns everything that [Reader.Each] visits, for callers that choose among all
-// entries.
-func (r *Reader) All(ctx context.Context) (all []fika.Entry, err error) {
-	each, err := r.Each(ctx)
-	if err != nil {
-		return nil, err
 	}
-	err = each(func(e fika.Entry) error { all = append(all, e); return nil })
-	return all, err
-}
-
-// eachOf visits the entries that a conversation had when it was read.
-func (r *Reader) eachOf(ctx context.Context, c fika.Conversation, do func(fika.Entry) error) error {
-	for since := int64(0); since < c.LastSeq; {
-		list, err := r.store.Entries(ctx, store.EntryQuery{Conversation: c.ID, Since: since, Upto: c.LastSeq, First: page})
-		if err != nil || len(list) == 0 {
+	for _, archived := range []bool{true, false} {
+		if archived && !p.Archived {
+			continue
+		}
+		if err := r.Foreign.EachOf(archived, func(e fika.Entry) error {
+			if e.Seq <= p.Since && (e.Seq != 0 || p.Since != 0) || len(p.Types) > 0 && !slices.Contains(p.Types, e.Type) {
+				return nil
+			}
+			return do(e)
+		}); err != nil {
 			return err
 		}
-		for _, e := range list {
-			if err := do(e); err != nil {
-				return err
-			}
-		}
-		since = list[len(list)-1].Seq
 	}
 	return nil
 }
 
-// Window returns the entries of the conversation that are still in the window.
-func (r *Reader) Window(ctx context.Context) ([]fika.Entry, error) {
-	var window []fika.Entry
-	if r.Agent != nil && r.Agent.ActiveAsk != "" {
-		var err error
-		if window, err = worker.ReadWindow(ctx, r.store, r.Agent.ActiveAsk); err != nil {
-			return nil, err
+// lastForeign returns the last entries of a part in a folder that is not used yet.
+func (r *Reader) lastForeign(p Part) (out []fika.Entry, err error) {
+	err = r.eachForeign(p, func(e fika.Entry) error {
+		if out = append(out, e); len(out) >= 2*p.Last {
+			out = slices.Clone(out[len(out)-p.Last:])
 		}
-	}
-	if r.Foreign != nil {
-		entries, err := r.Foreign.Entries(false)
-		if err != nil {
-			return nil, err
-		}
-		window = append(window, entries...)
-	}
-	return window, nil
+		return nil
+	})
+	return out[max(0, len(out)-p.Last):], err
 }
 
 // State is what `context show` displays.
@@ -160,7 +216,7 @@ type State struct {
 	Archived   int   // entries out of the window
 	Pending    int   // messages that wait for the next turn
 	Running    int   // requests running or waiting
-	Tokens     int64 // estimated cost of the next prompt, before its own text
+	Tokens     int64 // estimated cost of the next prompt, before its own text; not counted on when it fills the model's window
 	Texts      map[folder.TextKind]string
 	PromptFrom string // where the system prompt comes from
 }
@@ -202,27 +258,8 @@ func count(ctx context.Context, a *app.App, who api.Principal, f folder.Folder, 
 	if err != nil {
 		return err
 	}
-	each, err := r.Each(ctx)
-	if err != nil {
+	if err := c.measure(ctx, r); err != nil {
 		return err
-	}
-	all := 0
-	if err := each(func(fika.Entry) error { all++; return nil }); err != nil {
-		return err
-	}
-	window, err := r.Window(ctx)
-	if err != nil {
-		return err
-	}
-	c.Entries, c.Archived = len(window), all-len(window)
-	for _, e := range window {
-		switch e.Type {
-		case fika.Message:
-			c.Messages++
-			c.Tokens += turn.EstimateEntry(e)
-		case fika.ToolCall, fika.ToolResult:
-			c.Tokens += turn.EstimateEntry(e)
-		}
 	}
 	var base string
 	if base, c.PromptFrom, err = basePrompt(a, f, c.Settings); err != nil {
@@ -238,3 +275,87 @@ func count(ctx context.Context, a *app.App, who api.Principal, f folder.Folder, 
 	}
 	return err
 }
+
+// measure counts what is in the window and out of it, without reading more of it than a
+// model would be sent.
+func (c *State) measure(ctx context.Context, r *Reader) error {
+	all, err := r.extent(ctx, Part{Archived: true})
+	if err != nil {
+		return err
+	}
+	window, err := r.extent(ctx, Part{})
+	if err != nil {
+		return err
+	}
+	c.Entries, c.Messages, c.Archived = window.Entries, window.Messages, all.Entries-window.Entries
+	size := c.Settings.ContextWindow
+	if size <= 0 {
+		size = unknownWindow
+	}
+	add := func(e fika.Entry) error {
+		switch e.Type {
+		case fika.Message, fika.ToolCall, fika.ToolResult:
+			c.Tokens += turn.EstimateEntry(e)
+		}
+		if c.Tokens > size {
+			return errEnough
+		}
+		return nil
+	}
+	if err := r.eachForeign(Part{}, add); err != nil {
+		return ignoreEnough(err)
+	}
+	return ignoreEnough(r.backwards(ctx, add))
+}
+
+// unknownWindow stands for the size of a model's window that no setting says, in tokens.
+const unknownWindow = 1_000_000
+
+// extent counts the entries of a part.
+func (r *Reader) extent(ctx context.Context, p Part) (sum store.Extent, err error) {
+	spans, err := r.spans(ctx, p)
+	if err != nil {
+		return sum, err
+	}
+	for _, q := range spans {
+		x, err := r.store.Extent(ctx, q.Conversation, q.Since, q.Upto)
+		if err != nil {
+			return sum, err
+		}
+		sum = store.Extent{Entries: sum.Entries + x.Entries, Messages: sum.Messages + x.Messages, Compactions: sum.Compactions + x.Compactions}
+	}
+	return sum, r.eachForeign(p, func(e fika.Entry) error {
+		if sum.Entries++; e.Type == fika.Message {
+			sum.Messages++
+		}
+		return nil
+	})
+}
+
+// backwards calls do for the entries of the window in the database, newest first.
+func (r *Reader) backwards(ctx context.Context, do func(fika.Entry) error) error {
+	spans, err := r.spans(ctx, Part{})
+	if err != nil {
+		return err
+	}
+	for _, q := range slices.Backward(spans) {
+		for upto := q.Upto; upto > q.Since; {
+			page, err := r.store.Before(ctx, q.Conversation, upto, pageBack)
+			if err != nil || len(page) == 0 {
+				return err
+			}
+			for _, e := range page {
+				if upto = e.Seq - 1; e.Seq <= q.Since {
+					break
+				}
+				if err := do(e); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pageBack is how many entries are read backwards at a time.
+const pageBack = 200

@@ -61,13 +61,9 @@ func Export(ctx context.Context, a *app.App, who api.Principal, name fika.AgentN
 	if err != nil {
 		return 0, err
 	}
-	each, err := r.Each(ctx)
-	if err != nil {
-		return 0, err
-	}
 	var pictures []fika.Attachment
 	n, err := f.Export(path, func(visit func(fika.Entry) error) error {
-		return each(func(e fika.Entry) error {
+		return r.Read(ctx, Part{Archived: true}, func(e fika.Entry) error {
 			pictures = append(pictures, e.Meta.Attachments...)
 			return visit(e)
 		})

@@ -101,7 +101,7 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 	if len(diffs) == 0 {
 		return
 	}
-	if d.behind(ctx, r, diffs) {
+	if d.behind(ctx, r.Agent.ActiveAsk, diffs) {
 		d.add(check, Note, "", "its files do not have the newest messages yet: its next turn writes them")
 		return
 	}
@@ -123,17 +123,16 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 
 // behind reports whether the files of a context lack nothing but messages that no turn
 // has read yet.
-func (d *examination) behind(ctx context.Context, r *contexts.Reader, diffs []folder.Difference) bool {
-	window, err := r.Window(ctx)
-	if err != nil {
-		return false
-	}
-	unread := map[fika.EntryID]bool{}
-	for _, e := range window {
-		unread[e.ID] = e.Type == fika.Message && e.Request == ""
-	}
+func (d *examination) behind(ctx context.Context, c fika.ConversationID, diffs []folder.Difference) bool {
 	for _, x := range diffs {
-		if !x.Behind || x.ID != "" && !unread[x.ID] {
+		if !x.Behind {
+			return false
+		}
+		if x.ID == "" {
+			continue
+		}
+		e, err := d.store.EntryByID(ctx, c, x.ID)
+		if err != nil || e.Type != fika.Message || e.Request != "" {
 			return false
 		}
 	}

@@ -85,16 +85,14 @@ func (c *Content) Each(fn func(e fika.Entry, archived bool) error) error {
 	return nil
 }
 
-// Entries returns the entries that were compacted away, or those that are still in the
-// conversation, in order. It is for folders that are only inspected.
-func (c *Content) Entries(archived bool) ([]fika.Entry, error) {
+// EachOf calls fn for the entries that were compacted away, or for those that are still
+// in the conversation, in order.
+func (c *Content) EachOf(archived bool, fn func(fika.Entry) error) error {
 	list := c.now
 	if archived {
 		list = c.older
 	}
-	all := make([]fika.Entry, 0, len(list))
-	err := c.readItems(list, func(e fika.Entry, _ bool) error { all = append(all, e); return nil })
-	return all, err
+	return c.readItems(list, func(e fika.Entry, _ bool) error { return fn(e) })
 }
 
 func (c *Content) inOrder() [][]item {

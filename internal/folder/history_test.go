@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fika"
 	"fika/internal/folder"
 )
 
@@ -25,7 +26,8 @@ func TestB12HistoryWithoutTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	window, err := c.Entries(false)
+	var window []fika.Entry
+	err = c.EachOf(false, func(e fika.Entry) error { window = append(window, e); return nil })
 	if err != nil || len(window) != 1 || !window[0].At.Equal(at) {
 		t.Errorf("%+v %v", window, err)
 	}

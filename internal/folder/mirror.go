@@ -22,6 +22,8 @@ type EntrySource interface {
 	// EntriesAfter returns the entries of one conversation with seq > since, in order;
 	// at most limit (0: no limit).
 	EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error)
+	// Compactions returns those of one conversation with seq <= upto, in order.
+	Compactions(ctx context.Context, c fika.ConversationID, upto int64) ([]fika.Entry, error)
 }
 
 // AskHead is the state of an ask conversation.
@@ -242,16 +244,18 @@ func (m *Mirror) compactFiles(ctx context.Context, f Folder, c fika.Entry) error
 		return nil
 	}
 	stay, kept := keptBy(c), 0
-	var window, gone []fika.Entry
-	bad, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
-		if !stay(e.Seq) {
-			gone = append(gone, e)
-			return nil
-		}
+	each := func(stays bool, do func(fika.Entry) error) (bad int, err error) {
+		return eachInFile(f.path(contextName), func(e fika.Entry) error {
+			if stay(e.Seq) != stays {
+				return nil
+			}
+			return do(e)
+		})
+	}
+	bad, err := each(true, func(e fika.Entry) error {
 		if e.Seq <= c.Meta.UpTo {
 			kept++
 		}
-		window = append(window, e)
 		return nil
 	})
 	if err != nil {
@@ -260,20 +264,29 @@ func (m *Mirror) compactFiles(ctx context.Context, f Folder, c fika.Entry) error
 	if bad > 0 || kept < len(c.Meta.Kept) {
 		return m.rewriteJSON(ctx, f)
 	}
+	var gone []fika.Entry
+	if _, err := each(false, func(e fika.Entry) error {
+		if gone = append(gone, e); len(gone) < page {
+			return nil
+		}
+		err := m.appendEntries(f, archiveName, gone)
+		gone = gone[:0]
+		return err
+	}); err != nil {
+		return err
+	}
 	if err := m.appendEntries(f, archiveName, gone); err != nil {
 		return err
 	}
 	return m.replaceFile(f, contextName, func(put func(fika.Entry, []byte) error) error {
-		for _, e := range window {
+		_, err := each(true, func(e fika.Entry) error {
 			piece, err := entryLine(e)
 			if err != nil {
 				return err
 			}
-			if err := put(e, piece); err != nil {
-				return err
-			}
-		}
-		return nil
+			return put(e, piece)
+		})
+		return err
 	})
 }
 

@@ -97,12 +97,6 @@ func eachEntry(ctx context.Context, src EntrySource, c fika.ConversationID, sinc
 // windowRule returns the rule for which seqs of a conversation are in the window at seq
 // upto.
 func windowRule(ctx context.Context, src EntrySource, c fika.ConversationID, upto int64) (func(int64) bool, error) {
-	var compactions []fika.Entry
-	err := eachEntry(ctx, src, c, 0, upto, func(e fika.Entry) error {
-		if e.Type == fika.Compaction {
-			compactions = append(compactions, e)
-		}
-		return nil
-	})
+	compactions, err := src.Compactions(ctx, c, upto)
 	return inWindow(compactions), err
 }

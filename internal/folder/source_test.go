@@ -29,6 +29,15 @@ func newSource(convs ...fika.ConversationID) *memorySource {
 	return s
 }
 
+func (s *memorySource) Compactions(_ context.Context, c fika.ConversationID, upto int64) (out []fika.Entry, err error) {
+	for _, e := range s.entries[c] {
+		if e.Type == fika.Compaction && e.Seq <= upto {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
 func (s *memorySource) Asks(context.Context) ([]AskHead, error) {
 	var heads []AskHead
 	for _, id := range s.order {

@@ -2,24 +2,9 @@ package folder
 
 import "fika"
 
-// SplitWindow divides the entries of one conversation, in order, into those that its
-// last compaction put out of the window and those in it. Both keep their order. A
-// compaction that a later one has undone does not count, nor does one of a single agent's
-// view.
-func SplitWindow(entries []fika.Entry) (archived, window []fika.Entry) {
-	in := inWindow(entries)
-	for _, e := range entries {
-		if in(e.Seq) {
-			window = append(window, e)
-		} else {
-			archived = append(archived, e)
-		}
-	}
-	return archived, window
-}
-
 // inWindow returns the rule for which seqs are in the window after the last valid
-// compaction among entries.
+// compaction among entries, which are in order. A compaction that a later one has undone
+// does not count, nor does one of a single agent's view.
 func inWindow(entries []fika.Entry) func(seq int64) bool {
 	undone := map[int64]bool{}
 	for i := len(entries) - 1; i >= 0; i-- {

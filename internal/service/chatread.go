@@ -10,40 +10,21 @@ import (
 	"fika/internal/store"
 )
 
-// readAtOnce is how many entries are read at a time, because a chat may be larger than
-// the memory.
-const readAtOnce = 1000
-
-// Read passes the entries that match a query to show, page by page, and returns the seq
-// of the last one, or 0 if there were none. It returns Denied if an agent asks through
-// a command in one of its tools and takes no part in the chat.
+// Read passes the entries that match a query to show, reading a page at a time, and
+// returns the seq of the last one, or 0 if there were none. It returns Denied if an agent
+// asks through a command in one of its tools and may not see the conversation.
 func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) error) (last int64, err error) {
 	if err := s.c.mayConversation(ctx, "conversation.entries", q.Conversation); err != nil {
 		return 0, err
 	}
-	wanted := q.First // 0: all
-	for {
-		if q.Last == 0 {
-			q.First = readAtOnce
-			if wanted > 0 {
-				q.First = min(wanted, readAtOnce)
-			}
-		}
-		entries, err := s.c.store.Entries(ctx, q)
-		if err != nil {
-			return last, err
-		}
-		for _, x := range entries {
-			if err := show(x); err != nil {
-				return last, err
-			}
+	err = s.c.store.EachEntry(ctx, q, func(x fika.Entry) error {
+		err := show(x)
+		if err == nil {
 			last = x.Seq
 		}
-		if wanted -= len(entries); q.Last > 0 || len(entries) < q.First || wanted == 0 {
-			return last, nil
-		}
-		q.Since = last
-	}
+		return err
+	})
+	return last, err
 }
 
 // Tree returns the entries that match a query, with answers below the entries that they

@@ -227,52 +227,60 @@ func (v *sight) veil(ctx context.Context, q RequestInfo) (RequestInfo, error) {
 	return RequestInfo{AgentName: q.AgentName, Request: fika.Request{ID: q.ID, Parent: q.Parent, Kind: q.Kind, State: q.State, Agent: q.Agent}}, nil
 }
 
-// listAhead is how many times more rows are read when some of them may not be seen.
-const listAhead = 4
+// listAhead is how many times more rows are read when some of them may not be seen, and
+// mostAhead how many rows are in memory at most.
+const (
+	listAhead = 4
+	mostAhead = 1000
+)
 
 // atMost returns up to want rows (0: all) that read returns and may accepts. read is
-// given how many rows to read, and is called again for more of them while too few may
-// be seen.
-func atMost[T any](v *sight, want int, read func(limit int) ([]T, error), may func(T) (bool, error)) ([]T, error) {
+// given how many rows to read, how many were read before, and the last of those; it is
+// called again while too few may be seen.
+func atMost[T any](v *sight, want int, read func(limit, skip int, last T) ([]T, error), may func(T) (bool, error)) (out []T, err error) {
+	var last T
 	switch {
 	case v.full():
-		return read(want)
+		return read(want, 0, last)
 	case v.c.who.Kind == api.Nobody:
 		return nil, errNobody()
 	}
-	for limit := want * listAhead; ; limit *= listAhead {
-		rows, err := read(limit)
+	for limit, skip := min(want*listAhead, mostAhead), 0; ; limit = min(limit*listAhead, mostAhead) {
+		rows, err := read(limit, skip, last)
 		if err != nil {
 			return nil, err
 		}
-		var out []T
 		for _, row := range rows {
 			ok, err := may(row)
 			if err != nil {
 				return nil, err
 			}
-			if ok && (want <= 0 || len(out) < want) {
+			if ok {
 				out = append(out, row)
 			}
+			if want > 0 && len(out) == want {
+				return out, nil
+			}
 		}
-		if want <= 0 || len(out) == want || len(rows) < limit {
+		if limit == 0 || len(rows) < limit {
 			return out, nil
 		}
+		skip, last = skip+len(rows), rows[len(rows)-1]
 	}
 }
 
 // requests returns the requests that match and may be seen, newest first.
 func (v *sight) requests(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
-	return atMost(v, f.Limit, func(limit int) ([]RequestInfo, error) {
-		f.Limit = limit
+	return atMost(v, f.Limit, func(limit, _ int, last RequestInfo) ([]RequestInfo, error) {
+		f.Limit, f.Before = limit, last.ID
 		return v.c.store.ListRequests(ctx, f)
 	}, func(q RequestInfo) (bool, error) { return v.request(ctx, q) })
 }
 
 // conversations returns the conversations that match and may be seen, newest first.
 func (v *sight) conversations(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
-	return atMost(v, f.Limit, func(limit int) ([]ConversationInfo, error) {
-		f.Limit = limit
+	return atMost(v, f.Limit, func(limit, skip int, _ ConversationInfo) ([]ConversationInfo, error) {
+		f.Limit, f.Skip = limit, skip
 		return v.c.store.ListConversations(ctx, f)
 	}, func(c ConversationInfo) (bool, error) { return v.conversation(ctx, c.ID) })
 }
@@ -285,21 +293,21 @@ func (v *sight) search(ctx context.Context, words string, f ConversationFilter) 
 	if f.Limit <= 0 {
 		f.Limit = mostFound
 	}
-	return atMost(v, f.Limit, func(limit int) ([]Found, error) {
-		f.Limit = limit
+	return atMost(v, f.Limit, func(limit, _ int, last Found) ([]Found, error) {
+		f.Limit, f.Before = limit, last.N
 		return v.c.store.Search(ctx, words, f)
 	}, func(x Found) (bool, error) { return v.conversation(ctx, x.Conversation) })
 }
 
 // runs returns the runs that may be seen, newest first; all, or the unfinished ones.
 func (v *sight) runs(ctx context.Context, going bool, limit int) ([]Run, error) {
-	return atMost(v, limit, func(limit int) ([]Run, error) { return v.c.store.Runs(ctx, going, limit) },
+	return atMost(v, limit, func(limit, skip int, _ Run) ([]Run, error) { return v.c.store.Runs(ctx, going, limit, skip) },
 		func(r Run) (bool, error) { return v.run(ctx, r.ID) })
 }
 
 // approvals returns the open questions that may be seen: an agent sees its own.
 func (v *sight) approvals(ctx context.Context) ([]OpenApproval, error) {
-	return atMost(v, 0, func(int) ([]OpenApproval, error) { return v.c.store.OpenApprovals(ctx) },
+	return atMost(v, 0, func(int, int, OpenApproval) ([]OpenApproval, error) { return v.c.store.OpenApprovals(ctx) },
 		func(a OpenApproval) (bool, error) { return v.approval(a), nil })
 }
 
@@ -311,7 +319,7 @@ func (v *sight) approval(a OpenApproval) bool {
 // schedules returns the schedules that may be seen: an agent sees those that ask it,
 // and those that speak in a chat that it takes part in.
 func (v *sight) schedules(ctx context.Context, list []Schedule) (out []Schedule, err error) {
-	return atMost(v, 0, func(int) ([]Schedule, error) { return list, nil }, func(s Schedule) (bool, error) {
+	return atMost(v, 0, func(int, int, Schedule) ([]Schedule, error) { return list, nil }, func(s Schedule) (bool, error) {
 		if s.Schedule.Chat == "" || v.c.who.Kind != api.Agent {
 			return v.c.who.Kind == api.Agent && s.Schedule.Agent == string(v.reader()), nil
 		}

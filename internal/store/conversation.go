@@ -15,6 +15,9 @@ type ConversationFilter struct {
 	Kind  fika.ConversationKind // empty: all
 	Agent fika.AgentID          // owner, or participant of a chat; empty: all
 	Limit int                   // newest first; 0: no limit
+	Skip  int                   // leave out that many of the newest
+	// Before is for [Transcripts.Search]: only entries with a smaller N; 0: all.
+	Before int64
 }
 
 // ConversationInfo is a conversation with the facts that lists show.
@@ -122,7 +125,7 @@ CASE WHEN c.kind = 'task' THEN COALESCE((SELECT r.state FROM requests r WHERE r.
 FROM conversations c LEFT JOIN agents a ON a.id = c.agent
 WHERE (? = '' OR c.kind = ?)
   AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
-ORDER BY c.updated_at DESC, c.id DESC LIMIT ?`
+ORDER BY c.updated_at DESC, c.id DESC LIMIT ? OFFSET ?`
 
 // ListConversations returns conversations, those with the latest activity first.
 func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
@@ -134,7 +137,7 @@ func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]C
 		err := sc.Scan(append(dest, &c.AgentName, &c.Messages, &c.Pending, &c.Running, &c.Task)...)
 		c.CreatedAt, c.UpdatedAt = at(created), at(updated)
 		return c, err
-	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, noLimit(f.Limit))
+	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, noLimit(f.Limit), f.Skip)
 	if err != nil {
 		return nil, s.explain(op, err)
 	}
@@ -185,7 +188,7 @@ ORDER BY c.created_at, c.id`, id)
 
 // noLimit turns a limit of 0, no bound, into one that LIMIT understands on every
 // engine.
-func noLimit(n int) int64 {
+func noLimit[N int | int64](n N) int64 {
 	if n <= 0 {
 		return 1 << 62
 	}

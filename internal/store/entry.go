@@ -122,17 +122,17 @@ func metaJSON(m fika.EntryMeta) (string, error) {
 	return string(raw), nil
 }
 
-// Entries reads the entries that the query selects, expired ones left out.
-func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
+// selected returns the conditions of a query and their arguments.
+func (q EntryQuery) selected(now int64) (where string, args []any) {
 	var b strings.Builder
-	b.WriteString(selectEntry + ` WHERE e.conversation = ? AND e.seq > ?`)
-	args := []any{q.Conversation, q.Since}
+	b.WriteString(` WHERE e.conversation = ? AND e.seq > ?`)
+	args = []any{q.Conversation, q.Since}
 	if q.Upto > 0 {
 		b.WriteString(` AND e.seq <= ?`)
 		args = append(args, q.Upto)
 	}
 	b.WriteString(notExpired)
-	args = append(args, s.nowMS())
+	args = append(args, now)
 	if len(q.Types) == 1 && q.Types[0] == fika.Compaction {
 		b.WriteString(` AND e.type = 'compaction'`) // spelled out so that its index is used
 	} else if len(q.Types) > 0 {
@@ -141,14 +141,18 @@ func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, e
 			args = append(args, typ)
 		}
 	}
-	limit := noLimit(q.First)
+	return b.String(), args
+}
+
+// Entries reads the entries that the query selects, expired ones left out. All of them
+// are in memory at once: use [Transcripts.EachEntry] for a query without a small bound.
+func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
+	where, args := q.selected(s.nowMS())
+	text, limit := selectEntry+where+` ORDER BY e.seq LIMIT ?`, noLimit(q.First)
 	if q.Last > 0 {
-		b.WriteString(` ORDER BY e.seq DESC LIMIT ?`)
-		limit = int64(q.Last)
-	} else {
-		b.WriteString(` ORDER BY e.seq LIMIT ?`)
+		text, limit = selectEntry+where+` ORDER BY e.seq DESC LIMIT ?`, int64(q.Last)
 	}
-	all, err := many(ctx, s.r, scanEntry, b.String(), append(args, limit)...)
+	all, err := many(ctx, s.r, scanEntry, text, append(args, limit)...)
 	if err != nil {
 		return nil, s.explain("read entries", err)
 	}

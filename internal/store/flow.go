@@ -252,13 +252,14 @@ func (s Flows) Run(ctx context.Context, id fika.RequestID) (Run, error) {
 	return r, fika.Errorf(fika.NotFound, op, "there is no run %q; fika workflow list --runs lists them", id)
 }
 
-// Runs lists runs, newest first: all, or, if going is set, those that are not over.
-func (s Flows) Runs(ctx context.Context, going bool, limit int) ([]Run, error) {
+// Runs lists runs, newest first, without the first skip: all, or, if going is set, those
+// that are not over.
+func (s Flows) Runs(ctx context.Context, going bool, limit, skip int) ([]Run, error) {
 	where := ``
 	if going {
 		where = ` WHERE f.ended_at = 0`
 	}
-	all, err := many(ctx, s.r, scanRun, selectRun+where+` ORDER BY f.begun_at DESC, f.id DESC LIMIT ?`, noLimit(limit))
+	all, err := many(ctx, s.r, scanRun, selectRun+where+` ORDER BY f.begun_at DESC, f.id DESC LIMIT ? OFFSET ?`, noLimit(limit), skip)
 	return all, s.explain("list runs", err)
 }
 

@@ -117,7 +117,7 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"SELECT n FROM events ORDER BY n DESC LIMIT 1", "events_pkey", "the last", ""},
 	{"SELECT n, at FROM events ORDER BY n", "events_pkey", "the first thousand, or the last", ""},
 	{"FROM pg_locks", "pg_database", "databases are few", ""},
-	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 0, '', '', '', '', '', 50"},
+	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 4000000000000, 0, '', '', '', '', '', 50"},
 }
 
 // ServerPlans is [texts.Plans] for a server with statistics.

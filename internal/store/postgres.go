@@ -279,10 +279,10 @@ func (*pgDialect) matching(words string) (query, arg string) {
 	return searchPostgres, arg
 }
 
-const searchPostgres = byArguments + `SELECT ` + entryColumns + `, c.name, ''
+const searchPostgres = byArguments + `SELECT ` + entryColumns + `, e.n, c.name, ''
 FROM entries e
 JOIN conversations c ON c.id = e.conversation
-WHERE e.words @@ CAST(CAST(? AS TEXT) AS tsquery)
+WHERE e.words @@ CAST(CAST(? AS TEXT) AS tsquery) AND e.n < ?
   AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1)
   AND (? = '' OR c.kind = ?)
   AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))

@@ -18,7 +18,8 @@ type RequestFilter struct {
 	Conversation fika.ConversationID
 	States       []fika.RequestState
 	Kinds        []fika.RequestKind
-	Since        time.Time // created or finished after
+	Since        time.Time      // created or finished after
+	Before       fika.RequestID // only those accepted before this one; empty: all
 	Limit        int
 }
 
@@ -123,6 +124,9 @@ func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestI
 	if !f.Since.IsZero() {
 		where = append(where, `(r.created_at > ? OR r.finished_at > ?)`)
 		args = append(args, ms(f.Since), ms(f.Since))
+	}
+	if f.Before != "" {
+		where, args = append(where, `r.n < (SELECT o.n FROM requests o WHERE o.id = ?)`), append(args, f.Before)
 	}
 	text := byArguments + selectRequestInfo
 	if len(where) > 0 {

@@ -11,12 +11,13 @@ import (
 // Found is an entry that a search found.
 type Found struct {
 	fika.Entry
+	N                int64 // its place in the order of all entries
 	ConversationName fika.ConversationName
 	Snippet          string
 }
 
 // Search finds messages by words (full text), newest first; at most 50 if f sets no
-// limit.
+// limit. It reads no more of the entries than it returns, however many have the words.
 func (s Transcripts) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
 	text, arg := s.d.matching(words)
 	if text == "" {
@@ -32,12 +33,12 @@ func (s Transcripts) Search(ctx context.Context, words string, f ConversationFil
 	all, err := many(ctx, s.r, func(sc scanner) (Found, error) {
 		var found Found
 		var err error
-		found.Entry, err = entryRow(sc, &found.ConversationName, &found.Snippet)
+		found.Entry, err = entryRow(sc, &found.N, &found.ConversationName, &found.Snippet)
 		if found.Snippet == "" {
 			found.Snippet = snippet(found.Content, words)
 		}
 		return found, err
-	}, text, arg, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
+	}, text, arg, noLimit(f.Before), s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
 	return all, s.explain("search", err)
 }
 

@@ -398,12 +398,14 @@ func (sqliteDialect) matching(words string) (query, arg string) {
 	return searchSQLite, strings.Join(terms, " ")
 }
 
-const searchSQLite = `SELECT ` + entryColumns + `, c.name, snippet(entries_words, 0, '', '', '…', 16)
+// searchSQLite follows the index of words backwards, which is the order of the answer,
+// so that nothing is sorted and a snippet is made of what is returned alone.
+const searchSQLite = `SELECT ` + entryColumns + `, e.n, c.name, snippet(entries_words, 0, '', '', '…', 16)
 FROM entries_words
-JOIN entries e ON e.n = entries_words.rowid
-JOIN conversations c ON c.id = e.conversation
-WHERE entries_words MATCH ?
+CROSS JOIN entries e ON e.n = entries_words.rowid
+CROSS JOIN conversations c ON c.id = e.conversation
+WHERE entries_words MATCH ? AND entries_words.rowid < ?
   AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1)
   AND (? = '' OR c.kind = ?)
   AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
-ORDER BY e.n DESC LIMIT ?`
+ORDER BY entries_words.rowid DESC LIMIT ?`

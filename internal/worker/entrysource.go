@@ -35,3 +35,11 @@ func (s EntrySource) Asks(ctx context.Context) ([]folder.AskHead, error) {
 func (s EntrySource) EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error) {
 	return s.Store.Entries(ctx, store.EntryQuery{Conversation: c, Since: since, First: limit})
 }
+
+// Compactions returns the compactions up to a seq.
+func (s EntrySource) Compactions(ctx context.Context, c fika.ConversationID, upto int64) ([]fika.Entry, error) {
+	if upto <= 0 {
+		return nil, nil // 0 would be no bound
+	}
+	return s.Store.Entries(ctx, store.EntryQuery{Conversation: c, Upto: upto, Types: []fika.EntryType{fika.Compaction}})
+}

@@ -96,6 +96,9 @@ func (im importer) importEntries(ctx context.Context, c folder.Content) (Importe
 	if got.New, err = im.stream(ctx, conv.ID, c); err != nil {
 		return got, err
 	}
+	if err := im.store.IndexWords(ctx, 0); err != nil { // not in the first search
+		return got, err
+	}
 	want := func(e fika.Entry) bool {
 		has, archived := c.HasEntry(e.ID)
 		return !archived && (has || e.Seq <= conv.LastSeq && before(e.Seq))
@@ -151,12 +154,7 @@ func (im importer) each(ctx context.Context, c fika.ConversationID, fn func(fika
 // windowRule returns a function that reports which seqs of a conversation are in its
 // window now.
 func (im importer) windowRule(ctx context.Context, c fika.ConversationID) (func(int64) bool, error) {
-	var compactions []fika.Entry
-	err := im.each(ctx, c, func(e fika.Entry) {
-		if e.Type == fika.Compaction {
-			compactions = append(compactions, e)
-		}
-	})
+	compactions, err := im.store.Entries(ctx, store.EntryQuery{Conversation: c, Types: []fika.EntryType{fika.Compaction}})
 	return folder.WindowRule(compactions), err
 }
 

@@ -222,13 +222,16 @@ func (x *table) compactions() []fika.Entry {
 // visible is what the window holds now.
 func (x *table) visible() map[int64]fika.Entry {
 	x.Helper()
-	list, err := ReadWindow(x.Context(), x.worker.Store, x.conv)
+	spans, _, err := x.worker.Store.WindowSpans(x.Context(), x.conv, "")
 	x.must(err)
 	out := map[int64]fika.Entry{}
-	for _, e := range list {
-		if e.Type != fika.Compaction && e.Type != fika.Notice {
-			out[e.Seq] = e
-		}
+	for _, p := range spans {
+		x.must(x.worker.Store.EachEntry(x.Context(), store.EntryQuery{Conversation: x.conv, Since: p.Since, Upto: p.Upto}, func(e fika.Entry) error {
+			if e.Type != fika.Compaction && e.Type != fika.Notice {
+				out[e.Seq] = e
+			}
+			return nil
+		}))
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func history(ctx context.Context, l *lab) ([]result, error) {
 		if _, _, err := h.run(ctx, "run", "-c", string(name), "hi"); err != nil {
 			return nil, err
 		}
-		if err := h.fill(ctx, name, n); err != nil {
+		if err := h.fill(ctx, name, n, 10); err != nil {
 			return nil, err
 		}
 	}
@@ -54,8 +54,8 @@ func history(ctx context.Context, l *lab) ([]result, error) {
 	return []result{compare("one-shot, 10,000 entries", &long, "one-shot, 10 entries, the same window", &short, 1.3)}, nil
 }
 
-// fill adds n entries to a context, of which the window keeps the last 10.
-func (h *home) fill(ctx context.Context, name fika.AgentName, n int) error {
+// fill adds n entries to a context, of which the window keeps the last few; 0: all.
+func (h *home) fill(ctx context.Context, name fika.AgentName, n, keep int) error {
 	s, err := h.store(ctx)
 	if err != nil {
 		return err
@@ -84,9 +84,12 @@ func (h *home) fill(ctx context.Context, name fika.AgentName, n int) error {
 	if _, err := s.Import(ctx, conv.ID, entries); err != nil {
 		return err
 	}
+	if err := s.IndexWords(ctx, 0); err != nil || keep == 0 {
+		return err
+	}
 	if conv, err = s.ActiveAsk(ctx, a.ID); err != nil {
 		return err
 	}
-	_, err = s.AppendCompaction(ctx, conv.ID, string(name), "earlier entries", fika.EntryMeta{UpTo: conv.LastSeq - 10})
+	_, err = s.AppendCompaction(ctx, conv.ID, string(name), "earlier entries", fika.EntryMeta{UpTo: conv.LastSeq - int64(keep)})
 	return err
 }

@@ -39,6 +39,7 @@ func measures() []measure {
 		{"servers", "a one-shot prompt with ten MCP servers that are not called", tenServers},
 		{"idle", "idle agent processes", idle},
 		{"history", "a turn in a long conversation", history},
+		{"large", "looking into a context of 200,000 entries", large},
 		{"up", "fika up with three agents", up},
 		{"scale", "a store of 1,000,000 entries, 100,000 of them in one chat, against one of 1,000", scale},
 		{"fair", "100 chats at once over 20 agents, a chain of 10 hops in each", fair},

@@ -10,7 +10,6 @@ import (
 	"fika/internal/cli/page"
 	"fika/internal/contexts"
 	"fika/internal/folder"
-	"fika/internal/service"
 )
 
 // logOptions are the flags of context log.
@@ -63,37 +62,14 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	if err != nil {
 		return err
 	}
-	read := r.Window
-	if o.all {
-		read = r.All
-	}
-	entries, err := read(ctx)
-	if err != nil {
-		return err
+	part := contexts.Part{Archived: o.all, Since: o.since, First: o.first, Last: o.last}
+	if !o.all {
+		part.Types = []fika.EntryType{fika.Message, fika.Notice}
 	}
 	p := page.NewPrinter(o.Env, page.Options{JSON: o.json})
-	for _, x := range o.choose(entries) {
-		if err := p.Node(ctx, service.Node{Entry: x}); err != nil {
-			return err
-		}
+	if err := r.Read(ctx, part, p.Entries(ctx)); err != nil {
+		return err
 	}
 	p.End()
 	return nil
-}
-
-func (o *logOptions) choose(entries []fika.Entry) []fika.Entry {
-	var out []fika.Entry
-	for _, x := range entries {
-		spoken := x.Type == fika.Message || x.Type == fika.Notice
-		if x.Seq > o.since && (o.all || spoken) || x.Seq == 0 && o.since == 0 && (o.all || spoken) {
-			out = append(out, x)
-		}
-	}
-	switch {
-	case o.last > 0 && len(out) > o.last:
-		return out[len(out)-o.last:]
-	case o.first > 0 && len(out) > o.first:
-		return out[:o.first]
-	}
-	return out
 }

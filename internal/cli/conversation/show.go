@@ -35,14 +35,12 @@ func newShow(e *command.Env) *cobra.Command {
 			if !all {
 				q.Types = []fika.EntryType{fika.Message, fika.Notice}
 			}
-			entries, err := c.Conversations.Entries(ctx, q)
-			if err != nil {
-				return err
-			}
+			show := showEntry(e, raw)
 			if asJSON {
-				return command.PrintLines(e, entries, func(x fika.Entry) command.FullEntry { return command.FullEntry(x) })
+				show = func(x fika.Entry) error { return e.PrintLine(command.FullEntry(x)) }
 			}
-			return showEntries(e, entries, raw)
+			_, err = c.Chats.Read(ctx, q, show)
+			return err
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
@@ -52,14 +50,14 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-// showEntries prints entries for a person to read.
-func showEntries(e *command.Env, entries []fika.Entry, raw bool) error {
+// showEntry returns a function that prints an entry for a person to read.
+func showEntry(e *command.Env, raw bool) func(fika.Entry) error {
 	style := e.OutStyle()
 	clean := term.Clean
 	if raw {
 		clean = func(s string) string { return s }
 	}
-	for _, x := range entries {
+	return func(x fika.Entry) error {
 		head := style.Speaker(x.From, clean(x.From))
 		switch x.Type {
 		case fika.ToolCall:
@@ -70,9 +68,6 @@ func showEntries(e *command.Env, entries []fika.Entry, raw bool) error {
 			head = style.Yellow(string(x.Type))
 		}
 		about := style.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format(time.DateTime)))
-		if err := e.Printf("%s %s\n%s\n\n", head, about, clean(strings.TrimRight(x.Content, "\n"))); err != nil {
-			return err
-		}
+		return e.Printf("%s %s\n%s\n\n", head, about, clean(strings.TrimRight(x.Content, "\n")))
 	}
-	return nil
 }
