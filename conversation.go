@@ -29,17 +29,19 @@ const (
 
 // Conversation is an ordered, append-only list of entries.
 type Conversation struct {
-	ID        ConversationID
-	Name      ConversationName
-	Kind      ConversationKind
-	Agent     AgentID // owner of an ask or task; empty for a chat
-	Status    ConversationStatus
-	Paused    bool
-	LastSeq   int64
-	Limits    ChainLimits // of this conversation alone
-	Run       RequestID   // the workflow run that it is part of; empty if none
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ID      ConversationID
+	Name    ConversationName
+	Kind    ConversationKind
+	Agent   AgentID // owner of an ask or task; empty for a chat
+	Status  ConversationStatus
+	Paused  bool
+	LastSeq int64
+	Limits  ChainLimits // of this conversation alone
+	Run     RequestID   // the workflow run that it is part of; empty if none
+	// ArchivedTo is the seq up to which entries may be in an archive instead.
+	ArchivedTo int64
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // ChainLimits are the limits on chains that a person has set for one conversation. A

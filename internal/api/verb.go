@@ -106,7 +106,7 @@ func Verbs() []Verb {
 		on(Host, local, "help version doctor store bus"),
 		on(Host, Verb{Conduct: Looks, Host: true, Whole: true}, "monitor"),
 		on(Host, here, "up down agent executor console bus-secret monitor-log"),
-		on(Host, file, "backup restore move repair demo"),
+		on(Host, file, "backup restore move shrink import repair demo"),
 	)
 }
 

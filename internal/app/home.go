@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"fika"
+	"fika/internal/archive"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/chatfile"
 	"fika/internal/config"
@@ -88,11 +89,19 @@ func (o *OpenedHome) UpgradeNotes() []string {
 }
 
 // DamageWarnings returns which requests of other programs the home has lost, until a
-// person has acknowledged it, and which messages of chats only files still have.
+// person has acknowledged it, which messages of chats only files still have, that the
+// disk is full, and why old rows could not be archived.
 func (o *OpenedHome) DamageWarnings() []string {
 	h, err := o.Home()
 	if err != nil {
 		return nil
 	}
-	return append(busnats.DamageWarnings(h.RunDir()), chatfile.LostWarnings(h.ChatsDir())...)
+	list := append(busnats.DamageWarnings(h.RunDir()), chatfile.LostWarnings(h.ChatsDir())...)
+	if full := o.DiskWarning(); full != "" {
+		list = append(list, full)
+	}
+	if why := archive.Failure(h.Root); why != "" {
+		list = append(list, "old rows were not archived as [keep] says: "+why)
+	}
+	return list
 }

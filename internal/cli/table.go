@@ -194,7 +194,7 @@ func systemCommands() []entry {
 		{name: "budget", new: budget.New, does: noun(), verbs: []verbs{{on: api.BudgetObject, names: "list show set remove:delete"}}},
 		{name: "monitor", new: monitor.New, does: declaration{verb: "host.monitor", then: "host.monitor-log", more: "log log-size log-keep"}},
 		{name: "doctor", new: doctor.New, does: declaration{verb: "host.doctor", then: "host.repair", more: "fix"}},
-		{name: "store", new: store.New, does: noun(), verbs: []verbs{{on: api.Host, names: "show:store check:store move"}}},
+		{name: "store", new: store.New, does: noun(), verbs: []verbs{{on: api.Host, names: "show:store check:store move shrink import"}}},
 		{name: "backup", new: store.NewBackup, does: is("host.backup")},
 		{name: "restore", new: store.NewRestore, does: is("host.restore")},
 	})

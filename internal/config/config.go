@@ -22,6 +22,7 @@ type Config struct {
 	Hub       Hub
 	Terminal  Terminal
 	Store     Store
+	Keep      Keep
 	Chat      Chat
 	Answer    Answer
 	Tools     Tools

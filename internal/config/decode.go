@@ -93,6 +93,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, routingKeys()), true
 	case *Store:
 		return decodeSub(r, v, path, p, storeKeys()), true
+	case *Keep:
+		return decodeSub(r, v, path, p, keepKeys()), true
 	case *Chat:
 		return decodeSub(r, v, path, p, chatKeys()), true
 	case *Answer:

@@ -37,6 +37,7 @@ func topKeys() []key[Config] {
 		{name: "hub", at: func(c *Config) any { return &c.Hub }},
 		{name: "terminal", at: func(c *Config) any { return &c.Terminal }},
 		{name: "store", at: func(c *Config) any { return &c.Store }},
+		{name: "keep", at: func(c *Config) any { return &c.Keep }},
 		{name: "chat", at: func(c *Config) any { return &c.Chat }},
 		{name: "answer", at: func(c *Config) any { return &c.Answer }},
 		{name: "tools", at: func(c *Config) any { return &c.Tools }},

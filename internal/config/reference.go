@@ -88,6 +88,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, routingKeys())
 	case *Store:
 		return describeKeys(list, prefix, p, storeKeys())
+	case *Keep:
+		return describeKeys(list, prefix, p, keepKeys())
 	case *Chat:
 		return describeKeys(list, prefix, p, chatKeys())
 	case *Answer:

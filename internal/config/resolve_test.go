@@ -272,7 +272,7 @@ func TestCost(t *testing.T) {
 
 func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"90s": 90 * time.Second, "7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour, "2h30m": 150 * time.Minute, "0s": 0,
+		"90s": 90 * time.Second, "7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour, "1y": 365 * 24 * time.Hour, "1y1d": 366 * 24 * time.Hour, "11y": -1, "10y1d": -1, "1d1y": -1, "2h30m": 150 * time.Minute, "0s": 0,
 		"": -1, "d": -1, "-5s": -1, "5": -1, "99999d": -1, "1d-3h": -1, "NaNd": -1, "1w": -1, "999999h": -1,
 	} {
 		got, ok := ParseDuration(text)

@@ -135,7 +135,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 			return a.CannotTakeOver(ctx, h.store, r, to)
 		},
 		PoolControl: h.controlPool,
-		Inboxes:     h.drainInboxes, Outputs: h.ageOutputs,
+		Inboxes:     h.drainInboxes, Outputs: func(ctx context.Context) { h.ageOutputs(ctx); h.archiveOld(ctx) },
 		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Schedules: c.Schedules().BeginDue,
 		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),

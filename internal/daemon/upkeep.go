@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"fika"
+	"fika/internal/store"
 	"fika/internal/worker"
 )
 
@@ -48,6 +50,37 @@ func (h hubHome) ageOutputs(ctx context.Context) {
 			h.app.Log().Warn("old outputs", "context", name, "err", err)
 		case n > 0:
 			h.app.Log().Info("old outputs removed", "context", name, "files", n)
+		}
+	}
+}
+
+// archivedAtOnce bounds how many archives are made each time: writers wait for each, and
+// the hub for all of them.
+const archivedAtOnce = 50
+
+// archiveOld archives what is older than the settings keep it, if nothing is at work.
+func (h hubHome) archiveOld(ctx context.Context) {
+	old, keep, err := h.app.OldRows(h.store)
+	if err != nil || !keep.Any() {
+		return // what is wrong with the settings is said where they are read
+	}
+	if at, err := h.store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running}, Limit: 1}); err != nil || len(at) > 0 {
+		return
+	}
+	done, err := old.Run(ctx, keep, archivedAtOnce, nil)
+	if ctx.Err() != nil {
+		return
+	}
+	old.NoteFailure(err)
+	if err != nil {
+		h.app.Log().Warn("archive", "err", err)
+	}
+	for _, d := range done {
+		h.app.Log().Info("archived", "kind", d.Kind, "rows", d.Rows, "archives", d.Archives)
+		for _, name := range d.Agents {
+			if err := worker.CatchUp(ctx, h.app, name); err != nil { // its files are written without what was archived
+				h.app.Log().Warn("archive", "context", name, "err", err)
+			}
 		}
 	}
 }

@@ -93,6 +93,10 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 		return
 	}
 	src := worker.EntrySource{Store: d.store, Agent: f.Name}
+	if old, err := f.HasArchived(ctx, src); err == nil && old {
+		d.add(check, Note, "", "its files still have what was archived: its next turn writes them without")
+		return
+	}
 	diffs, err := folder.Compare(ctx, f, src)
 	if err != nil {
 		d.add(check, Problem, "", "%v", err)

@@ -118,7 +118,7 @@ func (d *examination) checkModes() {
 
 func (d *examination) checkDisk() {
 	const check = "disk"
-	free, files, ok := freeSpace(d.home.Root)
+	free, files, ok := folder.FreeSpace(d.home.Root)
 	switch {
 	case !ok:
 	case files >= 0 && files < 1000:
@@ -194,6 +194,11 @@ func (d *examination) checkStore(ctx context.Context) {
 		d.storeFine = true
 		d.add(check, Fine, "", "the database is sound")
 	}
+	if old, err := d.app.OldRowsWarning(ctx, s); err != nil {
+		d.add("archive", Problem, "", "%v", err)
+	} else if old != "" {
+		d.add("archive", Note, "", "%s", old)
+	}
 	dead, err := s.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Dead}, Limit: 100})
 	if err == nil && len(dead) > 0 {
 		d.add("requests", Note, "fika request list --state dead; fika request retry ID", "%d requests were given up", len(dead))
@@ -247,6 +252,9 @@ func (d *examination) checkBus(ctx context.Context) {
 	damaged := d.app.DamageWarnings()
 	fixed := d.fix && busnats.AcknowledgeLost(d.home.RunDir()) == nil
 	for _, w := range st.Warnings {
+		if slices.ContainsFunc(d.out, func(f Finding) bool { return f.Text == w }) {
+			continue // another check has said so
+		}
 		level := Note
 		if fixed && busnats.IsLostWarning(w) {
 			d.add("bus", Fixed, "", "%s", w)

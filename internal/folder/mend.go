@@ -44,7 +44,7 @@ func (m *Mirror) repairFiles(ctx context.Context, f Folder) error {
 		return err
 	}
 	if !m.knowsAll(heads) {
-		m.meta.Seen, m.meta.Files = map[fika.ConversationID]int64{}, map[string]fileMark{}
+		m.meta.Seen, m.meta.Files, m.meta.From = map[fika.ConversationID]int64{}, map[string]fileMark{}, map[fika.ConversationID]int64{}
 	}
 	changed, err := m.restoreSeen(ctx, f, heads)
 	if err != nil {
@@ -87,6 +87,8 @@ func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (ch
 	changed = active != m.meta.Active
 	moved := changed && len(m.meta.Seen) > 0
 	m.meta.Active = active
+	lighter := m.meta.noteArchived(heads)
+	changed = changed || lighter
 	for _, name := range []string{transcriptName, contextName, archiveName} {
 		right, err := m.isIntact(f, name)
 		if err == nil && !right {
@@ -96,7 +98,7 @@ func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (ch
 		if err != nil {
 			return false, err
 		}
-		if right && (!moved || name == transcriptName) {
+		if right && !lighter && (!moved || name == transcriptName) {
 			continue
 		}
 		if err := m.rewriteFile(ctx, f, name, heads); err != nil {
@@ -104,6 +106,29 @@ func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (ch
 		}
 	}
 	return changed, nil
+}
+
+// noteArchived notes up to where entries were archived, and reports whether the files still
+// have some of them.
+func (m *meta) noteArchived(heads []AskHead) (more bool) {
+	for _, h := range heads {
+		if h.ArchivedTo > m.From[h.ID] {
+			m.From[h.ID] = h.ArchivedTo
+			more = more || m.Seen[h.ID] > 0
+		}
+	}
+	return more
+}
+
+// HasArchived reports whether the files of a context still have entries that were archived
+// and removed from the source; the next [OpenMirror] writes them without.
+func (f Folder) HasArchived(ctx context.Context, source EntrySource) (bool, error) {
+	m, err := f.readMeta()
+	if err != nil {
+		return false, err
+	}
+	heads, err := source.Asks(ctx)
+	return m.noteArchived(heads), err
 }
 
 // makeRoom handles a file that differs from what the mirror left. After it, either the

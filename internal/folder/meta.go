@@ -28,6 +28,7 @@ type meta struct {
 	Active    fika.ConversationID           // the conversation whose window is in context.jsonl
 	Seen      map[fika.ConversationID]int64 // seq up to which all files are complete
 	Files     map[string]fileMark
+	From      map[fika.ConversationID]int64 // seq up to which all files lack what was archived
 
 	rest   map[string]json.RawMessage // fields of other programs
 	broken bool                       // it existed but could not be read
@@ -46,7 +47,8 @@ type metaJSON struct {
 	Active fika.ConversationID           `json:"active,omitempty"`
 	Seen   map[fika.ConversationID]int64 `json:"seen,omitempty"`
 	Files  map[string]fileMark           `json:"files,omitempty"`
-	Sum    string                        `json:"sum,omitempty"` // of the three above
+	From   map[fika.ConversationID]int64 `json:"from,omitempty"`
+	Sum    string                        `json:"sum,omitempty"` // of those above
 }
 
 // checksum detects a meta of which a part was lost or changed: with marks that do not
@@ -60,7 +62,7 @@ func (j metaJSON) checksum() string {
 func newMeta(now time.Time) *meta {
 	return &meta{
 		CreatedAt: now.UTC().Truncate(time.Second),
-		Seen:      map[fika.ConversationID]int64{}, Files: map[string]fileMark{},
+		Seen:      map[fika.ConversationID]int64{}, Files: map[string]fileMark{}, From: map[fika.ConversationID]int64{},
 		rest: map[string]json.RawMessage{},
 	}
 }
@@ -105,6 +107,9 @@ func (m *meta) parseMeta(data []byte) bool {
 	}
 	if j.Files != nil {
 		m.Files = j.Files
+	}
+	if j.From != nil {
+		m.From = j.From
 	}
 	return true
 }
@@ -153,10 +158,10 @@ func (m *meta) encodeMeta() ([]byte, error) {
 	for k, v := range m.rest {
 		out[k] = v
 	}
-	for _, k := range []string{"created_at", "active", "seen", "files", "sum"} {
+	for _, k := range []string{"created_at", "active", "seen", "files", "from", "sum"} {
 		delete(out, k)
 	}
-	out["sum"] = metaJSON{Active: m.Active, Seen: m.Seen, Files: m.Files}.checksum()
+	out["sum"] = metaJSON{Active: m.Active, Seen: m.Seen, Files: m.Files, From: m.From}.checksum()
 	if m.Active != "" {
 		out["active"] = m.Active
 	}
@@ -165,6 +170,9 @@ func (m *meta) encodeMeta() ([]byte, error) {
 	}
 	if len(m.Files) > 0 {
 		out["files"] = m.Files
+	}
+	if len(m.From) > 0 {
+		out["from"] = m.From
 	}
 	body, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

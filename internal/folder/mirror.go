@@ -31,6 +31,8 @@ type AskHead struct {
 	ID      fika.ConversationID
 	LastSeq int64
 	Active  bool // true for at most one
+	// ArchivedTo is the seq up to which entries may have been archived and removed.
+	ArchivedTo int64
 }
 
 // Mirror keeps the plain-text copy of an agent's ask conversations in its folder:

@@ -112,6 +112,13 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 			st.Bytes += info.Size()
 		}
 	}
+	old, err := c.app.OldRowsWarning(ctx, s)
+	if err != nil {
+		return st, err
+	}
+	if old != "" {
+		st.Warnings = append(st.Warnings, old)
+	}
 	if st.Paused, err = s.AllPaused(ctx); err != nil {
 		return st, err
 	}

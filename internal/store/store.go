@@ -24,6 +24,7 @@ type Store struct {
 	Ledger
 	Watch
 	Events
+	Retention
 	db *db
 }
 
@@ -64,7 +65,7 @@ type (
 func newStore(d *db) *Store {
 	return &Store{
 		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
-		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Schedules: Schedules{d}, Ledger: Ledger{d}, Watch: Watch{d}, Events: Events{d}, db: d,
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Schedules: Schedules{d}, Ledger: Ledger{d}, Watch: Watch{d}, Events: Events{d}, Retention: Retention{d}, db: d,
 	}
 }
 

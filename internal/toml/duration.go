@@ -57,14 +57,21 @@ func UnitName(unit time.Duration) string {
 func ParseDuration(s string) (time.Duration, bool) {
 	var days time.Duration
 	rest := s
-	if n, tail, ok := strings.Cut(s, "d"); ok {
+	for _, unit := range []struct {
+		name string
+		days float64
+	}{{"y", 365}, {"d", 1}} {
+		n, tail, ok := strings.Cut(rest, unit.name)
+		if !ok {
+			continue
+		}
 		f, err := strconv.ParseFloat(n, 64)
-		if err != nil || math.IsNaN(f) || f < 0 || f > 3650 {
+		if err != nil || math.IsNaN(f) || f < 0 || f*unit.days > 3650 {
 			return 0, false
 		}
-		days, rest = time.Duration(f*24*float64(time.Hour)), tail
+		days, rest = days+time.Duration(f*unit.days*24*float64(time.Hour)), tail
 		if rest == "" {
-			return days, true
+			return days, days <= maxDuration
 		}
 	}
 	d, err := time.ParseDuration(rest)

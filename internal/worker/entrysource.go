@@ -26,7 +26,7 @@ func (s EntrySource) Asks(ctx context.Context) ([]folder.AskHead, error) {
 	}
 	out := make([]folder.AskHead, len(list))
 	for i, c := range list {
-		out[i] = folder.AskHead{ID: c.ID, LastSeq: c.LastSeq, Active: c.ID == agent.ActiveAsk}
+		out[i] = folder.AskHead{ID: c.ID, LastSeq: c.LastSeq, Active: c.ID == agent.ActiveAsk, ArchivedTo: c.ArchivedTo}
 	}
 	return out, nil
 }

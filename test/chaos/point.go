@@ -16,8 +16,11 @@ import (
 // elsewhere maps points that no scene of this program passes to the place where they
 // are tried instead.
 var elsewhere = map[string]string{
-	"read-limits":  "an agent whose hour is used up rests for an hour: storetest",
-	"prune-events": "only events of a week ago are removed: storetest",
+	"read-limits":      "an agent whose hour is used up rests for an hour: storetest",
+	"archive-rows":     "only rows of long ago are archived: internal/archive",
+	"settle-archive":   "the same",
+	"put-archive-back": "the same",
+	"prune-events":     "only events of a week ago are removed: storetest",
 }
 
 // never returns why no scene can pass a point on an engine, or "".

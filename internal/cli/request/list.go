@@ -43,6 +43,9 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if full := e.App().DiskWarning(); full != "" {
+				e.Warn(full) // what is running may have ended, and wait to be stored
+			}
 			if asJSON {
 				return command.PrintLines(e, list, toJSON(e))
 			}

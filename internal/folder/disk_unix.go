@@ -1,12 +1,12 @@
 //go:build linux || darwin
 
-package doctor
+package folder
 
 import "syscall"
 
-// freeSpace returns how much of the disk that holds path is available to this process, and
+// FreeSpace returns how much of the disk that holds path is available to this process, and
 // how many files it can still take; files is -1 on a disk that does not count them.
-func freeSpace(path string) (bytes, files int64, ok bool) {
+func FreeSpace(path string) (bytes, files int64, ok bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(path, &st); err != nil {
 		return 0, 0, false
