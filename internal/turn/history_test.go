@@ -13,7 +13,7 @@ import (
 
 // history is a generated conversation, as turns leave it in the store: agents work at
 // the same time, people speak meanwhile, turns are cancelled between a call and its
-// result, compactions keep single entries, two providers made the answers, and their call
+// result, compactions keep single entries, four providers made the answers, and their call
 // ids repeat. It implements [turn.History].
 type history struct {
 	rand    *rand.Rand
@@ -35,7 +35,7 @@ type generatedTurn struct {
 }
 
 // models that made the answers; each blob is in the wire format of one of them.
-var historyModels = []string{"openai", "anthropic", "plain"}
+var historyModels = []string{"openai", "anthropic", "responses", "gemini", "plain"}
 
 // newHistory generates a conversation of about n entries in which the agent arya is at
 // work on the last request.
@@ -189,29 +189,8 @@ func (h *history) answer(t *generatedTurn) {
 func (h *history) keep(t *generatedTurn, entry fika.EntryID, said string, ids []string) {
 	model := historyModels[h.rand.IntN(len(historyModels))]
 	record := map[string]any{"model": model}
-	switch model {
-	case "openai":
-		m := map[string]any{"role": "assistant", "content": nil}
-		if said != "" {
-			m["content"] = said
-		}
-		var calls []any
-		for _, id := range ids {
-			calls = append(calls, map[string]any{"id": id, "type": "function", "function": map[string]any{"name": "look", "arguments": `{"at":1}`}})
-		}
-		if calls != nil {
-			m["tool_calls"] = calls
-		}
+	if m := h.rawMessage(model, said, ids); m != nil {
 		record["message"] = m
-	case "anthropic":
-		content := []any{map[string]any{"type": "thinking", "thinking": "hm", "signature": "s"}}
-		if said != "" {
-			content = append(content, map[string]any{"type": "text", "text": said})
-		}
-		for _, id := range ids {
-			content = append(content, map[string]any{"type": "tool_use", "id": id, "name": "look", "input": map[string]any{"at": 1}})
-		}
-		record["message"] = map[string]any{"role": "assistant", "content": content}
 	}
 	if h.rand.IntN(4) == 0 {
 		t.states++
@@ -228,6 +207,68 @@ func (h *history) keep(t *generatedTurn, entry fika.EntryID, said string, ids []
 		panic(err)
 	}
 	h.blobs[entry] = raw
+}
+
+// rawMessage returns an answer as a provider made it; nil: it keeps none.
+func (h *history) rawMessage(model, said string, ids []string) any {
+	type object = map[string]any
+	named := h.rand.IntN(2) == 0 // Gemini need not name its calls
+	var parts []any
+	add := func(p object) { parts = append(parts, p) }
+	switch model {
+	case "anthropic":
+		add(object{"type": "thinking", "thinking": "hm", "signature": "s"})
+	case "responses":
+		add(object{"type": "reasoning", "id": "rs_1", "summary": []any{}, "encrypted_content": "sealed:rs_1"})
+	}
+	if said != "" {
+		switch model {
+		case "anthropic":
+			add(object{"type": "text", "text": said})
+		case "responses":
+			add(object{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+				"content": []any{object{"type": "output_text", "text": said, "annotations": []any{}}}})
+		case "gemini":
+			add(object{"text": said})
+		}
+	}
+	for i, id := range ids {
+		switch model {
+		case "openai":
+			add(object{"id": id, "type": "function", "function": object{"name": "look", "arguments": `{"at":1}`}})
+		case "anthropic":
+			add(object{"type": "tool_use", "id": id, "name": "look", "input": object{"at": 1}})
+		case "responses":
+			add(object{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": "look", "arguments": `{"at":1}`, "status": "completed"})
+		case "gemini":
+			call, part := object{"name": "look", "args": object{"at": 1}}, object{}
+			if named {
+				call["id"] = id
+			}
+			if part["functionCall"] = call; i == 0 {
+				part["thoughtSignature"] = "c2lnbmVk"
+			}
+			add(part)
+		}
+	}
+	switch model {
+	case "openai":
+		m := object{"role": "assistant", "content": nil}
+		if said != "" {
+			m["content"] = said
+		}
+		if parts != nil {
+			m["tool_calls"] = parts
+		}
+		return m
+	case "anthropic":
+		return object{"role": "assistant", "content": parts}
+	case "responses":
+		return object{"role": "assistant", "output": parts}
+	case "gemini":
+		return object{"role": "model", "parts": parts}
+	}
+	return nil
 }
 
 func (h *history) Before(_ context.Context, _ fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {

@@ -1,18 +1,40 @@
 package turn_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
+	"fika/internal/llm/gemini"
 	"fika/internal/llm/llmtest"
+	"fika/internal/llm/llmtest/strict"
 	"fika/internal/llm/openai"
+	"fika/internal/llm/responses"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )
 
+// strictProviders returns a model of each wire, with a strict server of its own that says
+// ok or, on the wires of strict, what it was shown.
+func strictProviders(t *testing.T) map[string]llm.Model {
+	ok := func(llmtest.Request) llmtest.Script { return llmtest.Script{llmtest.Text("ok")} }
+	serve := func(h http.Handler) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	return map[string]llm.Model{
+		"openai":    openai.New(openai.Options{Model: "m", BaseURL: llmtest.NewOpenAI(t, ok).URL()}),
+		"anthropic": anthropic.New(anthropic.Options{Model: "m", BaseURL: llmtest.NewAnthropic(t, ok).URL()}),
+		"responses": responses.New(responses.Options{Model: "m", BaseURL: serve(strict.Responses()) + "/v1", APIKey: "k"}),
+		"gemini":    gemini.New(gemini.Options{Model: "m", BaseURL: serve(strict.Gemini(true)) + "/v1beta", APIKey: "k"}),
+	}
+}
+
 // TestEveryWindowIsValidOnEveryWire: whatever a conversation went through, strict servers
-// of both wires accept the window of its next model call: every result answers a call of
+// of all four wires accept the window of its next model call: every result answers a call of
 // the answer before it, every call has a result, and what a provider made goes back only
 // with the calls it holds.
 func TestEveryWindowIsValidOnEveryWire(t *testing.T) {
@@ -20,11 +42,7 @@ func TestEveryWindowIsValidOnEveryWire(t *testing.T) {
 	if testing.Short() {
 		histories = 500
 	}
-	ok := func(llmtest.Request) llmtest.Script { return llmtest.Script{llmtest.Text("ok")} }
-	providers := map[string]llm.Model{
-		"openai":    openai.New(openai.Options{Model: "m", BaseURL: llmtest.NewOpenAI(t, ok).URL()}),
-		"anthropic": anthropic.New(anthropic.Options{Model: "m", BaseURL: llmtest.NewAnthropic(t, ok).URL()}),
-	}
+	providers := strictProviders(t)
 	none, err := tool.NewSet(nil, tool.Permissions{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,8 @@ package gemini
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"fika"
@@ -194,21 +194,15 @@ func (a *answer) Reported() wire.Report {
 }
 
 // namedCalls gives every call an id of its own. The blob keeps those of the API, so it is
-// void if one of them was replaced.
+// void if one of them was replaced. An id that the API has not given differs from those of
+// other answers: in a window with two calls of one id the later blob would be void.
 func (a *answer) namedCalls() ([]llm.Call, json.RawMessage) {
-	taken, own := map[string]bool{}, true
-	for _, c := range a.calls {
-		taken[c.ID] = taken[c.ID] || false
-	}
-	used := map[string]bool{}
+	used, own := map[string]bool{}, true
 	for i := range a.calls {
 		c := &a.calls[i]
 		given := c.ID
-		for n := i + 1; c.ID == "" || used[c.ID]; n++ {
-			fresh := fmt.Sprintf("call_%d", n)
-			if _, theirs := taken[fresh]; !theirs {
-				c.ID = fresh
-			}
+		if c.ID == "" || used[c.ID] {
+			c.ID = "call_" + strings.ToLower(rand.Text()[:12])
 		}
 		used[c.ID] = true
 		own = own && (given == "" || given == c.ID)

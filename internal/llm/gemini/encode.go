@@ -116,7 +116,7 @@ func (b body) WriteBody(w *wire.Writer) {
 
 func encodeBody(name string, r llm.Request) body {
 	o := options{config{MaxTokens: max(r.MaxTokens, 0), Thinking: thinkingFor(name, r.Reasoning)}}
-	if len(r.Schema) > 0 {
+	if len(r.Schema) > 0 && (len(r.Tools) == 0 || !isOlder(name)) { // those refuse a schema beside tools
 		o.Config.MIME, o.Config.Schema = "application/json", r.Schema
 	}
 	s := said{Contents: contentsOf(r.Messages)}
@@ -133,7 +133,7 @@ func thinkingFor(name string, r *llm.Reasoning) *thinking {
 		return nil
 	}
 	budgets := map[string]int64{"none": 0, "minimal": 512, "low": 2048, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}
-	if strings.Contains(name, "gemini-1") || strings.Contains(name, "gemini-2") {
+	if isOlder(name) {
 		n := r.MaxTokens
 		if r.Effort != "" {
 			n = budgets[r.Effort]
@@ -151,8 +151,14 @@ func thinkingFor(name string, r *llm.Reasoning) *thinking {
 	return &thinking{Include: true, Level: level}
 }
 
+// isOlder reports whether a model is of a generation before 3.
+func isOlder(name string) bool {
+	return strings.Contains(name, "gemini-1") || strings.Contains(name, "gemini-2")
+}
+
 // contentsOf turns messages into contents whose roles alternate and begin with the user. The
-// results of calls follow their calls at once, without anything between.
+// results of calls follow their calls at once, in the order of the calls, without anything
+// between: the API matches those without ids by their place.
 func contentsOf(messages []llm.Message) []content {
 	out := []content{}
 	names := map[string]functionCall{} // our call id → the call as the API knows it
@@ -166,30 +172,43 @@ func contentsOf(messages []llm.Message) []content {
 	if len(messages) == 0 || messages[0].Role == llm.Assistant {
 		add("user", textPart("(the conversation goes on)"))
 	}
-	var shown []json.RawMessage // pictures of results, after all of them
-	for _, m := range messages {
-		if m.Role != llm.ToolRole && len(shown) > 0 {
-			add("user", shown...)
-			shown = nil
-		}
-		switch m.Role {
+	var calls []llm.Call // of the last answer
+	for i := 0; i < len(messages); i++ {
+		switch m := messages[i]; m.Role {
 		case llm.Assistant:
 			add("model", answerParts(m, names)...)
+			calls = m.Calls
 		case llm.ToolRole:
-			add("user", resultPart(m, names))
-			shown = append(shown, pictureParts(m.Images)...)
+			results := messages[i:]
+			if n := slices.IndexFunc(results, func(m llm.Message) bool { return m.Role != llm.ToolRole }); n >= 0 {
+				results = results[:n]
+			}
+			i += len(results) - 1
+			add("user", resultParts(results, calls, names)...)
 		default:
 			add("user", pictureParts(m.Images)...)
 			add("user", textPart(m.Text))
 		}
 	}
-	if len(shown) > 0 {
-		add("user", shown...)
-	}
 	if out[len(out)-1].Role == "model" {
 		add("user", textPart("Continue."))
 	}
 	return out
+}
+
+// resultParts returns the results of calls in the order of the calls, and after all of them
+// their pictures.
+func resultParts(results []llm.Message, calls []llm.Call, names map[string]functionCall) []json.RawMessage {
+	place := func(m llm.Message) int {
+		return slices.IndexFunc(calls, func(c llm.Call) bool { return c.ID == m.CallID })
+	}
+	results = slices.SortedStableFunc(slices.Values(results), func(a, b llm.Message) int { return place(a) - place(b) })
+	var out, shown []json.RawMessage
+	for _, m := range results {
+		out = append(out, resultPart(m, names))
+		shown = append(shown, pictureParts(m.Images)...)
+	}
+	return append(out, shown...)
 }
 
 func pictureParts(images []llm.Image) []json.RawMessage {
