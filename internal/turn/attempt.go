@@ -75,7 +75,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now,
 			},
 			composer: &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username, continuation: cfg.Continuation},
-			choice:   choice, tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
+			choice:   choice, tools: cfg.Tools, check: cfg.Check, schema: cfg.Schema, now: cfg.Now,
 		},
 		finisher: &finisher{
 			assignment: job, progress: done, exposure: exposure, permits: permits, briefing: briefing, choice: choice, store: s.Outcomes,

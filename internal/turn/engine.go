@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -119,6 +120,9 @@ type Config struct {
 	// Check reports what is wrong with the form of an answer, in words for the model,
 	// which is asked again; nil: any form is accepted.
 	Check func(text string) error
+	// Schema is the JSON Schema that providers with a mode for it hold the answer to; nil:
+	// any text. Check decides all the same.
+	Schema json.RawMessage
 	// Picture reads a picture that the model is to be shown; nil: it is shown no
 	// pictures and reads the lines that mention them.
 	Picture Picture

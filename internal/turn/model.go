@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -62,6 +63,7 @@ type modelCall struct {
 	now    func() time.Time
 	tools  *tool.Set
 	check  func(text string) error
+	schema json.RawMessage
 
 	used  Model  // the model the next call goes to
 	why   string // why used was chosen; empty: it is the first
@@ -166,6 +168,7 @@ func (m *modelCall) fittingEntries(ctx context.Context) ([]fika.Entry, error) {
 	}
 	again, err := m.sizing.makeRoom(ctx, entries, func(ctx context.Context, instruction string) (llm.Response, error) {
 		r := m.modelRequest(entries)
+		r.Schema = nil // of the answer, not of a summary
 		r.Messages = append(r.Messages, llm.Message{Role: llm.User, Text: instruction, Passing: true})
 		return m.used.Provider.Generate(ctx, r, m.relayWaits)
 	})
@@ -325,6 +328,7 @@ func (m *modelCall) modelRequest(entries []fika.Entry) llm.Request {
 		Tools:     m.permits.offeredTools(),
 		MaxTokens: m.used.MaxTokens,
 		Reasoning: m.used.Reasoning,
+		Schema:    m.schema,
 	}
 }
 

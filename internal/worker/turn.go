@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -160,7 +161,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Guard: liveGuard{r}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
 		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
 		Executor: r.executor(),
-		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload),
+		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),
 		Picture: r.picture(s.Model),
 		Grace:   r.opts.Grace, Stop: stop, Now: w.App.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
@@ -190,6 +191,18 @@ func formOf(p fika.Payload) func(string) error {
 		_, err := step.CheckOutput(text)
 		return err
 	}
+}
+
+// schemaOf returns the schema that a provider can hold the answer to: all of them want that
+// of an object; nil if there is none.
+func schemaOf(p fika.Payload) json.RawMessage {
+	var s struct {
+		Type string `json:"type"`
+	}
+	if p.Form == nil || json.Unmarshal(p.Form.Schema, &s) != nil || s.Type != "object" {
+		return nil
+	}
+	return p.Form.Schema
 }
 
 // promptAssembler builds the prompt of one request, and records which version of the

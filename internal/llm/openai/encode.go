@@ -80,15 +80,16 @@ func (m *model) encodeBody(r llm.Request) body {
 	if isHost(host, "openrouter.ai") {
 		b.Usage = &includeUsage{true}
 	}
-	if len(r.Schema) > 0 && (isHost(host, "openai.com") || isAzure(host) || isHost(host, "openrouter.ai")) {
+	if len(r.Schema) > 0 && (len(r.Tools) == 0 || isHost(host, "openai.com") || isAzure(host) || isHost(host, "openrouter.ai")) {
 		b.ResponseFormat = answerSchema(r.Schema)
 	}
 	return body{options: b, tools: r.Tools, messages: m.wireMessages(r)}
 }
 
 // answerSchema asks for an answer by a schema: ResponseFormatJSONSchema in openai-go
-// v3.96.0 (shared/shared.go). Other servers may refuse the field, so it is sent to known
-// ones only. It is not strict, because that mode takes a part of JSON Schema only.
+// v3.96.0 (shared/shared.go). It is not strict, because that mode takes a part of JSON Schema
+// only. Servers that hold every token to the schema, as vLLM does, would make tool calls
+// impossible, so with tools it is sent to known ones only.
 func answerSchema(schema json.RawMessage) any {
 	return map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": schema}}
 }
