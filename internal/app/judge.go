@@ -68,7 +68,7 @@ func (a *App) askJudge(ctx context.Context, s *store.Store, c *config.Config, q 
 }
 
 // PaidModel returns a model for calls outside of any request. It is refused if the
-// home's budget does not allow a call; what it uses is recorded in the ledger under the
+// home's budget does not allow a call, and so is each call; what it uses is recorded in the ledger under the
 // name of the spender.
 func (a *App) PaidModel(ctx context.Context, s *store.Store, name, spender string) (llm.Model, error) {
 	c, err := a.Config()
@@ -94,7 +94,8 @@ func (a *App) PaidModel(ctx context.Context, s *store.Store, name, spender strin
 	if err != nil {
 		return nil, err
 	}
-	return &paid{model, settings, s, fika.Agent{ID: fika.AgentID(spender), HomeID: id}}, nil
+	may := func(ctx context.Context) error { return a.mayPay(ctx, s, c, settings) }
+	return &paid{model, settings, s, fika.Agent{ID: fika.AgentID(spender), HomeID: id}, may}, nil
 }
 
 // paid is a model whose calls are recorded in the ledger.
@@ -103,14 +104,19 @@ type paid struct {
 	settings config.Settings
 	store    *store.Store
 	spender  fika.Agent
+	may      func(context.Context) error
 }
 
-// Generate makes a call, as [llm.Model] says, and records what it used.
+// Generate makes a call, as [llm.Model] says, and records what it used. It fails with kind
+// Limit if what was spent meanwhile leaves no room for it in a budget of the home.
 func (p *paid) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	if err := p.may(ctx); err != nil {
+		return llm.Response{}, err
+	}
 	r.MaxTokens = p.settings.MaxTokens
 	resp, err := p.model.Generate(ctx, r, emit)
-	if resp.Usage != (fika.Usage{}) {
-		if bookErr := p.store.BookSummary(context.WithoutCancel(ctx), p.spender, p.settings.Model.ID, resp.Usage); err == nil {
+	if u := resp.Usage.Add(resp.Wasted); u != (fika.Usage{}) {
+		if bookErr := p.store.BookSummary(context.WithoutCancel(ctx), p.spender, p.settings.Model.ID, u); err == nil {
 			err = bookErr
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	_ "embed"
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,6 +169,40 @@ func (t *Table) Find(id string) (Model, bool) {
 
 // Len returns the number of models.
 func (t *Table) Len() int { return len(t.models) }
+
+// Newest returns the newest day on which an entry was read, as in 2026-11-22.
+func (t *Table) Newest() string {
+	day := ""
+	for _, m := range t.models {
+		day = max(day, m.Read)
+	}
+	return day
+}
+
+// Difference lists models by their makers' names, in order.
+type Difference struct{ Added, Removed, Differs []string }
+
+// Compare returns how a table differs from the one before it.
+func Compare(was, now *Table) Difference {
+	d := Difference{[]string{}, []string{}, []string{}}
+	for id, m := range now.models {
+		switch old, known := was.models[id]; {
+		case !known:
+			d.Added = append(d.Added, id)
+		case !reflect.DeepEqual(old, m):
+			d.Differs = append(d.Differs, id)
+		}
+	}
+	for id := range was.models {
+		if _, kept := now.models[id]; !kept {
+			d.Removed = append(d.Removed, id)
+		}
+	}
+	for _, ids := range [][]string{d.Added, d.Removed, d.Differs} {
+		slices.Sort(ids)
+	}
+	return d
+}
 
 // undated returns an id without the date at its end that names an edition of a model:
 // -20251001 or -2025-10-01.
