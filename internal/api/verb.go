@@ -63,7 +63,7 @@ func Verbs() []Verb {
 		on(Conversation, list, "list"),
 		on(Conversation, look, "show entries tree queue why chains limits participants live wait export"),
 		on(Conversation, speak, "send"),
-		on(Conversation, key, "create enter invite session stop continue clear delete rename pin unpin retry cleanup import"),
+		on(Conversation, key, "create enter invite session stop continue clear compact delete rename pin unpin retry cleanup import"),
 		on(Conversation, wish, "pause resume hold renew release limit"),
 
 		on(AgentObject, list, "list"),
@@ -100,7 +100,7 @@ func Verbs() []Verb {
 		on(BudgetObject, Verb{Conduct: Manages, Repeat: Intent}, "set delete"),
 
 		on(FileObject, local, "list show check test"),
-		on(FileObject, file, "init trust migrate key bus-member plugin mcp project"),
+		on(FileObject, file, "init trust migrate key bus-member plugin mcp project update"),
 		on(FileObject, here, "call"), // a plugin or an MCP server: it runs with a person's rights
 
 		on(Host, local, "help version doctor store bus"),

@@ -129,7 +129,7 @@ func workCommands() []entry {
 		{name: "task", new: ask.NewTask, does: is("agent.task"), often: true},
 		{name: "route", new: ask.NewRoute, does: is("home.route")},
 		{name: "chat", new: chat.New, does: noun(), often: true, verbs: []verbs{
-			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear rename delete cleanup"},
+			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear compact rename delete cleanup"},
 			{names: "limit", does: declaration{verb: "conversation.limits", then: "conversation.limit", only: "json"}},
 		}},
 		{name: "workflow", new: workflow.New, does: noun(), verbs: []verbs{
@@ -171,7 +171,7 @@ func agentCommands() []entry {
 			{on: api.Host, names: "list:bus show:bus-secret"},
 			{on: api.FileObject, names: "add:bus-member remove:bus-member"},
 		}},
-		{name: "model", new: model.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show check:call"}}},
+		{name: "model", new: model.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show check:call update"}}},
 		{name: "key", new: key.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show set:key remove:key"}}},
 		{name: "rules", new: rules.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "test"}}},
 		{name: "executor", new: executor.New, does: is("host.executor")},

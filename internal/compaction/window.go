@@ -24,6 +24,24 @@ type History struct {
 	View fika.AgentID
 }
 
+// newestKept is how many of the newest units of a chat stay when a person has it compacted,
+// as far as they take no more than that part of the window.
+const (
+	newestKept = 4
+	newestPart = 8
+)
+
+// Keep keeps the units with an entry that must stay, and the newest ones.
+func (c *Compactor) Keep(h History, must func(fika.Entry) bool) {
+	room := c.cfg.Window / newestPart
+	for i := len(h.Units) - 1; i >= 0; i-- {
+		u := &h.Units[i]
+		room -= u.Tokens
+		newest := len(h.Units) - i
+		u.Keep = u.Keep || newest <= newestKept && room >= 0 || slices.ContainsFunc(u.Entries, must)
+	}
+}
+
 // historyOf returns the history that a window consists of.
 func historyOf(v view, cut *fika.Entry, units []Unit) History {
 	h := History{Units: units}

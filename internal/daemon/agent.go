@@ -138,14 +138,9 @@ func compactor(live *worker.LiveRuntime) agent.Compact {
 			undone, err := live.UndoCompaction(ctx)
 			return message.Compacted{Undone: undone, Archived: []int64{}}, err
 		}
-		done, err := live.Compact(ctx, c.Rolling, c.Model)
-		out := message.Compacted{
-			Archived: []int64{}, Kept: done.Kept, Before: done.Before, Counted: done.Counted, After: done.After, Summary: done.Summary, Usage: done.Usage,
-		}
-		for _, e := range done.Archived {
-			out.Archived = append(out.Archived, e.Seq)
-		}
-		return out, err
+		what := worker.Compaction{Chat: fika.ConversationName(c.ConversationID), Rolling: c.Rolling, Instructions: c.Instructions}
+		done, err := live.Compact(ctx, what, c.Model)
+		return done.Message(), err
 	}
 }
 

@@ -24,6 +24,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /tasks [AGENT]           tasks, newest first
   /switch AGENT CONVERSATION
   /summarise AGENT         what its conversation is about now, summed up by its model
+  /compact AGENT [WHAT TO KEEP]   replace its conversation by a summary
   /queue                   what is waited for
   /cancel [ID]             cancel a request (ctrl-c: the newest)
   /approve [N [--deny WHY]]   let a tool call that waits for your word run once; alone: show them
@@ -51,6 +52,7 @@ func consoleCommands() []command {
 		}},
 		{[]string{"switch"}, []string{"switch "}, (*Master).switchConversation},
 		{[]string{"summarise", "summarize"}, []string{"summarise "}, (*Master).beginSummary},
+		{[]string{"compact"}, []string{"compact "}, (*Master).beginCompaction},
 		{[]string{"queue"}, nil, func(m *Master, _ context.Context, _ []string) error {
 			m.out.showQueue(m.pending.requests, m.o.Now())
 			return nil

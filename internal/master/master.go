@@ -118,6 +118,9 @@ type Options struct {
 	Usage func(ctx context.Context, since time.Time) ([]service.UsageRow, error)
 	// CostKnown reports whether the price of a model's usage is known; nil: it always is.
 	CostKnown func(model string, u fika.Usage) bool
+	// Compact replaces an agent's conversation by a summary, after its turns, and says what
+	// it did. The summary holds in particular what the instructions say.
+	Compact func(ctx context.Context, agent fika.AgentName, instructions string) (string, error)
 	// Summarise summarises what is in an agent's conversation now.
 	Summarise func(ctx context.Context, agent fika.AgentName) (string, error)
 	// Here works a prompt in this process, in the current context.

@@ -159,11 +159,12 @@ type Heartbeat struct {
 type Control struct {
 	Action         string `json:"action"`
 	RequestID      string `json:"requestId,omitempty"`
-	ConversationID string `json:"conversationId,omitempty"`
-	Mode           string `json:"mode,omitempty"`    // of shutdown: "", "finish", "now"
-	Rolling        bool   `json:"rolling,omitempty"` // of compact: only part of the window
-	Undo           bool   `json:"undo,omitempty"`    // of compact: undo the last one
-	Model          string `json:"model,omitempty"`   // of compact and summarise: the model that writes the summary; empty: the agent's
+	ConversationID string `json:"conversationId,omitempty"` // of compact: a chat; empty: the agent's own conversation
+	Mode           string `json:"mode,omitempty"`           // of shutdown: "", "finish", "now"
+	Rolling        bool   `json:"rolling,omitempty"`        // of compact: only part of the window
+	Undo           bool   `json:"undo,omitempty"`           // of compact: undo the last one
+	Instructions   string `json:"instructions,omitempty"`   // of compact: what the summary should hold in particular
+	Model          string `json:"model,omitempty"`          // of compact and summarise: the model that writes the summary; empty: the agent's
 }
 
 // Desired returns the state that a shutdown wants. Error kind: Invalid.

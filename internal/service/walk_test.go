@@ -287,6 +287,10 @@ func conversationCalls() map[string]call {
 			return err
 		}),
 		"conversation.clear": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error { return s.Chats.Clear(ctx, c) }),
+		"conversation.compact": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
+			_, err := s.ChatControl.Compact(ctx, c, service.ChatCompaction{})
+			return err
+		}),
 		"conversation.delete": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
 			_, err := s.Chats.Delete(ctx, c)
 			return err
@@ -382,7 +386,7 @@ func agentCalls() map[string]call {
 			return err
 		}),
 		"agent.compact": ofAgent(func(ctx context.Context, s *service.Service, a fika.Agent) error {
-			_, err := s.Agents.Compact(ctx, a.Name, false, false, "")
+			_, err := s.Agents.Compact(ctx, a.Name, service.Compaction{}, "")
 			return err
 		}),
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fika"
 )
 
 const day = 24 * time.Hour
@@ -106,6 +108,23 @@ func Cost(micro int64, unpriced bool) string {
 		return Dollars(micro) + " + ?"
 	}
 	return Dollars(micro)
+}
+
+// Tokens formats a number of tokens; "~" before it says that it is estimated.
+func Tokens(n int64, estimated bool) string {
+	if estimated {
+		return "~" + ShortCount(n)
+	}
+	return ShortCount(n)
+}
+
+// Money formats the cost of usage as [Cost] does; "~" before it says that it was computed
+// from estimated tokens.
+func Money(u fika.Usage) string {
+	if u.Estimated && u.Cost > 0 {
+		return "~" + Cost(u.Cost, u.Unpriced)
+	}
+	return Cost(u.Cost, u.Unpriced)
 }
 
 // Dollars formats micro-dollars with as many digits as are meaningful: $12.30, $0.004,

@@ -139,13 +139,15 @@ func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) 
 	return seen, nil
 }
 
-// advice names the command that makes room in the conversation; empty: there is none, as
-// for chats, which are compacted by themselves alone.
+// advice names the command that makes room in the conversation; empty: there is none.
 func (w *window) advice() string {
-	if w.claimed.Conversation.Kind != fika.Ask {
-		return ""
+	switch w.claimed.Conversation.Kind {
+	case fika.Ask:
+		return fmt.Sprintf("; fika context compact %s keeps what matters", w.claimed.Agent.Name)
+	case fika.Chat:
+		return fmt.Sprintf("; fika chat compact %s keeps what matters", w.claimed.Conversation.Name)
 	}
-	return fmt.Sprintf("; fika context compact %s keeps what matters", w.claimed.Agent.Name)
+	return ""
 }
 
 // isInterruption reports whether an entry says that a turn was cut off, which the model has

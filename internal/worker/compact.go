@@ -14,6 +14,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/llm"
+	"fika/internal/message"
 	"fika/internal/store"
 	"fika/internal/tool/note"
 	"fika/internal/turn"
@@ -50,13 +51,23 @@ func (s compactionSource) Instructions() (string, error) {
 	return s.Folder.Home.Prompt(folder.CompactionPrompt, s.Project.prompts()...)
 }
 
+// Compaction is what a person asks for.
+type Compaction struct {
+	Chat         fika.ConversationName // a chat: the agent's view of it is compacted; empty: its active conversation is
+	Rolling      bool
+	Instructions string // what the summary should hold in particular
+}
+
+// MaxInstructions bounds the instructions of a compaction, in bytes.
+const MaxInstructions = 8 << 10
+
 // CompactOptions are the options of a compaction by hand.
 type CompactOptions struct {
 	Context fika.AgentName
-	Rolling bool
-	DryRun  bool // plan only: change nothing and call no model
-	Wait    time.Duration
-	Flags   map[string]string
+	Compaction
+	DryRun bool // plan only: change nothing and call no model
+	Wait   time.Duration
+	Flags  map[string]string
 	app.Person
 }
 
@@ -71,6 +82,24 @@ type Compacted struct {
 	After   int64 // estimated; in a dry run without the new summary
 	Summary string
 	Usage   fika.Usage
+}
+
+// Message returns the result as it is sent over the bus.
+func (c Compacted) Message() message.Compacted {
+	out := message.Compacted{
+		Archived: []int64{}, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After, Summary: c.Summary, Usage: c.Usage,
+	}
+	for _, e := range c.Archived {
+		out.Archived = append(out.Archived, e.Seq)
+	}
+	return out
+}
+
+// IsHeldByAgent reports whether err says that a context is in use by its agent's process,
+// which must then do the work itself.
+func IsHeldByAgent(err error) bool {
+	var held *folder.HeldError
+	return errors.As(err, &held) && !held.Stale && held.Info.Kind == folder.LockAgent
 }
 
 // Compact shortens the window of a context. Error kinds: Locked while another process
@@ -101,14 +130,14 @@ func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted,
 	if err != nil {
 		return done, err
 	}
-	return r.compactWith(ctx, model, o.Rolling, o.Warn)
+	return r.compactWith(ctx, model, o.Compaction, o.Warn)
 }
 
-// Compact shortens the window of the agent's conversation while the agent's process
+// Compact shortens the window of the agent's conversation or of a chat while the agent's process
 // holds the context and no turn runs. model writes the summary; empty means the agent's
 // own. Error kinds: Conflict if there is nothing to compact, Provider, Denied if a hook
 // forbids it.
-func (l *LiveRuntime) Compact(ctx context.Context, rolling bool, model string) (Compacted, error) {
+func (l *LiveRuntime) Compact(ctx context.Context, what Compaction, model string) (Compacted, error) {
 	r, err := l.current(ctx)
 	if err != nil {
 		return Compacted{}, err
@@ -123,7 +152,7 @@ func (l *LiveRuntime) Compact(ctx context.Context, rolling bool, model string) (
 	if err != nil {
 		return Compacted{}, err
 	}
-	return r.compactWith(ctx, m, rolling, l.opts.Warn)
+	return r.compactWith(ctx, m, what, l.opts.Warn)
 }
 
 // UndoCompaction reverts the last compaction, like the function [UndoCompaction].
@@ -133,21 +162,30 @@ func (l *LiveRuntime) UndoCompaction(ctx context.Context) (string, error) {
 
 // compactWith lets a model decide what is archived and how it is summarised, and
 // commits the result.
-func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, warn func(string)) (Compacted, error) {
+func (r *Runtime) compactWith(ctx context.Context, m llm.Model, what Compaction, warn func(string)) (Compacted, error) {
 	w := r.worker
-	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
+	if len(what.Instructions) > MaxInstructions {
+		return Compacted{}, fika.Errorf(fika.Invalid, "", "the instructions have %d bytes; at most %d are taken", len(what.Instructions), MaxInstructions)
+	}
+	active, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
+	conv := active
+	if err == nil && what.Chat != "" {
+		conv, err = w.Store.Conversation(ctx, what.Chat)
+	}
 	if err != nil {
 		return Compacted{}, err
 	}
 	agent := w.Agent
-	agent.ActiveAsk = conv.ID
-	c := compaction.New(r.compactionConfig(conv, agent, r.settings, m, warn))
+	agent.ActiveAsk = active.ID
+	conf := r.compactionConfig(conv, agent, r.settings, m, warn)
+	conf.Extra = what.Instructions
+	c := compaction.New(conf)
 	h, err := readHistory(ctx, w.Store, c, conv, agent)
 	if err != nil {
 		return Compacted{}, err
 	}
 	decide := c.DecideFull
-	if rolling {
+	if what.Rolling {
 		decide = func(ctx context.Context, h compaction.History) (*turn.Compacting, error) {
 			return c.DecideRolling(ctx, h, r.settings.ContextWindow/2)
 		}
@@ -157,7 +195,7 @@ func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, wa
 		return Compacted{}, err
 	}
 	if decided == nil {
-		return Compacted{}, nothingToCompact(w.Folder.Name)
+		return Compacted{}, nothingToCompact(w.Folder.Name, what.Chat)
 	}
 	entry, err := w.Store.AppendSummary(ctx, w.Agent, conv.ID, decided.Content, decided.Meta, decided.Model, decided.Usage)
 	if err != nil {
@@ -169,24 +207,55 @@ func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, wa
 	done := describeCompaction(w.Folder.Name, h, planOf(h, decided.Meta))
 	done.Summary, done.Usage = decided.Meta.Summary, decided.Usage
 	done.After += turn.EstimateTokens(done.Summary)
+	if conv.ID != active.ID { // the mirror is of the agent's own conversation
+		return done, nil
+	}
 	return done, w.Mirror.Append(ctx, entry)
 }
 
-func nothingToCompact(name fika.AgentName) error {
+func nothingToCompact(name fika.AgentName, chat fika.ConversationName) error {
+	if chat != "" {
+		return fika.Errorf(fika.Conflict, "", "there is nothing to compact in what @%s sees of %q", name, chat)
+	}
 	return fika.Errorf(fika.Conflict, "", "there is nothing to compact in context %q", name)
 }
 
-// readHistory reads the entries that may be compacted. Unread messages may not.
+// readHistory reads the entries that may be compacted. Unread messages may not, nor in a
+// chat what an unfinished request is about, and the newest turns.
 func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation, agent fika.Agent) (compaction.History, error) {
 	conv, err := s.ConversationByID(ctx, conv.ID)
 	if err != nil {
 		return compaction.History{}, err
+	}
+	if conv.Kind == fika.Chat {
+		return readChat(ctx, s, c, conv, agent)
 	}
 	unread, err := CountUnread(ctx, s, conv)
 	if err != nil {
 		return compaction.History{}, err
 	}
 	return c.History(ctx, conv, agent, unread)
+}
+
+// readChat reads an agent's view of a chat.
+func readChat(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation, agent fika.Agent) (compaction.History, error) {
+	h, err := c.History(ctx, conv, agent, 0)
+	if err != nil {
+		return h, err
+	}
+	a, err := s.Activity(ctx, store.ActivityQuery{Conversation: conv.ID, DroppedSince: time.Unix(1<<33, 0)})
+	if err != nil {
+		return h, err
+	}
+	open, asked := map[fika.RequestID]bool{}, map[int64]bool{}
+	for _, r := range a.Requests {
+		open[r.ID] = true
+	}
+	for _, n := range a.Notifications {
+		asked[n.Seq] = asked[n.Seq] || n.Agent == agent.ID
+	}
+	c.Keep(h, func(e fika.Entry) bool { return open[e.Request] || asked[e.Seq] })
+	return h, nil
 }
 
 // planCompaction reads without taking the lock, which only excludes writers.
@@ -202,7 +271,7 @@ func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacte
 	agent, err := s.Agent(ctx, o.Context)
 	if err != nil || agent.ActiveAsk == "" {
 		if err == nil {
-			err = nothingToCompact(o.Context)
+			err = nothingToCompact(o.Context, "")
 		}
 		return Compacted{}, err
 	}
@@ -219,7 +288,7 @@ func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacte
 		plan = compaction.PlanRolling(h.Units, settings.RollingCompactDrop, settings.ContextWindow/2, nil)
 	}
 	if len(plan.Archive) == 0 {
-		return Compacted{}, nothingToCompact(o.Context)
+		return Compacted{}, nothingToCompact(o.Context, "")
 	}
 	return describeCompaction(o.Context, h, plan), nil
 }
@@ -248,7 +317,7 @@ func describeCompaction(name fika.AgentName, h compaction.History, p compaction.
 	for _, u := range p.Archive {
 		done.Archived = append(done.Archived, u.Entries...)
 	}
-	for i := len(h.Units) - 1; i >= 0 && !done.Counted; i-- {
+	for i := len(h.Units) - 1; i >= 0 && !done.Counted && h.View == ""; i-- {
 		for _, e := range h.Units[i].Entries {
 			if u := e.Meta.Usage; u != nil && e.Seq > h.UpTo && u.Input+u.Output > 0 {
 				done.Before, done.Counted = u.Input+u.Output, true

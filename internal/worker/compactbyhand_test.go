@@ -32,7 +32,7 @@ func TestUnreadMessagesSurviveACompactionByHand(t *testing.T) {
 // byHand compacts as the command does.
 func (x *table) byHand(rolling bool) Compacted {
 	x.Helper()
-	done, err := x.runtime.compactWith(x.Context(), x.model, rolling, x.warn)
+	done, err := x.runtime.compactWith(x.Context(), x.model, Compaction{Rolling: rolling}, x.warn)
 	x.must(err)
 	return done
 }

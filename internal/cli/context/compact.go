@@ -2,7 +2,6 @@ package context
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/folder"
+	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/worker"
 )
@@ -19,7 +18,7 @@ import (
 type compactOptions struct {
 	*command.Env
 	rolling, dryRun, undo, json bool
-	model                       string
+	model, instructions         string
 	wait                        time.Duration
 }
 
@@ -34,7 +33,7 @@ compaction. Messages that nobody has read yet stay.
 
 A running agent compacts its context itself, once it has finished its current
 work. With auto_compact = true, contexts are compacted automatically.`,
-		Example: "  fika context compact --dry-run\n  fika context compact notes --rolling\n  fika context compact notes --undo",
+		Example: "  fika context compact --dry-run\n  fika context compact notes --rolling\n  fika context compact notes --instructions 'keep every address'\n  fika context compact notes --undo",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := Find(e, args)
 			if err != nil {
@@ -47,6 +46,7 @@ work. With auto_compact = true, contexts are compacted automatically.`,
 	f.BoolVar(&o.rolling, "rolling", false, "replace only a part (rolling_compact_drop_percentage)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be archived, without asking a model")
 	f.BoolVar(&o.undo, "undo", false, "undo the last compaction")
+	f.StringVar(&o.instructions, "instructions", "", "what the summary should hold in particular")
 	f.StringVarP(&o.model, "model", "m", "", "model that writes the summary (id or nickname)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	command.WaitFlag(c, &o.wait)
@@ -54,13 +54,17 @@ work. With auto_compact = true, contexts are compacted automatically.`,
 	return c
 }
 
+func (o *compactOptions) what() service.Compaction {
+	return service.Compaction{Rolling: o.rolling, Instructions: o.instructions}
+}
+
 func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
-	if o.undo && (o.rolling || o.dryRun) {
+	if o.undo && (o.rolling || o.dryRun || o.instructions != "") {
 		return command.UsageError("--undo goes alone")
 	}
 	if o.undo {
 		what, err := worker.UndoCompaction(ctx, o.App(), name, o.wait, o.Warn)
-		if heldByAgent(err) {
+		if worker.IsHeldByAgent(err) {
 			what, err = o.undoElsewhere(ctx, name)
 		}
 		if err == nil {
@@ -68,12 +72,12 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 		}
 		return err
 	}
-	in := worker.CompactOptions{Context: name, Rolling: o.rolling, DryRun: o.dryRun, Wait: o.wait, Person: o.Person(), Flags: map[string]string{}}
+	in := worker.CompactOptions{Context: name, Compaction: o.what(), DryRun: o.dryRun, Wait: o.wait, Person: o.Person(), Flags: map[string]string{}}
 	if o.model != "" {
 		in.Flags["model"] = o.model
 	}
 	done, err := worker.Compact(ctx, o.App(), in)
-	if heldByAgent(err) {
+	if worker.IsHeldByAgent(err) {
 		done, err = o.compactElsewhere(ctx, name)
 	}
 	if err != nil {
@@ -90,13 +94,6 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	return nil
 }
 
-// heldByAgent reports whether err says that a context is in use by its agent's process,
-// which must then do the work itself.
-func heldByAgent(err error) bool {
-	var held *folder.HeldError
-	return errors.As(err, &held) && !held.Stale && held.Info.Kind == folder.LockAgent
-}
-
 // compactElsewhere has the agent's process compact the context.
 func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentName) (worker.Compacted, error) {
 	c, err := o.Service(ctx)
@@ -104,7 +101,7 @@ func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentNa
 		return worker.Compacted{}, err
 	}
 	o.Say("@%s runs and compacts itself, after what it works on", name)
-	d, err := c.Agents.Compact(ctx, name, o.rolling, false, o.model)
+	d, err := c.Agents.Compact(ctx, name, o.what(), o.model)
 	done := worker.Compacted{Context: name, Kept: d.Kept, Before: d.Before, Counted: d.Counted, After: d.After, Summary: d.Summary, Usage: d.Usage}
 	for _, seq := range d.Archived {
 		done.Archived = append(done.Archived, fika.Entry{Seq: seq})
@@ -117,7 +114,7 @@ func (o *compactOptions) undoElsewhere(ctx context.Context, name fika.AgentName)
 	if err != nil {
 		return "", err
 	}
-	d, err := c.Agents.Compact(ctx, name, false, true, "")
+	d, err := c.Agents.UndoCompaction(ctx, name)
 	return d.Undone, err
 }
 

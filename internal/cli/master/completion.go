@@ -13,7 +13,7 @@ import (
 // completeMaster returns a function that completes agents after @, verbs after the
 // colon, and slash commands.
 func completeMaster(ctx context.Context, agents *service.Agents) func(string, int) []console.Completion {
-	takesAgent := []string{"/agents st", "/agents restart", "/switch", "/summari", "/tasks", "/conversations"}
+	takesAgent := []string{"/agents st", "/agents restart", "/switch", "/summari", "/compact", "/tasks", "/conversations"}
 	return func(line string, pos int) []console.Completion {
 		text := line[:pos]
 		var words []string

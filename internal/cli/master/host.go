@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/master"
 	"fika/internal/service"
 	"fika/internal/turn"
@@ -49,6 +50,23 @@ func (e masterHost) summarise(ctx context.Context, agent fika.AgentName) (string
 	defer here.Close()
 	done, err := worker.Summarise(ctx, here, agent, nil, func(string) {})
 	return done.Summary, err
+}
+
+// compact replaces an agent's conversation by a summary and says what that did.
+func (e masterHost) compact(ctx context.Context, c *service.Service, agent fika.AgentName, instructions string) (string, error) {
+	here := e.App().CloneUnopened() // an App is for one goroutine
+	defer here.Close()
+	what, person := service.Compaction{Instructions: instructions}, e.Person()
+	person.Stdin, person.Warn = nil, func(string) {}
+	done, err := worker.Compact(ctx, here, worker.CompactOptions{Context: agent, Compaction: what, Person: person})
+	out := service.ChatCompacted{Agent: agent, Compacted: done.Message()}
+	if worker.IsHeldByAgent(err) {
+		out.Compacted, err = c.Agents.Compact(ctx, agent, what, "")
+	}
+	if err != nil {
+		return "", err
+	}
+	return page.Compacted(out), nil
 }
 
 // revivesHub reports whether reviveHub would start a hub now.

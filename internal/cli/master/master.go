@@ -158,7 +158,9 @@ func masterOptionsOf(e *command.Env, c *service.Service, flags Flags) master.Opt
 	host := masterHost{e}
 	o := master.Options{
 		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Availability: c.Availability, Routing: c.Routing, Archive: c.Conversations,
-		Usage: c.Usage, CostKnown: c.CostKnown, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere, Summarise: host.summarise,
+		Usage: c.Usage, CostKnown: c.CostKnown, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere, Summarise: host.summarise, Compact: func(ctx context.Context, agent fika.AgentName, instructions string) (string, error) {
+			return host.compact(ctx, c, agent, instructions)
+		},
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
 		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },

@@ -8,5 +8,5 @@ import (
 
 // New returns the command fika model.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("model", "list, show and check the models", "", "  fika model list\n  fika model show sonnet\n  fika model check sonnet", newList(e), newShow(e), newCheck(e))
+	return command.Group("model", "list, show, check and update the models", "", "  fika model list\n  fika model show sonnet\n  fika model check sonnet", newList(e), newShow(e), newCheck(e), newUpdate(e))
 }

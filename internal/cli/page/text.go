@@ -64,6 +64,24 @@ func Reason(i service.QueueItem, now time.Time) string {
 	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
 }
 
+// Compacted says what a compaction of one agent's view of a chat did, and what it cost.
+func Compacted(d service.ChatCompacted) string {
+	switch {
+	case fika.IsKind(d.Err, fika.Conflict):
+		return fmt.Sprintf("@%s: nothing to compact", d.Agent)
+	case d.Err != nil:
+		return fmt.Sprintf("@%s: not compacted: %s", d.Agent, term.CleanLine(d.Err.Error()))
+	}
+	how := "~"
+	if d.Counted {
+		how = ""
+	}
+	u := d.Usage
+	return fmt.Sprintf("@%s: compacted: %d entries archived, %d kept; %s%s tokens before, ~%s after; the summary took %s tokens in, %s out, cost %s",
+		d.Agent, len(d.Archived), d.Kept, how, term.ShortCount(d.Before), term.ShortCount(d.After),
+		term.Tokens(u.Input, u.Estimated), term.Tokens(u.Output, u.Estimated), term.Money(u))
+}
+
 // Stopped returns what was dropped and cancelled when a chat was stopped.
 func Stopped(d service.Dropped) string {
 	var said []string

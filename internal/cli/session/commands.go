@@ -54,6 +54,44 @@ func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 	return err
 }
 
+// compact carries out /compact [@AGENT] [WHAT TO KEEP]. At a terminal it goes on beside
+// what the person types.
+func (v *visit) compact(ctx context.Context, line input.Line) error {
+	c, words := v.chat.service(), line.Arguments()
+	o := service.ChatCompaction{
+		Person: v.Person(),
+		Busy: func(name fika.AgentName) {
+			v.screen.Note(fmt.Sprintf("— @%s compacts in its own process, after any running turn", name))
+		},
+	}
+	o.Stdin, o.Warn = nil, func(text string) { v.screen.Note("— " + text) }
+	if len(words) > 0 && strings.HasPrefix(words[0], "@") {
+		row, err := c.Agents.FindKnown(ctx, strings.TrimPrefix(words[0], "@"))
+		if err != nil {
+			return err
+		}
+		o.Only, words = row.Name, words[1:]
+	}
+	o.Instructions = strings.Join(words, " ")
+	do := func() error {
+		done, err := c.ChatControl.Compact(ctx, v.chat.conversation(), o)
+		for _, d := range done {
+			v.screen.Note("— " + page.Compacted(d))
+		}
+		return err
+	}
+	if !v.screen.IsInteractive() {
+		return do()
+	}
+	v.screen.Note("— compacting")
+	v.beside.Go(func() { // joined by run
+		if err := do(); err != nil {
+			v.screen.Note("— " + err.Error())
+		}
+	})
+	return nil
+}
+
 // showParticipants carries out /who.
 func (v *visit) showParticipants(ctx context.Context, _ input.Line) error {
 	names, err := v.chat.service().Chats.Participants(ctx, v.chat.conversation())

@@ -32,6 +32,7 @@ type visit struct {
 	desk    *question.Desk      // where the person is asked about tool calls
 	lease   *service.PauseLease // nil: the person does not keep the chat paused
 	session *session            // nil: the chat is not a session
+	beside  sync.WaitGroup      // commands that go on while the person types
 	script  *page.Script        // how the session shows entries; nil: not a session
 }
 
@@ -139,6 +140,7 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 	err = v.readLines(ctx)
 	stop()
 	wg.Wait()
+	v.beside.Wait()
 	return err
 }
 
