@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/message"
 	"fika/internal/store"
 	"fika/internal/term"
 	"fika/internal/turn"
+	"fika/internal/words"
 )
 
 // observeTurn returns an observer that turns the events of one turn into status
@@ -128,7 +130,8 @@ func (s *statuses) publishEnd(r turn.Result) {
 		s.publishStatus("processing", message.StatusData{Message: r.Reason})
 	case r.Reason == string(fika.WaitProvider): // told, with the time of the next try
 	case r.Reason == string(fika.WaitApproval):
-		s.publishStatus("processing", message.StatusData{Message: "waits for your word on a tool call: fika approve"})
+		why := api.Stands(api.WaitingApproval, "agent", string(s.p.opts.Agent.Name))
+		s.publishStatus("processing", message.StatusData{Message: words.Brief(why, time.Time{}), Code: string(why.Code)})
 	default:
 		s.publishStatus("processing", message.StatusData{Message: "not finished: " + r.Reason})
 	}

@@ -10,19 +10,17 @@ import (
 type Status struct {
 	Code        Code              `json:"code"`
 	Args        map[string]string `json:"args,omitempty"`
+	Parts       []Status          `json:"parts,omitempty"`        // what it comes from or consists of
 	Until       time.Time         `json:"until,omitzero"`         // when it changes by itself, if known
 	NeedsPerson bool              `json:"needs_person,omitempty"` // it does not change by itself
 	Help        []Help            `json:"help,omitempty"`         // what helps, the best first
 }
 
-// Code is a status: a dotted name, such as agent.stopped. The empty code says that
-// nothing is in the way.
-type Code string
-
 // Help is a verb that helps. The command line writes a command, a page draws a button.
 type Help struct {
 	Verb   string `json:"verb"` // the name of a [Verb]
 	Object Object `json:"object"`
+	How    string `json:"how,omitempty"` // of a verb with several ways: now
 }
 
 // ErrorCode classifies an [Error]. A door maps each code to its own numbers.

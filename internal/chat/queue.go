@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/store"
 )
 
@@ -31,14 +33,33 @@ type Item struct {
 	Chat    fika.ConversationName
 	Agent   fika.AgentName
 	Place   Place
-	Why     string // a single word, for programs
-	Text    string // the same, for people
+	Before  api.Status // how far it has got; clear: it has not begun, or Status says so
+	Status  api.Status // what it does, what it waits for, or what became of it
 	Request fika.RequestID
 	Seqs    []int64 // of the messages that it concerns, ascending
 	Since   time.Time
-	Until   time.Time // when it goes on at the latest; zero: unknown
-	Stuck   bool      // it waits for a person
 }
+
+// Why returns the reason as one word, for programs.
+func (i Item) Why() string {
+	switch i.Status.Code {
+	case api.WaitingOther, api.TurnEnded, api.DroppedOther:
+		return i.Status.Args["reason"]
+	}
+	return i.Status.Code.Word()
+}
+
+// Standing returns what there is to say about the item: [Item.Before], if it is not
+// clear, and [Item.Status].
+func (i Item) Standing() []api.Status {
+	if i.Before.IsClear() {
+		return []api.Status{i.Status}
+	}
+	return []api.Status{i.Before, i.Status}
+}
+
+// Stuck reports whether the item waits for a person.
+func (i Item) Stuck() bool { return !i.IsOver() && i.Status.NeedsPerson }
 
 // IsOver reports whether nothing more comes of the item by itself.
 func (i Item) IsOver() bool { return i.Place == PlaceDead || i.Place == PlaceDropped }
@@ -47,20 +68,7 @@ func (i Item) IsOver() bool { return i.Place == PlaceDead || i.Place == PlaceDro
 func (i Item) IsRunning() bool { return i.Place == PlaceRunning }
 
 // WaitsForHub reports whether the item waits for a hub that would start the agent.
-func (i Item) WaitsForHub() bool { return i.Why == whyNoHub }
-
-// Presence is what is known about an agent's process.
-type Presence struct {
-	Alive  bool   // the agent has one
-	Wakes  bool   // the hub starts one if there is work
-	Hub    bool   // a hub runs
-	InUse  bool   // a prompt on a terminal uses its context
-	Failed string // why the agent has been given up; empty: it has not
-	// Rests is the limit that makes the agent begin nothing for a while, as in "20
-	// turns an hour", and Until is the end of that; empty: it does not rest.
-	Rests string
-	Until time.Time
-}
+func (i Item) WaitsForHub() bool { return i.Status.Code == api.AgentNoHub }
 
 // QueueItems lists the work in chats: what runs, what waits and why, what failed or
 // was dropped. It calls presence once for each agent for which something waits.
@@ -121,95 +129,90 @@ func (q *queue) listRequests() {
 }
 
 func (q *queue) explainRunning(i *Item, r store.Underway) {
-	i.Place, i.Why, i.Text, i.Since = PlaceRunning, "model", "asks the model", r.StartedAt
-	if r.Calls > 0 {
-		i.Text = fmt.Sprintf("asks the model, call %d", r.Calls+1)
-	}
-	if r.Tool != "" {
-		i.Why, i.Text = "tool", "runs "+r.Tool
+	i.Place, i.Since, i.Status = PlaceRunning, r.StartedAt, api.Stands(api.WorkModel)
+	switch {
+	case r.Tool != "":
+		i.Status = api.Stands(api.WorkTool, "tool", r.Tool)
+	case r.Calls > 0:
+		i.Status = api.Stands(api.WorkModel, "call", strconv.Itoa(r.Calls+1))
 	}
 	switch p := q.presenceOf(r.Agent); {
 	case !r.CancelAt.IsZero():
-		i.Why, i.Text = "stopping", i.Text+"; asked to stop"
+		i.Before, i.Status = i.Status, api.Stands(api.WorkStopping)
 	case !p.Alive && r.Origin == fika.Queued:
 		// Its process is gone, so it waits to be taken up again as an open request
 		// does.
-		c := q.chats[r.Conversation]
-		q.explainPending(i, c, r.Agent)
-		i.Text = "its process is gone; " + i.Text
+		i.Before = api.Stands(api.WorkOrphaned)
+		q.explainPending(i, q.chats[r.Conversation], r.Agent)
 	}
 }
 
 func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
-	i.Place, i.Why, i.Since, i.Until = PlaceWaiting, r.Reason, r.Touched, r.WaitUntil
+	i.Place, i.Since = PlaceWaiting, r.Touched
 	switch fika.WaitReason(r.Reason) {
 	case fika.WaitPause, fika.WaitLimit:
 		q.explainPending(i, c, r.Agent)
-		if fika.WaitReason(r.Reason) == fika.WaitLimit && !i.Stuck && i.Why == "next" && r.WaitUntil.After(q.now) {
-			i.Why, i.Text, i.Until = "budget", "waits for a budget (fika budget list)", r.WaitUntil
+		if fika.WaitReason(r.Reason) == fika.WaitLimit && i.Status.Code == api.AgentNext && r.WaitUntil.After(q.now) {
+			i.Status = api.Stands(api.WaitingBudget).At(r.WaitUntil)
 			return
 		}
-		i.Text = "in the middle of its turn; " + i.Text
+		i.Before = api.Stands(api.WorkMidway)
+		return
 	case fika.WaitChild:
-		i.Text = "waits for what it delegated"
-		if r.Child != "" {
-			i.Text += " (request " + string(r.Child) + ")"
-		}
+		i.Status = api.Stands(api.WaitingChild, "request", string(r.Child))
 	case fika.WaitApproval:
-		i.Text, i.Stuck = "waits for a person's approval", true
+		i.Status = api.Stands(api.WaitingApproval, "agent", string(r.AgentName))
 	case fika.WaitProvider:
-		i.Text = fmt.Sprintf("its model's provider fails; it is asked again at %s (fika request retry %s asks at once)", r.WaitUntil.Format("15:04:05"), r.ID)
+		i.Status = api.Stands(api.WaitingProvider, "request", string(r.ID))
 	default:
-		i.Text = "waits: " + r.Reason
+		i.Status = api.Stands(api.WaitingOther, "reason", r.Reason)
 	}
+	i.Status.Until = r.WaitUntil
 }
 
 // explainPending says why work that could begin has not. Reasons come in the order in
 // which they are best removed.
 func (q *queue) explainPending(i *Item, c fika.Conversation, id fika.AgentID) {
 	a := q.agents[id]
-	hold := func(why, text string) {
-		i.Place, i.Why, i.Text, i.Stuck = PlaceHeld, why, text, true
-	}
-	if q.all.PausedAll {
-		hold("paused_all", "everything is paused (fika chat resume --all)")
+	i.Place = PlaceHeld
+	switch {
+	case q.all.PausedAll:
+		i.Status = api.Stands(api.WaitingPausedAll)
+		return
+	case c.Paused:
+		i.Status = api.Stands(api.WaitingPaused, "chat", string(c.Name), "owners", strings.Join(q.holders(c), " and by "))
+		return
+	case a.Desired.Stopped():
+		i.Status = WhyWaits(a, Presence{})
 		return
 	}
-	if c.Paused {
-		hold("paused", fmt.Sprintf("%s (fika chat resume %s)", q.pausedBy(c), c.Name))
+	if other := q.turnHere(*i, id); other != "" {
+		i.Status = api.Stands(api.WaitingTurn, "agent", string(a.Name), "request", string(other))
 		return
 	}
-	why := Hindrance{}
-	if a.Desired.Stopped() {
-		why = WhyWaits(a, Presence{})
-	} else if other := q.turnHere(*i, id); other != "" {
-		why = Hindrance{Place: PlaceHeld, Why: "turn", Text: fmt.Sprintf("@%s has a turn here already (request %s)", a.Name, other)}
-	} else if why = WhyWaits(a, q.presenceOf(id)); why.Why == "next" {
-		if other := q.busyElsewhere(id, c.ID); other != "" {
-			why.Why, why.Text = "busy", fmt.Sprintf("@%s works in %s first", a.Name, other)
-		}
+	if i.Status = WhyWaits(a, q.presenceOf(id)); goesOnAlone(i.Status) {
+		i.Place = PlaceWaiting
 	}
-	i.Place, i.Why, i.Text, i.Until, i.Stuck = why.Place, why.Why, why.Text, why.Until, why.Stuck
+	if other := q.busyElsewhere(id, c.ID); other != "" && i.Status.Code == api.AgentNext {
+		i.Status = api.Stands(api.WaitingBusy, "agent", string(a.Name), "chat", string(other))
+	}
 }
 
-// pausedBy says in a sentence who has paused a chat.
-func (q *queue) pausedBy(c fika.Conversation) string {
+// holders returns who holds a chat paused until they leave it; none if somebody has
+// paused it for good.
+func (q *queue) holders(c fika.Conversation) []string {
 	var owners []string
 	for _, b := range q.all.Pauses {
 		switch {
 		case b.Conversation != c.ID:
 		case b.Owner == "":
-			return "the chat is paused"
+			return nil
 		default:
 			owners = append(owners, b.Owner)
 		}
 	}
-	if len(owners) == 0 {
-		return "the chat is paused"
-	}
-	return "the chat is held by " + strings.Join(owners, " and by ") + ", until they leave it"
+	return owners
 }
-
 func (q *queue) presenceOf(id fika.AgentID) Presence {
 	p, ok := q.known[id]
 	if !ok {
@@ -253,12 +256,11 @@ func (q *queue) listNotifications() {
 		case fika.NotificationPending:
 			q.explainPending(&i, c, n.Agent)
 		case fika.NotificationDead:
-			i.Place, i.Why, i.Request = PlaceDead, n.Reason, n.Request
-			i.Text = fmt.Sprintf("%s (fika chat retry %s %s)", endedAs(n.Reason), c.Name, n.AgentName)
+			i.Place, i.Request, i.Status = PlaceDead, n.Request, endedAs(n.Reason, c.Name, n.AgentName)
 		default:
-			i.Place, i.Why, i.Request, i.Text = PlaceDropped, n.Reason, n.Request, DroppedFor(n.Reason, c.Name)
+			i.Place, i.Request, i.Status = PlaceDropped, n.Request, DroppedFor(n.Reason, c.Name)
 		}
-		key := fmt.Sprint(c.ID, "\x00", n.Agent, "\x00", i.Place, i.Why, i.Text, i.Request)
+		key := fmt.Sprint(c.ID, "\x00", n.Agent, "\x00", i.Place, i.Status.Code, i.Status.Args, i.Request)
 		if k, ok := at[key]; ok {
 			q.items[k].Seqs = append(q.items[k].Seqs, n.Seq)
 			continue
@@ -269,31 +271,33 @@ func (q *queue) listNotifications() {
 	}
 }
 
-func endedAs(reason string) string {
+// endedAs says how the turn of a dead notification ended.
+func endedAs(reason string, chat fika.ConversationName, agent fika.AgentName) api.Status {
+	code, why := api.TurnEnded, reason
 	switch fika.RequestState(reason) {
 	case fika.RequestFailed:
-		return "the turn failed"
+		code, why = api.TurnFailed, ""
 	case fika.StateInterrupted:
-		return "the turn was interrupted"
+		code, why = api.TurnInterrupted, ""
 	case fika.Dead:
-		return "the turn was begun three times and never got a step further"
+		code, why = api.TurnDead, ""
 	}
-	return "the turn ended: " + reason
+	return api.Stands(code, "chat", string(chat), "agent", string(agent), "reason", why)
 }
 
 // DroppedFor says why a notification was dropped.
-func DroppedFor(reason string, chat fika.ConversationName) string {
+func DroppedFor(reason string, chat fika.ConversationName) api.Status {
 	switch reason {
 	case "limit":
-		return fmt.Sprintf("a limit ended the chain (fika chat continue %s)", chat)
+		return api.Stands(api.DroppedLimit, "chat", string(chat))
 	case "stopped":
-		return "the chat was stopped"
+		return api.Stands(api.DroppedStopped)
 	case "expired":
-		return "the message had expired before anybody came to it"
+		return api.Stands(api.DroppedExpired)
 	case string(fika.Cancelled):
-		return "the turn was cancelled"
+		return api.Stands(api.DroppedCancelled)
 	}
-	return reason
+	return api.Stands(api.DroppedOther, "reason", reason)
 }
 
 // IsIdle reports whether nothing runs and nothing waits. If something waits, but all
@@ -303,7 +307,7 @@ func IsIdle(items []Item) (idle bool, stuck []Item) {
 	for _, i := range items {
 		switch {
 		case i.IsOver():
-		case i.Stuck:
+		case i.Stuck():
 			idle, stuck = false, append(stuck, i)
 		default:
 			return false, nil

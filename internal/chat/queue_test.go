@@ -116,8 +116,8 @@ func TestQueue(t *testing.T) {
 		items := chat.QueueItems(a, agents, func(fika.Agent) chat.Presence { return tt.presence }, time.Now())
 		var got []string
 		for _, i := range items {
-			got = append(got, fmt.Sprint(i.Place, " ", i.Why, " ", i.Seqs))
-			if i.Text == "" || i.Chat != "tale" {
+			got = append(got, fmt.Sprint(i.Place, " ", i.Why(), " ", i.Seqs))
+			if i.Status.IsClear() || i.Chat != "tale" {
 				t.Errorf("%s: %+v", name, i)
 			}
 		}

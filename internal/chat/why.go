@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/mention"
 	"fika/internal/store"
 )
@@ -38,13 +40,18 @@ type Why struct {
 	Seq     int64
 	Agent   fika.AgentName
 	Verdict Verdict
-	Lines   []string       // the same for people, one or two sentences each
+	Lines   []api.Status   // the same in full, in the order in which it reads
 	Request fika.RequestID // the request that covers it; empty: none
 	Answer  int64          // seq of the answer; 0: none
 }
 
-func (w *Why) say(format string, args ...any) {
-	w.Lines = append(w.Lines, fmt.Sprintf(format, args...))
+func (w *Why) add(code api.Code, args ...string) {
+	w.Lines = append(w.Lines, api.Stands(code, args...))
+}
+
+// addFor adds what something waits for, or what became of it.
+func (w *Why) addFor(code api.Code, parts []api.Status, args ...string) {
+	w.Lines = append(w.Lines, api.Stands(code, args...).With(parts...))
 }
 
 // WhyStore is the part of the store that [ExplainEntry] needs.
@@ -96,6 +103,8 @@ type explainer struct {
 	why   Why
 }
 
+func (x *explainer) name() string { return string(x.agent.Name) }
+
 // findMember finds the member of a pool that was notified of the entry.
 func (x *explainer) findMember(ctx context.Context) error {
 	agents, err := x.ListAgents(ctx)
@@ -142,26 +151,25 @@ func (x *explainer) findEntry(ctx context.Context, word string) error {
 
 // introduceEntry says what the entry is.
 func (x *explainer) introduceEntry() {
+	seq := strconv.FormatInt(x.why.Seq, 10)
 	if x.entry == nil {
-		x.why.say("#%d has expired and is gone.", x.why.Seq)
+		x.why.add(api.WhyExpired, "seq", seq)
 		return
 	}
-	e := x.entry
-	what := "a message of " + e.From
+	e, at := x.entry, stampOf(x.entry.At)
 	switch {
 	case e.Type == fika.Notice:
-		what = "a notice"
-	case e.Type != fika.Message:
-		what = fmt.Sprintf("a %s of %s", strings.ReplaceAll(string(e.Type), "_", " "), e.From)
-	case e.Meta.Writer == fika.ByAgent:
-		what = fmt.Sprintf("a message of the agent @%s", writerOf(*e))
-	case e.Meta.Writer == fika.ByHuman:
-		what += " (a person)"
+		x.why.add(api.WhyNotice, "seq", seq, "time", at)
+	case e.Type == fika.Message && e.Meta.Writer == fika.ByAgent:
+		x.why.add(api.WhyAgentWrote, "seq", seq, "time", at, "agent", writerOf(*e))
+	case e.Type == fika.Message && e.Meta.Writer == fika.ByHuman:
+		x.why.add(api.WhyPersonWrote, "seq", seq, "time", at, "from", e.From)
+	default:
+		x.why.add(api.WhyEntry, "seq", seq, "time", at, "type", strings.ReplaceAll(string(e.Type), "_", " "), "from", e.From)
 	}
-	x.why.say("#%d is %s, %s.", e.Seq, what, stampOf(e.At))
 }
 
-func stampOf(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func writerOf(e fika.Entry) string {
 	if e.Meta.WriterName != "" {
@@ -176,9 +184,9 @@ func (x *explainer) explainNotified(ctx context.Context, n store.NotificationInf
 	switch {
 	case x.entry == nil:
 	case x.pool != "":
-		x.why.say("It mentions @%s, a pool; the member @%s was told.", x.pool, x.agent.Name)
+		x.why.add(api.WhyMentionsPool, "pool", string(x.pool), "agent", x.name())
 	default:
-		x.why.say("It mentions @%s.", x.agent.Name)
+		x.why.add(api.WhyMentions, "agent", x.name())
 	}
 	var r store.RequestInfo
 	var err error
@@ -217,13 +225,10 @@ func (x *explainer) explainPending(ctx context.Context) error {
 	x.why.Verdict = Waits
 	i, found, err := x.inQueue(ctx)
 	if err != nil || !found {
-		x.why.say("@%s has just come to it.", x.agent.Name)
+		x.why.add(api.WhyBegun, "agent", x.name())
 		return err
 	}
-	x.why.say("It waits: %s.", i.Text)
-	if !i.Until.IsZero() {
-		x.why.say("It goes on at %s.", stampOf(i.Until))
-	}
+	x.why.addFor(api.WhyWaiting, i.Standing())
 	return nil
 }
 
@@ -235,15 +240,15 @@ func (x *explainer) explainClaimed(ctx context.Context, r store.RequestInfo) err
 	}
 	switch {
 	case !found:
-		x.why.say("Request %s of @%s covers it, and has just ended.", r.ID, x.agent.Name)
+		x.why.add(api.WhyJustEnded, "agent", x.name(), "request", string(r.ID))
 	case i.Place == PlaceRunning:
-		x.why.say("@%s has been working on it since %s (request %s): %s.", x.agent.Name, stampOf(i.Since), r.ID, i.Text)
+		x.why.addFor(api.WhyRunning, i.Standing(), "agent", x.name(), "request", string(r.ID), "time", stampOf(i.Since))
 	default:
 		x.why.Verdict = Waits
-		x.why.say("Request %s of @%s covers it, which waits: %s.", r.ID, x.agent.Name, i.Text)
+		x.why.addFor(api.WhyCovered, i.Standing(), "agent", x.name(), "request", string(r.ID))
 	}
 	if r.RetryOf != "" {
-		x.why.say("It is tried again: request %s did not end well.", r.RetryOf)
+		x.why.add(api.WhyRetried, "request", string(r.RetryOf))
 	}
 	return x.nameTogether(ctx, r)
 }
@@ -253,11 +258,11 @@ func (x *explainer) explainDone(r store.RequestInfo) {
 	took := stampOf(r.FinishedAt)
 	switch {
 	case r.Outcome.Seq > 0:
-		x.why.say("@%s answered it with #%d (request %s, done %s).", x.agent.Name, r.Outcome.Seq, r.ID, took)
+		x.why.add(api.WhyAnswered, "agent", x.name(), "answer", strconv.FormatInt(r.Outcome.Seq, 10), "request", string(r.ID), "time", took)
 	case r.ID == "":
-		x.why.say("A turn of @%s has covered it.", x.agent.Name)
+		x.why.add(api.WhyDone, "agent", x.name())
 	default:
-		x.why.say("Request %s of @%s covered it and ended without words (%s, %s).", r.ID, x.agent.Name, r.State, took)
+		x.why.add(api.WhySilent, "agent", x.name(), "request", string(r.ID), "state", string(r.State), "time", took)
 	}
 }
 
@@ -267,8 +272,8 @@ func (x *explainer) explainDead(r store.RequestInfo) {
 	if why == "" {
 		why = r.Reason
 	}
-	x.why.say("The turn of @%s that covered it failed (request %s, %s, %s): %s.", x.agent.Name, r.ID, r.State, stampOf(r.FinishedAt), strings.TrimRight(why, "."))
-	x.why.say("fika chat retry %s %s tries again.", x.conv.Name, x.agent.Name)
+	x.why.add(api.WhyFailed, "agent", x.name(), "request", string(r.ID), "state", string(r.State), "time", stampOf(r.FinishedAt), "reason", strings.TrimRight(why, "."))
+	x.why.add(api.WhyRetry, "chat", string(x.conv.Name), "agent", x.name())
 }
 
 // nameTogether names the other messages of the same turn.
@@ -287,16 +292,16 @@ func (x *explainer) nameTogether(ctx context.Context, r store.RequestInfo) error
 		}
 	}
 	if len(others) > 0 {
-		x.why.say("What had come together, the turn took together: also %s.", strings.Join(others, ", "))
+		x.why.add(api.WhyTogether, "list", strings.Join(others, ", "))
 	}
 	return nil
 }
 
 func (x *explainer) explainDropped(ctx context.Context, n store.NotificationInfo, r store.RequestInfo) error {
 	x.why.Verdict = IsDropped
-	x.why.say("It was dropped: %s.", DroppedFor(n.Reason, x.conv.Name))
+	x.why.addFor(api.WhyDropped, []api.Status{DroppedFor(n.Reason, x.conv.Name)})
 	if n.Reason == string(fika.Cancelled) && r.ID != "" {
-		x.why.say("That was request %s: %s.", r.ID, r.Reason)
+		x.why.add(api.WhyCancelled, "request", string(r.ID), "reason", r.Reason)
 	}
 	if n.Reason != "limit" {
 		return nil
@@ -306,11 +311,8 @@ func (x *explainer) explainDropped(ctx context.Context, n store.NotificationInfo
 		return nil
 	}
 	if err == nil {
-		limit := c.LimitHit
-		if limit == "" {
-			limit = "unknown"
-		}
-		x.why.say("The chain began %s and had %d turns, %d tokens; the limit was: %s. This message was %d answers deep.", stampOf(c.StartedAt), c.Turns, c.Tokens, limit, n.Depth)
+		x.why.add(api.WhyChain, "time", stampOf(c.StartedAt), "turns", strconv.Itoa(c.Turns), "tokens", strconv.FormatInt(c.Tokens, 10),
+			"limit", cmp.Or(c.LimitHit, "unknown"), "depth", strconv.Itoa(n.Depth))
 	}
 	return err
 }
@@ -320,7 +322,7 @@ func (x *explainer) passedBy(ctx context.Context) error {
 	e, w := x.entry, &x.why
 	if e.Type != fika.Message {
 		w.Verdict = NoMessage
-		w.say("Only messages can start a turn.")
+		w.add(api.WhyNoMessage)
 		return nil
 	}
 	agents, err := x.ListAgents(ctx)
@@ -345,9 +347,10 @@ func (x *explainer) passedBy(ctx context.Context) error {
 	case x.explainAllMention(places, byAgent, slices.Contains(in, string(x.agent.Name))):
 	default:
 		w.Verdict = NotMeant
-		w.say("It does not mention @%s%s.", x.agent.Name, mentionedInstead(places))
+		agents, person := mentionedInstead(places)
+		w.add(api.WhyNotMentioned, "agent", x.name(), "list", strings.Join(agents, ", "), "person", person)
 	}
-	w.say("Without a mention nobody answers; @%s reads it when something else calls it here.", x.agent.Name)
+	w.add(api.WhyUnmentioned, "agent", x.name())
 	return nil
 }
 
@@ -357,16 +360,16 @@ func (x *explainer) explainNoNotification(byAgent bool) {
 	switch {
 	case byAgent && strings.EqualFold(writerOf(*e), string(x.agent.Name)):
 		w.Verdict = Itself
-		w.say("It mentions @%s, but these are @%s's own words: nobody calls itself.", x.agent.Name, x.agent.Name)
+		w.add(api.WhyOwn, "agent", x.name())
 	case byAgent && !e.Meta.Final:
 		w.Verdict = Midway
-		w.say("It mentions @%s, but was said in the middle of a turn (request %s): only the final text of a turn calls others.", x.agent.Name, e.Request)
+		w.add(api.WhyMidway, "agent", x.name(), "request", string(e.Request))
 	case x.agent.CreatedAt.After(e.At):
 		w.Verdict = Unseen
-		w.say("It mentions @%s, but there was no agent of that name yet: it was made %s.", x.agent.Name, stampOf(x.agent.CreatedAt))
+		w.add(api.WhyYounger, "agent", x.name(), "time", stampOf(x.agent.CreatedAt))
 	default:
 		w.Verdict = Unseen
-		w.say("It reads as a mention of @%s, but called nobody when it was stored: it was imported, or the agent had another name then.", x.agent.Name)
+		w.add(api.WhyImported, "agent", x.name())
 	}
 }
 
@@ -377,11 +380,11 @@ func (x *explainer) explainAllMention(places []mention.Place, byAgent, takesPart
 	x.why.Verdict = NotMeant
 	switch {
 	case byAgent:
-		x.why.say("It says @all, which is for people only: agents call each other by name.")
+		x.why.add(api.WhyAllByAgent)
 	case takesPart:
-		x.why.say("It says @all, which means those who took part then; @%s joined later.", x.agent.Name)
+		x.why.add(api.WhyAllLater, "agent", x.name())
 	default:
-		x.why.say("It says @all, which means those who take part; @%s does not.", x.agent.Name)
+		x.why.add(api.WhyAllOthers, "agent", x.name())
 	}
 	return true
 }
@@ -392,10 +395,7 @@ func (x *explainer) explainHidden(places []mention.Place) bool {
 			continue
 		}
 		x.why.Verdict = Hidden
-		x.why.say("It says @%s, but %s, where it is no mention.", p.Name, map[mention.Hiding]string{
-			mention.InCode: "inside code", mention.InLink: "inside a link", mention.InQuote: "inside a quote",
-			mention.InHTML: "inside HTML", mention.Bound: "as part of an address, a path or a longer word",
-		}[p.Hidden])
+		x.why.add(api.WhyHidden, "name", p.Name, "where", string(p.Hidden))
 		return true
 	}
 	return false
@@ -409,19 +409,17 @@ func (x *explainer) explainMisspelt(places []mention.Place, byAgent bool) bool {
 			continue
 		}
 		x.why.Verdict = Misspelt
-		x.why.say("It says @%s, and nobody has that name; did it mean @%s?", p.Name, x.agent.Name)
+		x.why.add(api.WhyMisspelt, "name", p.Name, "agent", x.name())
 		if byAgent {
-			x.why.say("An agent that misspells a name is not told; a person is.")
+			x.why.add(api.WhyNotWarned)
 		}
 		return true
 	}
 	return false
 }
 
-// mentionedInstead says who a text mentions instead.
-func mentionedInstead(places []mention.Place) string {
-	var agents []string
-	person := ""
+// mentionedInstead returns the agents that a text mentions instead, and the first person.
+func mentionedInstead(places []mention.Place) (agents []string, person string) {
 	for _, p := range places {
 		switch name := "@" + p.Name; {
 		case p.Hidden != "" || slices.Contains(agents, name):
@@ -431,13 +429,7 @@ func mentionedInstead(places []mention.Place) string {
 			person = name
 		}
 	}
-	switch {
-	case len(agents) > 0:
-		return ", only " + strings.Join(agents, ", ")
-	case person != "":
-		return ": it turns to " + person + ", a person, and that ends this branch"
-	}
-	return ""
+	return agents, person
 }
 
 // PeopleAmong returns the participants that are not agents.

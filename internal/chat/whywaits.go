@@ -1,46 +1,48 @@
 package chat
 
 import (
-	"fmt"
 	"time"
 
 	"fika"
+	"fika/internal/api"
 )
 
-// Hindrance says why an agent has not begun work that it could take.
-type Hindrance struct {
-	Place Place
-	Why   string // a single word, for programs
-	Text  string // the same, for people, with the command that helps
+// Presence is what is known about an agent's process.
+type Presence struct {
+	Alive  bool   // the agent has one
+	Wakes  bool   // the hub starts one if there is work
+	Hub    bool   // a hub runs
+	InUse  bool   // a prompt on a terminal uses its context
+	Failed string // why the agent has been given up; empty: it has not
+	// Rests is the limit that makes the agent begin nothing for a while, as in "20
+	// turns an hour", and Until is the end of that; empty: it does not rest.
+	Rests string
 	Until time.Time
-	Stuck bool // it does not go away by itself
 }
 
-// whyNoHub is [Hindrance.Why] if no hub runs that would start the agent.
-const whyNoHub = "no_hub"
-
-// WhyWaits returns what keeps an agent from beginning its work; the first hindrance
-// is the one best removed first. This is the one place that words it, so that the
-// queue, ask, task, send and the master say the same.
-func WhyWaits(a fika.Agent, p Presence) Hindrance {
-	stuck := func(why, format string, args ...any) Hindrance {
-		return Hindrance{Place: PlaceHeld, Why: why, Text: fmt.Sprintf(format, args...), Stuck: true}
-	}
+// WhyWaits returns what keeps an agent from beginning its work, the one best removed
+// first. This is the one place that decides it, so that the queue, ask, task, send and
+// the master say the same.
+func WhyWaits(a fika.Agent, p Presence) api.Status {
+	name := string(a.Name)
 	switch {
 	case a.Desired.Stopped():
-		return stuck("stopped", "@%s was stopped by hand (fika agent start %s)", a.Name, a.Name)
+		return api.Stands(api.AgentStopped, "agent", name)
 	case p.Failed != "":
-		return stuck("failed", "@%s cannot work: %s", a.Name, p.Failed)
+		return api.Stands(api.AgentFailed, "agent", name, "reason", p.Failed)
 	case p.Rests != "":
-		return Hindrance{Place: PlaceHeld, Why: "limit", Text: fmt.Sprintf("@%s has used up its hour: %s", a.Name, p.Rests), Until: p.Until}
+		return api.Stands(api.AgentLimit, "agent", name, "limit", p.Rests).At(p.Until)
 	case p.Alive:
-		return Hindrance{Place: PlaceWaiting, Why: "next", Text: fmt.Sprintf("@%s comes to it next", a.Name)}
+		return api.Stands(api.AgentNext, "agent", name)
 	case p.InUse:
-		return Hindrance{Place: PlaceHeld, Why: "in_use", Text: fmt.Sprintf("a prompt on a terminal has the context of @%s", a.Name)}
+		return api.Stands(api.AgentInUse, "agent", name)
 	case !p.Wakes:
-		return stuck("absent", "@%s has no process and is not started by itself (fika agent run %s)", a.Name, a.Name)
+		return api.Stands(api.AgentAbsent, "agent", name)
 	case !p.Hub:
-		return stuck(whyNoHub, "@%s has no process, and no hub runs that would start it (fika up)", a.Name)
+		return api.Stands(api.AgentNoHub, "agent", name)
 	}
-	return Hindrance{Place: PlaceWaiting, Why: "starting", Text: fmt.Sprintf("@%s is being started", a.Name)}
+	return api.Stands(api.AgentStarting, "agent", name)
 }
+
+// goesOnAlone reports whether work that has not begun will, without anything changing.
+func goesOnAlone(s api.Status) bool { return s.Code == api.AgentNext || s.Code == api.AgentStarting }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fika/internal/cli"
+	"fika/internal/words"
 )
 
 // TestDrift: what the documents say is what the code says.
@@ -22,6 +23,28 @@ func TestDrift(t *testing.T) {
 		}
 		if d := cmp.Diff(string(on), p.text); d != "" {
 			t.Errorf("docs/%s is not what the code says (make docs):\n%.2000s", p.name, d)
+		}
+	}
+}
+
+// TestCommandsThatHelp: every command that the words for a code name exists.
+func TestCommandsThatHelp(t *testing.T) {
+	for verb, command := range words.Commands() {
+		var args []string
+		for _, word := range strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, "fika "), "[ ", " ")) {
+			if !strings.ContainsAny(word, "{}") {
+				args = append(args, word)
+			}
+		}
+		c, rest, err := cli.CommandTree().Find(args)
+		if err != nil || c.Parent() == nil {
+			t.Errorf("%s: %q is no command: %v", verb, command, err)
+			continue
+		}
+		for _, flag := range rest {
+			if c.Flags().Lookup(strings.TrimPrefix(flag, "--")) == nil {
+				t.Errorf("%s: %s has no flag %s", verb, c.CommandPath(), flag)
+			}
 		}
 	}
 }

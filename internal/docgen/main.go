@@ -1,5 +1,5 @@
 // Command docgen writes the references that are generated from the code: docs/CLI.md,
-// docs/CONFIG.md, docs/HOOKS.md and docs/AUTHORITY.md.
+// docs/CONFIG.md, docs/HOOKS.md, docs/AUTHORITY.md and docs/CODES.md.
 //
 //	go run ./internal/docgen docs
 //	go run ./internal/docgen man DIR   # a manual page of each command
@@ -37,7 +37,7 @@ func main() {
 type page struct{ name, text string }
 
 func pages() []page {
-	return []page{{"CLI.md", commandsPage()}, {"CONFIG.md", configPage()}, {"HOOKS.md", hooksPage()}, {"AUTHORITY.md", authorityPage()}}
+	return []page{{"CLI.md", commandsPage()}, {"CONFIG.md", configPage()}, {"HOOKS.md", hooksPage()}, {"AUTHORITY.md", authorityPage()}, {"CODES.md", codesPage()}}
 }
 
 const notice = "<!-- written by go run ./internal/docgen docs; change the code instead -->\n\n"

@@ -18,6 +18,7 @@ import (
 	"fika/internal/process"
 	"fika/internal/service"
 	"fika/internal/store"
+	"fika/internal/words"
 	"fika/internal/worker"
 )
 
@@ -269,8 +270,8 @@ func (d *examination) checkBus(ctx context.Context) {
 
 func (d *examination) checkHub(ctx context.Context) {
 	p, up := d.home.HubProcess()
-	switch why := process.WhyStuck(p); {
-	case up && why != "":
+	switch {
+	case up && process.IsStopped(p):
 		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
 		return
 	case up && !d.app.HubAnswers(ctx):
@@ -300,13 +301,13 @@ func (d *examination) checkAgents(ctx context.Context) {
 		if lock, err := d.home.Folder(v.Row.Name).Inspect(); err == nil && isStuck(lock) {
 			continue // checkProcesses has said so
 		}
-		if v.Trouble != "" && !v.Entry && v.Row.State != fika.AgentFailed { // a mere context, which a person prompts
-			d.add("agent "+string(v.Row.Name), Note, "", "%s", v.Trouble)
+		if !v.Trouble.IsClear() && !v.Entry && v.Row.State != fika.AgentFailed { // a mere context, which a person prompts
+			d.add("agent "+string(v.Row.Name), Note, "", "%s", words.Brief(v.Trouble, d.app.Now()))
 			continue
 		}
-		if v.Trouble != "" {
+		if !v.Trouble.IsClear() {
 			bad++
-			d.add("agents", Problem, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
+			d.add("agents", Problem, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
 		}
 	}
 	if bad == 0 && len(views) > 0 {
@@ -341,7 +342,7 @@ func (d *examination) checkProcesses() {
 		if err != nil || !lock.Held {
 			continue
 		}
-		if why := process.WhyStuck(lock.Info.Process()); why != "" {
+		if process.IsStopped(lock.Info.Process()) {
 			d.add("process", Problem, agentRemedy(name, lock), "@%s does not answer: its process (pid %d) is stopped (SIGSTOP)", name, lock.Info.PID)
 		}
 	}
@@ -357,5 +358,5 @@ func agentRemedy(name fika.AgentName, lock folder.LockState) string {
 
 // isStuck reports whether who holds a context is there and cannot do anything.
 func isStuck(lock folder.LockState) bool {
-	return lock.Held && process.WhyStuck(lock.Info.Process()) != ""
+	return lock.Held && process.IsStopped(lock.Info.Process())
 }

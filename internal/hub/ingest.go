@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/bus"
 	"fika/internal/message"
 	"fika/internal/outcome"
@@ -41,8 +42,9 @@ type Incoming struct {
 type Taken struct {
 	Request      fika.Request // of a team its ID alone
 	Conversation fika.Conversation
-	Ended        bool   // it had ended before it was repeated
-	Waits        string // what keeps the agent from it, and what to do; empty: nothing
+	Ended        bool     // it had ended before it was repeated
+	Waits        string   // what keeps the agent from it, and what to do; empty: nothing
+	Code         api.Code // the same
 }
 
 // requestIntake receives what other programs send, and answers them. What is to be done
@@ -123,7 +125,7 @@ func (in *requestIntake) tellWaiting(agent fika.AgentName, t Taken) {
 	}
 	data, err := json.Marshal(message.Status{
 		Type: message.TypeStatus, RequestID: string(t.Request.ID), AgentName: string(agent), Status: message.StatusWaiting,
-		Data: message.StatusData{Kind: string(t.Request.Kind), Message: t.Waits}, Timestamp: message.TimeText(in.now()), V: message.Version,
+		Data: message.StatusData{Kind: string(t.Request.Kind), Message: t.Waits, Code: string(t.Code)}, Timestamp: message.TimeText(in.now()), V: message.Version,
 		Conversation: string(t.Conversation.Kind), ConversationID: string(t.Conversation.Name),
 	})
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/changes"
 	"fika/internal/question"
 	"fika/internal/service"
@@ -51,9 +52,9 @@ type Directory interface {
 	View(ctx context.Context, name string) (service.AgentView, error)
 }
 
-// Availability says why an agent will not get to its work by itself; "" if it will.
+// Availability says why an agent will not get to its work by itself; clear if it will.
 type Availability interface {
-	NeverAnswers(context.Context, fika.Agent) string
+	NeverAnswers(context.Context, fika.Agent) api.Status
 }
 
 // Routing finds the agent that a prompt is for.

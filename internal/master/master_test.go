@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/service"
 )
 
@@ -34,7 +35,7 @@ type desk struct {
 	here     func(context.Context, string) (service.RequestInfo, error)
 	broken   error // of the store
 	next     int
-	never    string       // why nobody answers
+	never    api.Status   // why nobody answers
 	how      fika.Desired // of the last stop
 	rung     chan struct{}
 }
@@ -171,7 +172,7 @@ func (k keeper) View(ctx context.Context, name string) (service.AgentView, error
 	return v, err
 }
 
-func (k keeper) NeverAnswers(context.Context, fika.Agent) string { return k.never }
+func (k keeper) NeverAnswers(context.Context, fika.Agent) api.Status { return k.never }
 
 func (k keeper) List(context.Context, bool) ([]service.AgentView, error) {
 	k.mu.Lock()
@@ -351,7 +352,10 @@ func TestTellsOfCrashes(t *testing.T) {
 		d := newDesk()
 		set := func(status fika.AgentState, pid int, trouble string) {
 			d.mu.Lock()
-			d.agents = []service.AgentView{{Row: fika.Agent{Name: "coder"}, Status: status, PID: pid, Trouble: trouble}}
+			d.agents = []service.AgentView{{Row: fika.Agent{Name: "coder"}, Status: status, PID: pid}}
+			if trouble != "" {
+				d.agents[0].Trouble = api.Stands(api.AgentReports, "reason", trouble)
+			}
 			d.mu.Unlock()
 			time.Sleep(time.Minute)
 		}
@@ -433,7 +437,7 @@ func TestE2PipedWaitsForItsOwn(t *testing.T) {
 		d := newDesk()
 		d.saved = []fika.RequestID{"old"}
 		d.requests["old"] = &service.RequestInfo{AgentName: "lazy", Request: fika.Request{ID: "old", State: fika.Open}}
-		d.never = "@coder was stopped by hand (fika agent start coder)"
+		d.never = api.Stands(api.AgentStopped, "agent", "coder")
 		if err := run(t, d.master(nil), d, func() {
 			d.lines <- "@coder: one"
 			d.shows(t, "→ Sent to @coder", "@coder was stopped by hand (fika agent start coder); until then it waits")

@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
+	"fika/internal/words"
 )
 
 // roster holds what the console knows about the agents: what its tables show, and what
@@ -39,7 +40,7 @@ func (r *roster) list(ctx context.Context) ([]Agent, error) {
 func agentLine(v service.AgentView, now time.Time) Agent {
 	a := Agent{
 		Name: v.Row.Name, Status: v.Status, Model: v.Model, PID: v.PID, Uptime: -1, Requests: v.Processed, Waiting: v.Waiting,
-		Seen: v.Row.SeenAt, Trouble: v.Trouble, Why: v.Why,
+		Seen: v.Row.SeenAt, Trouble: words.Brief(v.Trouble, now), Why: words.Brief(v.Why, now),
 	}
 	if v.Alive() && !v.Since.IsZero() {
 		a.Uptime = now.Sub(v.Since)

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 	"fika/internal/workflow"
 )
 
@@ -46,8 +48,8 @@ func (m *Master) sendRequest(ctx context.Context, name string, kind fika.Request
 	if !m.o.Quiet {
 		m.out.printLine("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+shortID(e.id)))
 	}
-	if never := m.neverAnswers(ctx, row); never != "" {
-		m.out.printWarning(term.Clean(never) + "; until then it waits")
+	if never := m.neverAnswers(ctx, row); !never.IsClear() {
+		m.out.printWarning(term.Clean(words.Say(api.Stands(api.WaitingUntilThen).With(never), m.o.Now())))
 	}
 	m.reviveHub(ctx, false)
 }
@@ -65,11 +67,11 @@ func (m *Master) findAgent(ctx context.Context, name, prompt string) (fika.Agent
 	return row, err
 }
 
-// neverAnswers says why an agent will not get to its work by itself; "" if it will, once
+// neverAnswers says why an agent will not get to its work by itself; clear if it will, once
 // the console has started the hub.
-func (m *Master) neverAnswers(ctx context.Context, row fika.Agent) string {
+func (m *Master) neverAnswers(ctx context.Context, row fika.Agent) api.Status {
 	if m.o.Revives != nil && m.o.Revives() {
-		return ""
+		return api.Status{}
 	}
 	return m.o.Availability.NeverAnswers(ctx, row)
 }

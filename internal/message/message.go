@@ -77,6 +77,7 @@ type StatusData struct {
 	ToolName  string          `json:"toolName,omitempty"`
 	ToolArgs  json.RawMessage `json:"toolArgs,omitempty"`
 	Message   string          `json:"message,omitempty"`
+	Code      string          `json:"code,omitempty"` // of Message, if it says what the work waits for
 	Chunk     string          `json:"chunk,omitempty"`
 	Reasoning bool            `json:"reasoning,omitempty"` // Chunk is reasoning
 	Step      int             `json:"step,omitempty"`

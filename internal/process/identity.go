@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -63,14 +62,9 @@ func SignalAwake(p fika.Process, sig syscall.Signal) error {
 	return Signal(p, syscall.SIGCONT)
 }
 
-// WhyStuck says that p is stopped and how a person can continue it. It returns "" if p is
-// not stopped, or if that is not known.
-func WhyStuck(p fika.Process) string {
-	if StateOf(p) != Stopped {
-		return ""
-	}
-	return fmt.Sprintf("its process (pid %d) is stopped (SIGSTOP); kill -CONT %d lets it go on", p.PID, p.PID)
-}
+// IsStopped reports whether p is stopped by SIGSTOP: it runs and does nothing. It is false
+// if that is not known.
+func IsStopped(p fika.Process) bool { return StateOf(p) == Stopped }
 
 // Kill ends exactly p at once and waits at most 2 s until it is gone. The processes that
 // p started go on: see [EndTree].

@@ -59,7 +59,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 		case v.Alive() && (v.Status == fika.AgentIdle || v.Status == fika.AgentBusy):
 			return v, nil
 		case v.Status == fika.AgentFailed:
-			return v, fika.Errorf(fika.Failed, "", "@%s does not start: %s", name, v.Why)
+			return v, fika.Errorf(fika.Failed, "", "@%s does not start: %s", name, v.Row.StateReason)
 		case v.Row.StateReason == "":
 			crashing = time.Time{}
 		case crashing.IsZero():

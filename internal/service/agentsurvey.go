@@ -3,16 +3,17 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/api"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/store"
-	"fika/internal/term"
 	"fika/internal/worker"
 )
 
@@ -126,9 +127,9 @@ func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
 	for _, status := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", how[status], status))
 	}
-	v.Status, v.Why = AgentPool, fmt.Sprintf("%d members: %s", len(views), strings.Join(parts, ", "))
+	v.Status, v.Why = AgentPool, v.says(api.PoolMembers, "members", strconv.Itoa(len(views)), "list", strings.Join(parts, ", "))
 	if v.Waiting > 0 && how[fika.AgentFailed] == len(views) {
-		v.Trouble = fmt.Sprintf("%d waiting, and all members have failed", v.Waiting)
+		v.Trouble = v.says(api.PoolFailed, "waiting", strconv.Itoa(v.Waiting))
 	}
 	if handed, err := s.c.sight().requests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil && v.Row.ID != "" {
 		v.HandedOver = handed
@@ -153,20 +154,20 @@ func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	if v.Status == fika.AgentBusy && len(v.Running) > 0 {
 		v.Why = s.currentStep(ctx, v.Running[0])
 	}
-	if v.Why == "" && len(v.Suspended) > 0 {
+	if v.Why.IsClear() && len(v.Suspended) > 0 {
 		v.Why = s.awaited(ctx, v.Suspended)
 	}
 	switch {
 	case v.Status == fika.AgentFailed || v.Status == fika.AgentUnhealthy:
 		v.Trouble = v.Why
-	case v.Status == fika.AgentStopped && v.Why != "" && len(v.Suspended) == 0:
+	case v.Status == fika.AgentStopped && !v.Why.IsClear() && len(v.Suspended) == 0:
 		v.Trouble = v.Why
 	case v.Last != nil && (v.Last.State == fika.RequestFailed || v.Last.State == fika.Dead):
-		v.Trouble = fmt.Sprintf("its last request failed (%s): %s", term.Ago(v.Last.FinishedAt, s.now), reasonOf(*v.Last))
+		v.Trouble = v.says(api.AgentLastFailed, "at", v.Last.FinishedAt.UTC().Format(time.RFC3339), "reason", reasonOf(*v.Last))
 	case v.Waiting > 0 && v.Row.Desired.Stopped():
-		v.Trouble = fmt.Sprintf("%d waiting, and it was stopped by hand", v.Waiting)
+		v.Trouble = v.says(api.AgentWorkStopped, "waiting", strconv.Itoa(v.Waiting))
 	case v.Waiting > 0 && !v.Alive() && !v.Entry && !s.onlyUnread(ctx, v):
-		v.Trouble = fmt.Sprintf("%d waiting, and nobody starts it: fika agent run %s", v.Waiting, v.Row.Name)
+		v.Trouble = v.says(api.AgentWorkAbsent, "waiting", strconv.Itoa(v.Waiting))
 	}
 }
 
@@ -186,27 +187,27 @@ func (s *agentSurvey) onlyUnread(ctx context.Context, v *AgentView) bool {
 
 // addQuota adds that the agent's hour is used up, and how much waits for the next.
 func (s *agentSurvey) addQuota(ctx context.Context, v *AgentView) {
-	why := app.QuotaUsedUp(v.Row, s.now)
-	if why == "" {
+	why := s.c.Availability.quota(v.Row)
+	if why.IsClear() {
 		return
 	}
 	v.HeldUntil, v.Waiting = v.Row.HeldUntil, s.waitingFor(ctx, v.Row.ID)
-	if v.Why == "" {
-		v.Why = "used up its " + v.Row.HeldReason + ", " + app.ResumesAt(v.Row, s.now)
+	if v.Why.IsClear() {
+		v.Why = why
 	}
 }
 
 // currentStep says which step a running request is in, and for how long.
-func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) string {
+func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) api.Status {
 	steps, err := s.c.store.Steps(ctx, r.ID)
 	if err == nil {
 		for _, st := range slices.Backward(steps) {
 			if st.State == fika.StepStarted {
-				return fmt.Sprintf("in the tool %s for %s", st.Tool, term.Duration(s.now.Sub(st.StartedAt)))
+				return api.Stands(api.WorkTool, "tool", st.Tool, "seconds", seconds(s.now.Sub(st.StartedAt)))
 			}
 		}
 	}
-	return fmt.Sprintf("works on %s for %s", requestKind(r.Kind), term.Duration(s.now.Sub(r.StartedAt)))
+	return api.Stands(api.WorkRequest, "kind", string(r.Kind), "seconds", seconds(s.now.Sub(r.StartedAt)))
 }
 
 // modelOf returns the agent's model from its settings, the first if there are several.
@@ -246,18 +247,17 @@ func (s *agentSurvey) waitingFor(ctx context.Context, id fika.AgentID) int {
 	return n
 }
 
-// asksBeforeCall describes a request that waits for an approval.
-const asksBeforeCall = "waits for your word on a tool call: fika approve"
-
 // awaited says for whom an agent's suspended requests wait, why one of those might take
-// long, and whether they wait for a person's approval. It returns "" if they wait for
+// long, and whether they wait for a person's approval. It is clear if they wait for
 // nobody.
-func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) string {
-	var parts []string
-	asks := false
+func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) api.Status {
+	parts := map[fika.AgentName]api.Status{}
 	for _, r := range waiting {
-		asks = asks || fika.WaitReason(r.Reason) == fika.WaitApproval
-		if fika.WaitReason(r.Reason) != fika.WaitChild {
+		switch fika.WaitReason(r.Reason) {
+		case fika.WaitApproval:
+			return api.Stands(api.WaitingApproval, "agent", string(r.AgentName)) // this is the one that a person can end
+		case fika.WaitChild:
+		default:
 			continue
 		}
 		children, err := s.c.store.Children(ctx, r.ID)
@@ -266,35 +266,37 @@ func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) string
 		}
 		for _, k := range children {
 			if !k.State.Terminal() {
-				parts = append(parts, s.awaitedOne(ctx, k))
+				parts[k.AgentName] = s.awaitedOne(ctx, k)
 			}
 		}
 	}
-	switch {
-	case asks:
-		return asksBeforeCall // this is the one that a person can end
-	case len(parts) == 0:
-		return ""
+	if len(parts) == 0 {
+		return api.Status{}
 	}
-	slices.Sort(parts)
-	return "waits for " + strings.Join(slices.Compact(parts), ", ")
+	why := api.Stands(api.WaitingAgents)
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		why = why.With(parts[name])
+	}
+	return why
 }
 
 // awaitedOne names a child that is being waited for, and says what might delay it.
-func (s *agentSurvey) awaitedOne(ctx context.Context, k store.Child) string {
-	var notes []string
+func (s *agentSurvey) awaitedOne(ctx context.Context, k store.Child) api.Status {
+	name := string(k.AgentName)
+	left := ""
+	if d := k.Deadline.Sub(s.now); d > 0 {
+		left = seconds(d)
+	}
+	one := api.Stands(api.WaitingAgent, "agent", name, "seconds", left)
 	if row, err := s.c.store.Agent(ctx, k.AgentName); err == nil {
 		switch {
 		case row.Desired.Stopped():
-			notes = append(notes, "stopped by hand")
+			return one.With(api.Stands(api.AgentStopped, "agent", name))
 		case row.State == fika.AgentFailed:
-			notes = append(notes, "failed")
+			return one.With(api.Stands(api.AgentFailed, "agent", name))
 		case k.State == fika.Open && s.c.config().Agent(k.AgentName) == nil && row.Owner == "":
-			notes = append(notes, "nobody starts it: fika agent run "+string(k.AgentName))
+			return one.With(api.Stands(api.AgentAbsent, "agent", name))
 		}
 	}
-	if left := k.Deadline.Sub(s.now); left > 0 {
-		notes = append(notes, fmt.Sprintf("at most %s more", left.Round(time.Second)))
-	}
-	return fmt.Sprintf("@%s (%s)", k.AgentName, strings.Join(notes, ", "))
+	return one
 }

@@ -3,13 +3,14 @@ package service
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/process"
-	"fika/internal/term"
 )
 
 // AgentView is what lists show of an agent. It is derived from the agent's row, its
@@ -23,7 +24,7 @@ type AgentView struct {
 	// CallableBy lists who may ask it; nil: everybody.
 	CallableBy []string
 	Status     fika.AgentState // actual status of its process, not the last reported one
-	Why        string          // what is wrong, or what it is doing
+	Why        api.Status      // what is wrong, or what it is doing
 	PID        int             // 0: no process
 	Since      time.Time       // when the process started; zero: none
 	Processed  int64           // requests finished since then
@@ -34,7 +35,7 @@ type AgentView struct {
 	// Choice says how it chooses among several models; empty if it has only one.
 	Choice     config.ModelChoice
 	Last       *RequestInfo
-	Trouble    string           // empty: healthy
+	Trouble    api.Status       // clear: healthy
 	NoLimits   string           // why the limits of its tools are not enforced; empty if they are, or there are none
 	Pool       fika.AgentName   // the pool that it is a member of; empty: none
 	Members    []fika.AgentName // of a pool
@@ -57,22 +58,30 @@ func (v AgentView) Alive() bool { return v.PID != 0 && v.Status != AgentInUse }
 // in the row is only what the process last reported.
 func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
 	row := v.Row
-	v.Status, v.Why = fika.AgentStopped, row.StateReason
+	v.Status, v.Why = fika.AgentStopped, v.says(api.AgentReports, "reason", row.StateReason)
+	if row.StateReason == "" {
+		v.Why = api.Status{}
+	}
 	switch {
 	case lock.Held && lock.Info.Kind != folder.LockAgent:
-		v.PID, v.Status, v.Why = lock.Info.PID, AgentInUse, fmt.Sprintf("a prompt (pid %d) has its context", lock.Info.PID)
+		v.PID, v.Status, v.Why = lock.Info.PID, AgentInUse, v.says(api.AgentInUse, "pid", strconv.Itoa(lock.Info.PID))
 	case lock.Held:
 		v.PID, v.Since, v.Processed = lock.Info.PID, lock.Info.Since, row.Processed
 		v.judgeAlive(lock, now)
 	case row.State == fika.AgentFailed:
-		v.Status = fika.AgentFailed
+		v.Status, v.Why = fika.AgentFailed, v.says(api.AgentFailed, "reason", row.StateReason)
 	case row.Desired.Stopped() || row.ID == "":
-		v.Why = ""
+		v.Why = api.Status{}
 	case hub && (row.State == fika.AgentStarting || row.State == fika.AgentUnhealthy):
 		v.Status = row.State
 	case row.Owner != "" && row.State != fika.AgentStopped:
-		v.Why = "its process ended without a word"
+		v.Why = v.says(api.AgentEnded)
 	}
+}
+
+// says returns a status of this agent.
+func (v *AgentView) says(code api.Code, args ...string) api.Status {
+	return api.Stands(code, append([]string{"agent", string(v.Row.Name)}, args...)...)
 }
 
 // judgeAlive sets the status of an agent whose process holds the lock.
@@ -80,32 +89,32 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 	silent := min(lock.Age, now.Sub(v.Row.SeenAt))
 	stuck := stuckHolder(v.Row.Name, lock)
 	switch {
-	case stuck != "":
+	case !stuck.IsClear():
 		v.Status, v.Why = fika.AgentUnhealthy, stuck
 	case lock.Status == folder.LockStale && silent.Seconds() > 1.5*lock.Info.Heartbeat:
-		v.Status, v.Why = fika.AgentUnhealthy, "no sign of life for "+term.Duration(silent.Round(time.Second))
+		v.Status, v.Why = fika.AgentUnhealthy, v.says(api.AgentSilent, "seconds", seconds(silent))
 	case v.Row.Desired.Stopped():
-		v.Status, v.Why = AgentStopping, ""
+		v.Status, v.Why = AgentStopping, api.Status{}
 	case v.Row.State == fika.AgentUnhealthy:
 		v.Status = fika.AgentUnhealthy
 	case len(v.Running) > 0:
-		v.Status, v.Why = fika.AgentBusy, ""
+		v.Status, v.Why = fika.AgentBusy, api.Status{}
 	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && process.OwnsLease(v.Row.Owner, v.PID):
-		v.Status, v.Why = fika.AgentIdle, ""
+		v.Status, v.Why = fika.AgentIdle, api.Status{}
 	default: // it holds the lock and has not yet reported in its row that it is ready
-		v.Status, v.Why = fika.AgentStarting, ""
+		v.Status, v.Why = fika.AgentStarting, api.Status{}
 	}
 }
 
 // AgentSummary summarises a list of agents in one line.
 func AgentSummary(views []AgentView) string {
 	running, bad := 0, 0
-	views = slices.DeleteFunc(slices.Clone(views), func(v AgentView) bool { return v.Status == AgentPool && v.Trouble == "" })
+	views = slices.DeleteFunc(slices.Clone(views), func(v AgentView) bool { return v.Status == AgentPool && v.Trouble.IsClear() })
 	for _, v := range views {
 		if v.Alive() {
 			running++
 		}
-		if v.Trouble != "" {
+		if !v.Trouble.IsClear() {
 			bad++
 		}
 	}
@@ -127,15 +136,7 @@ func reasonOf(r RequestInfo) string {
 	return r.Reason
 }
 
-// requestKind names a request of the given kind: "an ask", "a chat".
-func requestKind(k fika.RequestKind) string {
-	switch k {
-	case fika.AskRequest:
-		return "an ask"
-	case fika.TaskRequest:
-		return "a task"
-	case fika.NotifyRequest:
-		return "a chat"
-	}
-	return "a prompt"
+// seconds returns a span of time as the arguments of a status hold it.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64(d.Round(time.Second)/time.Second), 10)
 }

@@ -2,11 +2,11 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/api"
 	"fika/internal/chat"
 	"fika/internal/config"
 	"fika/internal/folder"
@@ -19,12 +19,13 @@ import (
 type Availability struct{ c *Service }
 
 // NeverAnswers says why an agent will not begin its work until a person does something,
-// and what. It returns "" if the agent or its backup will begin by itself.
-func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) string {
+// or its hour is over. The status is clear if the agent or its backup will begin by
+// itself.
+func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) api.Status {
 	why := s.neverAnswers(ctx, row)
-	if why != "" {
+	if !why.IsClear() {
 		if backup, _ := s.backupOf(ctx, row); backup != "" {
-			return ""
+			return api.Status{}
 		}
 	}
 	return why
@@ -34,17 +35,17 @@ func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) string 
 // agent does not begin them itself. It returns "" if the agent begins them, if no
 // backup can, or if no hub runs that would hand them over. It does not check the
 // backup's budget: the hub does.
-func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why string) {
+func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why api.Status) {
 	p := s.presence(row)
 	switch {
 	case row.Desired.Stopped() || !p.Hub || row.IsPool():
-		return "", ""
+		return "", api.Status{}
 	case p.Failed != "":
-		why = "@" + string(row.Name) + " has failed"
+		why = api.Stands(api.AgentFailed, "agent", string(row.Name))
 	case p.Rests != "":
-		why = "@" + string(row.Name) + " has used up its hour"
+		why = api.Stands(api.AgentLimit, "agent", string(row.Name), "limit", "hour")
 	default:
-		return "", ""
+		return "", api.Status{}
 	}
 	return s.ableBackup(ctx, row), why
 }
@@ -73,69 +74,72 @@ func (s *Availability) ableBackup(ctx context.Context, row fika.Agent) fika.Agen
 	return ""
 }
 
-// InsteadOf names, as the end of a sentence, an agent that could be asked instead of
-// one for which a mention in a chat waits; "" if there is none. Mentions are not handed
-// over.
-func (s *Availability) InsteadOf(ctx context.Context, name fika.AgentName) string {
+// InsteadOf returns an agent that could be asked instead of one for which a mention in a
+// chat waits; "" if there is none. Mentions are not handed over.
+func (s *Availability) InsteadOf(ctx context.Context, name fika.AgentName) fika.AgentName {
 	row, err := s.c.store.Agent(ctx, name)
 	if err != nil {
 		return ""
 	}
-	if other := s.ableBackup(ctx, row); other != "" {
-		return fmt.Sprintf("; what is said in a chat is not handed over, but @%s could be asked", other)
-	}
-	return ""
+	return s.ableBackup(ctx, row)
 }
 
 // neverAnswers is [Availability.NeverAnswers] without regard to backups.
-func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) string {
+func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) api.Status {
 	if paused, err := s.c.store.AllPaused(ctx); err == nil && paused {
-		return "everything is paused (fika chat resume --all)"
+		return api.Stands(api.WaitingPausedAll)
 	}
 	if row.IsPool() {
 		return s.poolNeverAnswers(ctx, row)
 	}
-	if why := s.whyStuck(row.Name); why != "" {
+	if why := s.whyStuck(row.Name); !why.IsClear() {
 		return why
 	}
-	why := chat.WhyWaits(row, s.presence(row))
-	if !why.Stuck {
-		return app.QuotaHint(row, s.c.now())
+	if why := chat.WhyWaits(row, s.presence(row)); why.NeedsPerson {
+		return why
 	}
-	return why.Text
+	return s.quota(row)
 }
 
-// poolNeverAnswers says why no member of a pool will begin the pool's work; "" if one
+// quota says that an agent has used up its hour; clear if it has not.
+func (s *Availability) quota(row fika.Agent) api.Status {
+	if !row.QuotaUsedUp(s.c.now()) {
+		return api.Status{}
+	}
+	return api.Stands(api.AgentLimit, "agent", string(row.Name), "limit", row.HeldReason).At(row.HeldUntil)
+}
+
+// poolNeverAnswers says why no member of a pool will begin the pool's work; clear if one
 // will.
-func (s *Availability) poolNeverAnswers(ctx context.Context, pool fika.Agent) string {
+func (s *Availability) poolNeverAnswers(ctx context.Context, pool fika.Agent) api.Status {
 	members, err := s.c.Agents.Members(ctx, []fika.Agent{pool})
 	if err != nil {
-		return ""
+		return api.Status{}
 	}
-	why := ""
+	var why api.Status
 	for _, m := range members {
 		if m.IsPool() {
-			return ""
+			return api.Status{}
 		}
-		if why = s.NeverAnswers(ctx, m); why == "" {
-			return ""
+		if why = s.NeverAnswers(ctx, m); why.IsClear() {
+			return why
 		}
 	}
-	return fmt.Sprintf("no member of @%s can take it: %s", pool.Name, why)
+	return api.Stands(api.PoolNobody, "agent", string(pool.Name)).With(why)
 }
 
 // WhoNeverAnswers returns, for each agent mentioned in a chat that will not answer, the
 // reason. In a chat no agent stands in for another.
-func (s *Availability) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []string {
+func (s *Availability) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []api.Status {
 	return s.eachHindered(ctx, names, s.neverAnswers)
 }
 
 // eachHindered calls hindered for each of several agents, and returns the reasons.
-func (s *Availability) eachHindered(ctx context.Context, names []fika.AgentName, hindered func(context.Context, fika.Agent) string) []string {
-	var out []string
+func (s *Availability) eachHindered(ctx context.Context, names []fika.AgentName, hindered func(context.Context, fika.Agent) api.Status) []api.Status {
+	var out []api.Status
 	for _, n := range names {
 		if row, err := s.c.store.Agent(ctx, n); err == nil {
-			if why := hindered(ctx, row); why != "" {
+			if why := hindered(ctx, row); !why.IsClear() {
 				out = append(out, why)
 			}
 		}
@@ -143,17 +147,17 @@ func (s *Availability) eachHindered(ctx context.Context, names []fika.AgentName,
 	return out
 }
 
-// whyAbandoned says that nobody works on a request that an agent has begun, and what to
-// do about it. It returns "" if somebody does, or will without help.
-func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) string {
+// whyAbandoned says that nobody works on a request that an agent has begun; clear if
+// somebody does, or will without help.
+func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) api.Status {
 	row, err := s.c.store.Agent(ctx, name)
 	if err != nil {
-		return ""
+		return api.Status{}
 	}
 	if p := s.presence(row); p.Hub || p.Alive || p.InUse {
-		return ""
+		return api.Status{}
 	}
-	return "@" + string(name) + " and the hub have ended; fika up goes on with it"
+	return api.Stands(api.WorkAbandoned, "agent", string(name))
 }
 
 // wakes reports whether the hub starts an agent that has an entry when there is work.
@@ -171,8 +175,8 @@ func (s *Availability) presence(row fika.Agent) chat.Presence {
 	if row.State == fika.AgentFailed {
 		p.Failed = row.StateReason
 	}
-	if p.Rests = app.QuotaUsedUp(row, s.c.now()); p.Rests != "" {
-		p.Until = row.HeldUntil
+	if row.QuotaUsedUp(s.c.now()) {
+		p.Rests, p.Until = row.HeldReason, row.HeldUntil
 	}
 	id, _ := s.c.home.ID()
 	if row.HomeID != "" && row.HomeID != id {
@@ -194,28 +198,25 @@ func (s *Availability) alive(name fika.AgentName) bool {
 	return held
 }
 
-// whyStuck says why the process of an agent runs but cannot do anything; "" if nothing
-// is known to be wrong with it.
-func (s *Availability) whyStuck(name fika.AgentName) string {
+// whyStuck says why the process of an agent runs but cannot do anything; clear if
+// nothing is known to be wrong with it.
+func (s *Availability) whyStuck(name fika.AgentName) api.Status {
 	lock, err := s.c.home.Folder(name).Inspect()
 	if err != nil {
-		return ""
+		return api.Status{}
 	}
-	if why := stuckHolder(name, lock); why != "" {
-		return "@" + string(name) + " does not answer: " + why
-	}
-	return ""
+	return stuckHolder(name, lock)
 }
 
-// stuckHolder says why an agent's process holds the lock but cannot do anything; "" if
+// stuckHolder says why a process holds an agent's lock but cannot do anything; clear if
 // nothing is known to be wrong with it.
-func stuckHolder(name fika.AgentName, lock folder.LockState) string {
-	why := ""
-	if lock.Held {
-		why = process.WhyStuck(lock.Info.Process())
+func stuckHolder(name fika.AgentName, lock folder.LockState) api.Status {
+	if !lock.Held || !process.IsStopped(lock.Info.Process()) {
+		return api.Status{}
 	}
-	if why == "" || lock.Info.Kind != folder.LockAgent {
-		return why
+	why := api.Stands(api.AgentStuck, "agent", string(name), "pid", strconv.Itoa(lock.Info.PID))
+	if lock.Info.Kind != folder.LockAgent {
+		why.Help = nil // a prompt on a terminal is not stopped by name
 	}
-	return why + ", fika agent stop --now " + string(name) + " ends it"
+	return why
 }

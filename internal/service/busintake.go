@@ -12,6 +12,7 @@ import (
 	"fika/internal/hub"
 	"fika/internal/message"
 	"fika/internal/store"
+	"fika/internal/words"
 )
 
 // BusIntake decides about what programs that are not fika send over the bus: who asks,
@@ -159,7 +160,8 @@ func (b *BusIntake) acceptRequest(ctx context.Context, who api.Principal, in hub
 	taken := hub.Taken{Request: accepted.Request, Conversation: accepted.Conversation, Ended: accepted.Repeat && accepted.Request.State.Terminal()}
 	if !taken.Ended {
 		b.c.waker.Wake(row.Name)
-		taken.Waits = b.c.Availability.NeverAnswers(ctx, row)
+		why := b.c.Availability.NeverAnswers(ctx, row)
+		taken.Waits, taken.Code = words.Say(why, b.c.now()), why.Code
 	}
 	return taken, nil
 }

@@ -60,5 +60,5 @@ func (s *Chats) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika.
 // canWork reports whether an agent has a process that is able to work.
 func (c *Service) canWork(name fika.AgentName) bool {
 	lock, err := c.home.Folder(name).Inspect()
-	return err == nil && lock.Held && lock.Info.Kind == folder.LockAgent && stuckHolder(name, lock) == ""
+	return err == nil && lock.Held && lock.Info.Kind == folder.LockAgent && stuckHolder(name, lock).IsClear()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/bus"
 	"fika/internal/chat"
 	"fika/internal/message"
@@ -108,7 +109,7 @@ func since(items []QueueItem, known map[string]bool) []QueueItem {
 	for _, i := range items {
 		var fresh []int64
 		for _, seq := range i.Seqs {
-			if i.Place == chat.PlaceDead || i.Why == "limit" || !known[overKey(i, seq)] {
+			if i.Place == chat.PlaceDead || i.Status.Code == api.DroppedLimit || !known[overKey(i, seq)] {
 				fresh = append(fresh, seq)
 			}
 		}

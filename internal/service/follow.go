@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/bus"
 	"fika/internal/message"
 )
@@ -18,10 +19,10 @@ import (
 type Follow struct {
 	// Warn, if not nil, is told once why a request may wait for long: its agent has
 	// failed, was stopped by hand or by SIGSTOP, or has used up its hour.
-	Warn func(string)
+	Warn func(api.Status)
 	// Waits, if not nil, is told why a request has not begun if it will begin by
 	// itself, and when it waits for a person's approval; each reason once.
-	Waits func(string)
+	Waits func(api.Status)
 	// Moved, if not nil, is told once which other agent works the request, and why.
 	Moved func(info RequestInfo, text string)
 
@@ -31,8 +32,8 @@ type Follow struct {
 	worker   fika.AgentName      // the worker that Moved was last told of
 	statuses chan message.Status // capacity 4096; when full, new statuses are dropped
 	since    time.Time           // when the subscription began
-	waits    string              // the last text that Waits was told
-	provider string              // the notice about a provider that Waits was told
+	waits    api.Status          // the last that Waits was told
+	provider api.Status          // the notice about a provider that Waits was told
 	ended    bool                // the agent has reported the end of the turn
 }
 

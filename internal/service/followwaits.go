@@ -2,11 +2,10 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/api"
 	"fika/internal/store"
 )
 
@@ -16,14 +15,14 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if f.Warn == nil || info.State.Terminal() {
 		return
 	}
-	if why := f.c.Availability.whyStuck(info.AgentName); why != "" {
-		f.warnOnce(fmt.Sprintf("%s (fika request cancel %s gives it up)", why, info.ID))
+	if why := f.c.Availability.whyStuck(info.AgentName); !why.IsClear() {
+		f.warnOnce(waitsForPerson(why, info))
 		return
 	}
 	switch info.State {
 	case fika.Running:
-		f.waits = ""
-		if why := f.c.Availability.whyAbandoned(ctx, info.AgentName); why != "" {
+		f.waits = api.Status{}
+		if why := f.c.Availability.whyAbandoned(ctx, info.AgentName); !why.IsClear() {
 			f.warnOnce(why)
 		}
 	case fika.Open, fika.Waiting:
@@ -41,17 +40,22 @@ func (f *Follow) explainLast(ctx context.Context, id fika.RequestID) {
 	}
 }
 
+// waitsForPerson says that a request waits because of why until a person does something.
+func waitsForPerson(why api.Status, info RequestInfo) api.Status {
+	return api.Stands(api.WaitingPerson, "request", string(info.ID)).With(why)
+}
+
 // warnOnce calls Warn and then disables it.
-func (f *Follow) warnOnce(text string) {
-	f.Warn(text)
+func (f *Follow) warnOnce(why api.Status) {
+	f.Warn(why)
 	f.Warn = nil
 }
 
-// tellWaits passes text to Waits, unless it was the last text.
-func (f *Follow) tellWaits(text string) {
-	if f.Waits != nil && f.waits != text {
-		f.waits = text
-		f.Waits(text)
+// tellWaits passes why to Waits, unless it was the last one.
+func (f *Follow) tellWaits(why api.Status) {
+	if f.Waits != nil && !f.waits.Equal(why) {
+		f.waits = why
+		f.Waits(why)
 	}
 }
 
@@ -62,7 +66,7 @@ func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 		return
 	}
 	if fika.WaitReason(info.Reason) == fika.WaitProvider {
-		if why := f.c.whyLimited(ctx, info); f.Waits != nil && why != f.provider { // the notice about it
+		if why := f.c.whyLimited(ctx, info); f.Waits != nil && !why.Equal(f.provider) { // the notice about it
 			f.provider = why
 			f.Waits(why)
 		}
@@ -76,34 +80,34 @@ func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 		return
 	}
 	switch why := f.whyNever(ctx, row, info); {
-	case why != "":
-		f.warnOnce(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", why, info.ID))
+	case !why.IsClear():
+		f.warnOnce(waitsForPerson(why, info))
 	case info.State == fika.Open:
 		f.explainNext(ctx, info)
 	}
 }
 
-// whyNever says why a request will not be worked on until a person does something, or
-// returns "" if it will be.
-func (f *Follow) whyNever(ctx context.Context, row fika.Agent, info RequestInfo) string {
-	why := app.QuotaHint(row, f.c.now())
-	if why == "" && info.State == fika.Open {
+// whyNever says why a request will not be worked on until a person does something; clear
+// if it will be.
+func (f *Follow) whyNever(ctx context.Context, row fika.Agent, info RequestInfo) api.Status {
+	why := f.c.Availability.quota(row)
+	if why.IsClear() && info.State == fika.Open {
 		why = f.c.Availability.NeverAnswers(ctx, row)
 	}
-	if why == "" && fika.WaitReason(info.Reason) == fika.WaitLimit {
+	if why.IsClear() && fika.WaitReason(info.Reason) == fika.WaitLimit {
 		why = f.c.whyLimited(ctx, info)
 	}
 	return why
 }
 
-// whyLimited returns the notice about the budget that a request waits for; "" if it
-// waits only for a moment, or for an agent's hour.
-func (c *Service) whyLimited(ctx context.Context, info RequestInfo) string {
+// whyLimited returns the notice about the budget or the provider that a request waits
+// for; clear if it waits only for a moment, or for an agent's hour.
+func (c *Service) whyLimited(ctx context.Context, info RequestInfo) api.Status {
 	said, err := c.store.Entries(ctx, store.EntryQuery{Conversation: info.Conversation, Types: []fika.EntryType{fika.Notice}, Last: 1})
 	if err != nil || len(said) == 0 {
-		return ""
+		return api.Status{}
 	}
-	return said[0].Content
+	return api.Stands(api.WaitingNotice, "notice", said[0].Content)
 }
 
 // handOverTime is how long the hub may take to hand over a request that waits for a
@@ -115,22 +119,23 @@ const handOverTime = 5 * time.Second
 func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInfo) bool {
 	backup, why := f.c.Availability.backupOf(ctx, row)
 	if limited := fika.WaitReason(info.Reason) == fika.WaitLimit && f.c.now().Sub(info.Touched) < handOverTime; backup == "" && limited {
-		backup, why = f.c.Availability.ableBackup(ctx, row), "a budget of @"+string(row.Name)+" has no room for it"
+		backup, why = f.c.Availability.ableBackup(ctx, row), api.Stands(api.BudgetFull, "agent", string(row.Name))
 	}
 	if backup == "" {
 		return false
 	}
-	f.tellWaits(fmt.Sprintf("%s; @%s takes it over", why, backup))
+	f.tellWaits(api.Stands(api.WaitingBackup, "agent", string(row.Name), "by", string(backup)).With(why))
 	return true
 }
 
 // tellApproval says that a request waits for a person's approval.
 func (f *Follow) tellApproval(info RequestInfo) {
+	why := api.Stands(api.WaitingApproval, "agent", string(info.AgentName))
 	if f.Waits == nil {
-		f.warnOnce(fmt.Sprintf("@%s %s", info.AgentName, asksBeforeCall))
+		f.warnOnce(why)
 		return
 	}
-	f.tellWaits(asksBeforeCall)
+	f.tellWaits(why)
 }
 
 // explainNext says what comes before a request that its agent will begin by itself.
@@ -141,7 +146,7 @@ func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
 	}
 	if pool := f.c.config().Agent(info.AgentName); pool != nil && pool.Instances > 0 {
 		if waited > time.Second {
-			f.tellWaits(fmt.Sprintf("it waits for a free member of @%s", info.AgentName))
+			f.tellWaits(api.Stands(api.WaitingMember, "agent", string(info.AgentName)))
 		}
 		return
 	}
@@ -149,8 +154,8 @@ func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
 	switch {
 	case err != nil:
 	case len(running) > 0:
-		f.tellWaits(fmt.Sprintf("@%s works on %s first (%s); yours is next", info.AgentName, requestKind(running[0].Kind), running[0].ConversationName))
+		f.tellWaits(api.Stands(api.WaitingFirst, "agent", string(info.AgentName), "kind", string(running[0].Kind), "chat", string(running[0].ConversationName)))
 	case waited >= time.Second && !f.c.Availability.alive(info.AgentName):
-		f.tellWaits(fmt.Sprintf("@%s has not begun yet: its process is being started", info.AgentName))
+		f.tellWaits(api.Stands(api.AgentStarting, "agent", string(info.AgentName)))
 	}
 }

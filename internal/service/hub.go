@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/folder"
@@ -45,14 +47,13 @@ func (s *Hub) WasKilled() bool {
 	return err == nil && h.HubKilled()
 }
 
-// HubStuck says why the hub of a home runs but cannot do anything; "" if nothing is
+// HubStuck says why the hub of a home runs but cannot do anything; clear if nothing is
 // known to be wrong with it.
-func HubStuck(p fika.Process) string {
-	why := process.WhyStuck(p)
-	if why == "" {
-		return ""
+func HubStuck(p fika.Process) api.Status {
+	if !process.IsStopped(p) {
+		return api.Status{}
 	}
-	return "the hub does not answer: " + why + ", fika down --now ends it"
+	return api.Stands(api.HubStuck, "pid", strconv.Itoa(p.PID))
 }
 
 // End tells the hub to end in the given way, and waits until it has ended. A hub

@@ -17,6 +17,7 @@ import (
 	"fika/internal/hub"
 	"fika/internal/process"
 	"fika/internal/sleep"
+	"fika/internal/words"
 )
 
 // Start starts a hub in the background and waits until it is ready. already reports
@@ -30,8 +31,8 @@ func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err err
 		return hub.Ready{}, false, err
 	}
 	if p, up := s.answering(ctx, h); up {
-		if why := HubStuck(p); why != "" {
-			return hub.Ready{PID: p.PID}, true, fika.Errorf(fika.Locked, "up", "%s", why)
+		if why := HubStuck(p); !why.IsClear() {
+			return hub.Ready{PID: p.PID}, true, words.Error(fika.Locked, "up", why)
 		}
 		return hub.Ready{PID: p.PID}, true, nil
 	}
@@ -74,7 +75,7 @@ func (s *Hub) answering(ctx context.Context, h folder.Home) (fika.Process, bool)
 	defer cancel()
 	for {
 		p, up := h.HubProcess()
-		if !up || HubStuck(p) != "" || s.answers(ctx) {
+		if !up || !HubStuck(p).IsClear() || s.answers(ctx) {
 			return p, up
 		}
 		if sleep.For(ctx, 20*time.Millisecond) != nil {
@@ -148,7 +149,7 @@ func linesAfter(path string, size int64) []string {
 // none runs and [hub] autostart allows it, but not inside a tool, because what a tool
 // starts ends with the tool, and a hub serves everybody. starting is called before
 // that. EnsureHub returns what a person should know about what they send now.
-func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []string, err error) {
+func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []api.Status, err error) {
 	if _, up := c.home.HubProcess(); !up {
 		if notes, err = c.startHub(ctx, starting); err != nil {
 			return notes, err
@@ -160,18 +161,18 @@ func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []strin
 		l.dial(ctx)
 		c.use(l)
 	}
-	if c.trouble != "" {
-		notes = append(notes, c.trouble+"; what is sent is kept, and agents that run find it within seconds")
+	if !c.trouble.IsClear() {
+		notes = append(notes, api.Stands(api.HubKept).With(c.trouble))
 	}
 	return notes, nil
 }
 
-func (c *Service) startHub(ctx context.Context, starting func()) (notes []string, err error) {
+func (c *Service) startHub(ctx context.Context, starting func()) (notes []api.Status, err error) {
 	switch {
 	case c.who.Kind != api.Person:
-		return []string{"no hub is running, and a tool starts none: what is sent waits until a person says fika up"}, nil
+		return []api.Status{api.Stands(api.HubNotByTool)}, nil
 	case !c.config().Hub.Autostart:
-		return []string{"no hub is running: what is sent waits in the store (fika up)"}, nil
+		return []api.Status{api.Stands(api.HubNone)}, nil
 	}
 	starting()
 	ready, _, err := c.Hub.Start(ctx)
@@ -180,7 +181,7 @@ func (c *Service) startHub(ctx context.Context, starting func()) (notes []string
 	}
 	for _, a := range ready.Agents {
 		if !a.OK {
-			notes = append(notes, "@"+string(a.Name)+" did not come up: "+a.Error)
+			notes = append(notes, api.Stands(api.AgentNotUp, "agent", string(a.Name), "reason", a.Error))
 		}
 	}
 	return notes, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/bus"
 	"fika/internal/flow"
 	"fika/internal/store"
@@ -284,7 +285,7 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 // its steps and the work under way in them to show. warn, which may be nil, is told
 // once of each obstacle: that no hub runs, and what [Runs.HinderedAgents] says. If ctx
 // ends first, the error is ctx's.
-func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep), warn func(string)) (Run, error) {
+func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep), warn func(api.Status)) (Run, error) {
 	if err := s.c.mayRun(ctx, "run.wait", id); err != nil {
 		return Run{}, err
 	}
@@ -301,11 +302,11 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 	defer func() { _ = sub.Close() }()
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
-	warned := map[string]bool{}
-	told := func(text string) {
-		if warn != nil && !warned[text] {
-			warned[text] = true
-			warn(text)
+	var warned []api.Status
+	tell := func(why api.Status) {
+		if warn != nil && !slices.ContainsFunc(warned, why.Equal) {
+			warned = append(warned, why)
+			warn(why)
 		}
 	}
 	since := s.c.now()
@@ -339,10 +340,10 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 				s.flow.AdvanceDue(ctx)
 			}
 			if _, up := s.c.home.HubProcess(); !up {
-				told("no hub is running, so agents that have ended stay away; fika up starts them again")
+				tell(api.Stands(api.HubAgentsAway))
 			} else if r.Paused.IsZero() {
 				for _, why := range s.hinderedNow(ctx, id) {
-					told(why)
+					tell(why)
 				}
 			}
 		}
@@ -359,7 +360,7 @@ func (s *Runs) UnderWay(ctx context.Context, id fika.RequestID) ([]RunStep, erro
 }
 
 // hinderedNow is [Runs.HinderedAgents] for the current steps of a run.
-func (s *Runs) hinderedNow(ctx context.Context, id fika.RequestID) []string {
+func (s *Runs) hinderedNow(ctx context.Context, id fika.RequestID) []api.Status {
 	steps, err := s.c.store.RunSteps(ctx, id, s.c.now())
 	if err != nil {
 		return nil // the next look reports it
@@ -369,7 +370,7 @@ func (s *Runs) hinderedNow(ctx context.Context, id fika.RequestID) []string {
 
 // HinderedAgents says, for each agent that has a running step but will not work it
 // until a person does something, why, and what to do.
-func (s *Runs) HinderedAgents(ctx context.Context, steps []RunStep) []string {
+func (s *Runs) HinderedAgents(ctx context.Context, steps []RunStep) []api.Status {
 	var names []fika.AgentName
 	for _, st := range steps {
 		if st.State == workflow.Running && st.Agent != "" && !slices.Contains(names, st.Agent) {

@@ -2,7 +2,7 @@ package service
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -38,7 +38,7 @@ type Service struct {
 	subjects bus.Subjects
 	bus      bus.Bus
 	waker    app.Waker
-	trouble  string
+	trouble  api.Status
 
 	unscheduled bool // no rows of undefined schedules are left
 }
@@ -118,8 +118,8 @@ type line struct {
 	home     folder.Home
 	subjects bus.Subjects
 
-	bus     bus.Bus // [bus.Nobody] if there is none
-	trouble string  // why there is none although a hub runs
+	bus     bus.Bus    // [bus.Nobody] if there is none
+	trouble api.Status // why there is none although a hub runs
 }
 
 func lineOf(a *app.App) (*line, error) {
@@ -151,7 +151,7 @@ func (l *line) dial(ctx context.Context) {
 	if !up {
 		return
 	}
-	if l.trouble = HubStuck(p); l.trouble != "" {
+	if l.trouble = HubStuck(p); !l.trouble.IsClear() {
 		return
 	}
 	began := time.Now()
@@ -160,19 +160,19 @@ func (l *line) dial(ctx context.Context) {
 	case err == nil:
 		l.bus = b
 	case l.app.External(l.config, l.home):
-		l.trouble = "the bus does not answer: " + err.Error()
+		l.trouble = api.Stands(api.BusSilent, "reason", err.Error())
 	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials is invalid
-		l.trouble = fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
+		l.trouble = api.Stands(api.HubLost, "pid", strconv.Itoa(p.PID), "reason", err.Error())
 	case time.Since(began) < startingGrace:
 		l.app.Log().Warn("no bus", "err", err)
 	default:
-		l.trouble = fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
+		l.trouble = api.Stands(api.HubSilent, "pid", strconv.Itoa(p.PID), "reason", err.Error())
 	}
 }
 
 // BusTrouble says why there is no bus although a hub runs: the hub does not answer.
-// Everything still works, only slower. It returns "" if there is no trouble.
-func (c *Service) BusTrouble() string { return c.trouble }
+// Everything still works, only slower. It is clear if there is no trouble.
+func (c *Service) BusTrouble() api.Status { return c.trouble }
 
 // Connected reports whether there is a bus.
 func (c *Service) Connected() bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/sandbox"
 	"fika/internal/store"
@@ -17,7 +18,7 @@ import (
 type Status struct {
 	Home    string
 	Hub     fika.Process         // PID 0: no hub runs
-	Trouble string               // why the running hub does not answer; empty: it does
+	Trouble api.Status           // why the running hub does not answer; clear: it does
 	HubFrom time.Time            // when the hub started; zero: unknown
 	BusURL  string               // empty: none
 	BusOwn  bool                 // the hub's own server

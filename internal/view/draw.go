@@ -77,7 +77,7 @@ func (f *Feed) status(now time.Time) string {
 		if f.o.Names {
 			name = t.name
 		}
-		s.Workers = append(s.Workers, Worker{name, t.doing, t.since})
+		s.Workers = append(s.Workers, Worker{Name: name, Doing: t.doing, Since: t.since})
 	}
 	if f.o.Standing != nil {
 		s = f.o.Standing(s.Workers)

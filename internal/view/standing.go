@@ -13,6 +13,7 @@ type Worker struct {
 	Name  string
 	Doing string    // "thinking", "bash go test ./...", "waits for @bob"; empty: idle
 	Since time.Time // zero: unknown
+	Next  bool      // Doing is about a request that comes after what the worker does elsewhere
 }
 
 // Standing is what the status line says.

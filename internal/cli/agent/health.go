@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 func newHealth(e *command.Env) *cobra.Command {
@@ -38,13 +39,13 @@ cannot enforce, the report says so, and why.`,
 				}
 			}
 			if asJSON {
-				err = command.PrintLines(e, views, ToJSON)
+				err = command.PrintLines(e, views, func(v service.AgentView) JSON { return ToJSON(e.Now(), v) })
 			} else {
 				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.TableRows(views, func(v service.AgentView) []string { return healthRow(v, e.Now()) }))
 				e.Say("%s", service.AgentSummary(views))
 			}
-			if why := c.BusTrouble(); err == nil && why != "" {
-				e.Warn(why)
+			if why := c.BusTrouble(); err == nil && !why.IsClear() {
+				e.WarnStatus(why)
 				err = command.Silent{Kind: fika.Failed}
 			}
 			for _, w := range e.App().DamageWarnings() {
@@ -53,7 +54,7 @@ cannot enforce, the report says so, and why.`,
 				}
 			}
 			for _, v := range views {
-				if err == nil && v.Trouble != "" {
+				if err == nil && !v.Trouble.IsClear() {
 					err = command.Silent{Kind: fika.Failed}
 				}
 			}
@@ -66,10 +67,10 @@ cannot enforce, the report says so, and why.`,
 
 func healthRow(v service.AgentView, now time.Time) []string {
 	health := "ok"
-	if v.Trouble != "" {
-		health = v.Trouble
-	} else if v.Why != "" {
-		health = "ok, " + v.Why
+	if !v.Trouble.IsClear() {
+		health = words.Brief(v.Trouble, now)
+	} else if !v.Why.IsClear() {
+		health = "ok, " + words.Brief(v.Why, now)
 	}
 	if v.NoLimits != "" {
 		health += "; " + v.NoLimits

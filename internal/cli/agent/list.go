@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/service"
 )
 
 func newList(e *command.Env) *cobra.Command {
@@ -31,7 +32,7 @@ it may use, with the number of those tools. Works without a hub.`,
 			}
 			views = command.AtMost(views, limit)
 			if asJSON {
-				return command.PrintLines(e, views, served.toJSON)
+				return command.PrintLines(e, views, func(v service.AgentView) listedJSON { return served.toJSON(v, e.Now()) })
 			}
 			if len(views) == 0 {
 				e.Say("no agents; add [[agents]] to %s, or see the contexts: fika agent list --all", "config.toml")

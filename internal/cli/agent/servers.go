@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"fika"
 	"fika/internal/cli/command"
@@ -55,6 +56,6 @@ type listedJSON struct {
 	Servers []serverJSON `json:"mcp_servers"`
 }
 
-func (s servers) toJSON(v service.AgentView) listedJSON {
-	return listedJSON{ToJSON(v), command.EmptyIfNil(s[v.Row.Name])}
+func (s servers) toJSON(v service.AgentView, now time.Time) listedJSON {
+	return listedJSON{ToJSON(now, v), command.EmptyIfNil(s[v.Row.Name])}
 }

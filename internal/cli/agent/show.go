@@ -14,6 +14,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 func newShow(e *command.Env) *cobra.Command {
@@ -39,7 +40,7 @@ setting comes from.`,
 				return err
 			}
 			if asJSON {
-				return e.PrintLine(served.toJSON(v))
+				return e.PrintLine(served.toJSON(v, e.Now()))
 			}
 			return showAgent(e, v, served)
 		},
@@ -71,10 +72,10 @@ func showAgent(e *command.Env, v service.AgentView, served servers) error {
 		return err
 	}
 	does := string(v.Status)
-	if v.Why != "" {
-		does += ": " + v.Why
+	if !v.Why.IsClear() {
+		does += ": " + words.Brief(v.Why, e.Now())
 	}
-	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: v.Trouble}, {Label: "model", Value: cmp.Or(strings.Join(v.Choice.Words(), "; "), v.Model)}}
+	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: words.Brief(v.Trouble, e.Now())}, {Label: "model", Value: cmp.Or(strings.Join(v.Choice.Words(), "; "), v.Model)}}
 	if entry := conf.Agent(v.Row.Name); entry != nil {
 		at, _ := conf.WhereAgent(v.Row.Name)
 		tools := "read, list and plugins"

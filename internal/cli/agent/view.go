@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 // JSON is an agent as --json shows it.
@@ -22,7 +24,9 @@ type JSON struct {
 	Configured  bool            `json:"configured"`
 	Status      fika.AgentState `json:"status"`
 	Why         *string         `json:"why"`
+	Code        *api.Code       `json:"code"` // of why
 	Trouble     *string         `json:"trouble"`
+	TroubleCode *api.Code       `json:"trouble_code"`
 	Desired     *fika.Desired   `json:"desired"`
 	PID         *int            `json:"pid"`
 	Model       *string         `json:"model"`
@@ -50,10 +54,10 @@ type handedJSON struct {
 }
 
 // ToJSON returns an agent as --json shows it.
-func ToJSON(v service.AgentView) JSON {
+func ToJSON(now time.Time, v service.AgentView) JSON {
 	j := JSON{
 		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
-		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
+		Status: v.Status, Why: command.Optional(words.Brief(v.Why, now)), Code: command.Optional(v.Why.Code), Trouble: command.Optional(words.Brief(v.Trouble, now)), TroubleCode: command.Optional(v.Trouble.Code), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.JSONTime(v.Since), SeenAt: command.JSONTime(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: command.JSONTime(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Pool: command.Optional(v.Pool), Members: []string{}, Backup: []string{}, HandedOver: []handedJSON{},
 	}
@@ -117,7 +121,7 @@ func modelWord(v service.AgentView) string {
 	return v.Model
 }
 
-func agentRow(v service.AgentView) []string {
+func agentRow(v service.AgentView, now time.Time) []string {
 	pid, up, done := "-", "-", "-"
 	if v.PID != 0 {
 		pid = fmt.Sprint(v.PID)
@@ -126,27 +130,27 @@ func agentRow(v service.AgentView) []string {
 		up, done = command.UptimeSeconds(v.Since), fmt.Sprint(v.Processed)
 	}
 	why := v.Why
-	if why == "" {
+	if why.IsClear() {
 		why = v.Trouble
 	}
-	if why == "" && v.Status == fika.AgentStopped {
-		switch {
+	if why.IsClear() && v.Status == fika.AgentStopped {
+		switch agent := string(v.Row.Name); {
 		case v.Row.Desired.Stopped():
-			why = fmt.Sprintf("stopped by hand: fika agent start %s", v.Row.Name)
+			why = api.Stands(api.AgentStopped, "agent", agent)
 		case v.Wakes:
-			why = "starts on demand"
+			why = api.Stands(api.AgentOnDemand, "agent", agent)
 		}
 	}
 	name := string(v.Row.Name)
 	if v.Pool != "" {
 		name = "  " + name
 	}
-	return []string{name, string(v.Status), pid, command.OrDash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+	return []string{name, string(v.Status), pid, command.OrDash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(words.Brief(why, now))}
 }
 
 // ShowTable prints agents without capabilities, descriptions and MCP servers.
 func ShowTable(e *command.Env, views []service.AgentView) error {
-	return e.Table(agentHeaders, command.TableRows(views, agentRow))
+	return e.Table(agentHeaders, command.TableRows(views, func(v service.AgentView) []string { return agentRow(v, e.Now()) }))
 }
 
 // agentTable prints agents. Capabilities, descriptions and MCP servers have columns if
@@ -172,7 +176,7 @@ func agentTable(e *command.Env, views []service.AgentView, served servers) error
 		headers = slices.Insert(headers, last+i, c.header)
 	}
 	return e.Table(headers, command.TableRows(views, func(v service.AgentView) []string {
-		row := agentRow(v)
+		row := agentRow(v, e.Now())
 		for i, c := range more {
 			row = slices.Insert(row, last+i, command.OrDash(term.CleanLine(c.of(v))))
 		}

@@ -164,7 +164,7 @@ func (o *askOptions) submit(ctx context.Context, c *service.Service, row fika.Ag
 		return err
 	}
 	defer follow.Close()
-	follow.Warn = o.Warn
+	follow.Warn = o.WarnStatus
 	accepted, err := c.With(api.Write{Key: o.key}).Requests.Submit(ctx, row, ask)
 	if err != nil {
 		return err
@@ -174,8 +174,8 @@ func (o *askOptions) submit(ctx context.Context, c *service.Service, row fika.Ag
 		return err
 	}
 	if o.noWait {
-		if why := c.Availability.NeverAnswers(ctx, row); why != "" {
-			o.Warn(why + "; until then it waits")
+		if why := c.Availability.NeverAnswers(ctx, row); !why.IsClear() {
+			o.WarnStatus(api.Stands(api.WaitingUntilThen).With(why))
 		}
 		return o.Println(accepted.Request.ID)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
@@ -52,7 +53,7 @@ func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool)
 		return err
 	}
 	if asJSON {
-		return command.PrintLines(e, items, toItemJSON)
+		return command.PrintLines(e, items, func(i service.QueueItem) itemJSON { return toItemJSON(i, e.Now()) })
 	}
 	if len(items) == 0 {
 		e.Say("nothing runs, nothing waits")
@@ -96,6 +97,7 @@ type itemJSON struct {
 	Agent   fika.AgentName        `json:"agent"`
 	State   chat.Place            `json:"state"`
 	Why     string                `json:"why"`
+	Code    api.Code              `json:"code"`
 	Text    string                `json:"text"`
 	Request *fika.RequestID       `json:"request"`
 	Seqs    []int64               `json:"messages"`
@@ -104,9 +106,9 @@ type itemJSON struct {
 	Stuck   bool                  `json:"stuck"` // it waits for a person
 }
 
-func toItemJSON(i service.QueueItem) itemJSON {
+func toItemJSON(i service.QueueItem, now time.Time) itemJSON {
 	if i.Seqs == nil {
 		i.Seqs = []int64{}
 	}
-	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.JSONTime(i.Until), i.Stuck}
+	return itemJSON{i.Chat, i.Agent, i.Place, i.Why(), i.Status.Code, page.Reason(i, now), command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.JSONTime(i.Status.Until), i.Stuck()}
 }

@@ -112,6 +112,6 @@ func explainSent(ctx context.Context, e *command.Env, c *service.Service, conv f
 		e.Say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
 	}
 	for _, why := range c.Availability.WhoNeverAnswers(ctx, sent.Notified) {
-		e.Warn(why + "; until then it waits")
+		e.WarnStatus(api.Stands(api.WaitingUntilThen).With(why))
 	}
 }

@@ -75,7 +75,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 	if asJSON && (err == nil || waiting.Err() != nil) {
 		out := waitedJSON{conv.Name, waiting.Err() == nil, []itemJSON{}}
 		for _, i := range items {
-			out.Items = append(out.Items, toItemJSON(i))
+			out.Items = append(out.Items, toItemJSON(i, e.Now()))
 		}
 		if err := e.PrintLine(out); err != nil {
 			return err

@@ -6,10 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 func newWhy(e *command.Env) *cobra.Command {
@@ -41,6 +43,7 @@ type whyJSON struct {
 	Request *fika.RequestID       `json:"request"`
 	Answer  *int64                `json:"answer"` // seq
 	Text    []string              `json:"text"`
+	Codes   []api.Code            `json:"codes"` // of Text
 }
 
 func explain(ctx context.Context, e *command.Env, args []string, asJSON bool) error {
@@ -61,10 +64,14 @@ func explain(ctx context.Context, e *command.Env, args []string, asJSON bool) er
 		return err
 	}
 	if asJSON {
-		return e.PrintJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, command.Optional(w.Request), command.Optional(w.Answer), w.Lines})
+		codes := []api.Code{}
+		for _, l := range w.Lines {
+			codes = append(codes, l.Code)
+		}
+		return e.PrintJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, command.Optional(w.Request), command.Optional(w.Answer), words.All(w.Lines, e.Now()), codes})
 	}
 	for _, l := range w.Lines {
-		if err := e.Println(term.CleanLine(l)); err != nil {
+		if err := e.Println(term.CleanLine(e.Words(l))); err != nil {
 			return err
 		}
 	}

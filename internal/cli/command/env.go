@@ -9,6 +9,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 // Env is what every command is given: the streams, the environment, and an app
@@ -58,6 +59,12 @@ func (e *Env) Say(format string, args ...any) {
 func (e *Env) Warn(text string) {
 	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text))))
 }
+
+// Words returns the sentence for a status.
+func (e *Env) Words(s api.Status) string { return words.Say(s, e.Now()) }
+
+// WarnStatus is [Env.Warn] for a status.
+func (e *Env) WarnStatus(s api.Status) { e.Warn(e.Words(s)) }
 
 // FoldedText breaks the lines of a text between words at the width of the person's
 // terminal; without a terminal it returns the text unchanged.

@@ -42,7 +42,7 @@ func (e *Env) ServiceFor(ctx context.Context, find func(*service.Service) error)
 	}
 	notes, err := c.EnsureHub(ctx, func() { e.Say("%s", e.ErrStyle().Dim("starting the hub …")) })
 	for _, n := range notes {
-		e.Warn(n)
+		e.WarnStatus(n)
 	}
 	return c, err
 }

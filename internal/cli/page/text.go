@@ -9,6 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 // ShownTypes returns the types of the entries that are shown: messages, notices and
@@ -58,10 +59,7 @@ func SeqList(seqs []int64) string {
 // Reason returns why an item of a queue is where it is, and until when, if that is
 // known.
 func Reason(i service.QueueItem, now time.Time) string {
-	if i.Until.IsZero() {
-		return i.Text
-	}
-	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
+	return strings.Join(words.All(i.Standing(), now), "; ")
 }
 
 // Compacted says what a compaction of one agent's view of a chat did, and what it cost.

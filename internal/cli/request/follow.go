@@ -6,11 +6,13 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/watch"
 	"fika/internal/message"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 // FollowView shows a request that another process works on: its statuses and outcome.
@@ -43,7 +45,8 @@ func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
 // which agent takes it over: where the work is shown, or else on stderr. On a terminal,
 // it also shows that the agent has been given the request.
 func (v *FollowView) Begin(follow *service.Follow, id fika.RequestID, name fika.AgentName) {
-	follow.Waits = func(why string) {
+	follow.Waits = func(status api.Status) {
+		why := words.Brief(status, v.Now())
 		if v.Shown != nil {
 			v.Shown.Busy(string(id), string(name), term.CleanLine(why))
 			return

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/message"
 	"fika/internal/service"
@@ -13,13 +14,13 @@ import (
 // TestWaitIsToldOnce: what a request waits for is told by its agent on the bus, and
 // by who looks at the store; a person reads it once, whichever comes first.
 func TestWaitIsToldOnce(t *testing.T) {
-	const why = "waits for your word on a tool call: fika approve"
+	const why = "waits for your approval of a tool call: fika approve"
 	var errs term.Buffer
 	v := NewFollowView(&command.Env{Streams: &term.Streams{Out: &term.Buffer{}, Err: &errs}}, false, false)
 	follow := &service.Follow{}
 	v.Begin(follow, "r", "coder")
 	for range 2 {
-		follow.Waits(why)
+		follow.Waits(api.Stands(api.WaitingApproval, "agent", "coder"))
 		v.Show(message.Status{RequestID: "r", AgentName: "coder", Status: "processing", Data: message.StatusData{Message: why}})
 	}
 	if n := strings.Count(errs.String(), why); n != 1 {

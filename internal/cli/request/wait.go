@@ -33,7 +33,7 @@ func newWait(e *command.Env) *cobra.Command {
 				return err
 			}
 			defer follow.Close()
-			follow.Warn = e.Warn
+			follow.Warn = e.WarnStatus
 			waiting, cancel := context.WithCancel(ctx)
 			if timeout > 0 {
 				waiting, cancel = context.WithTimeout(ctx, timeout)

@@ -10,6 +10,7 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 // showAgents carries out /agents.
@@ -20,7 +21,7 @@ func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	}
 	var rows [][]string
 	for _, a := range list {
-		rows = append(rows, []string{"@" + string(a.Row.Name), string(a.Status), a.Model, term.CleanLine(a.Why)})
+		rows = append(rows, []string{"@" + string(a.Row.Name), string(a.Status), a.Model, term.CleanLine(words.Brief(a.Why, v.Now()))})
 	}
 	v.screen.Print(term.FormatTable(term.TableOptions{Width: v.screen.Width(), Style: v.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
 	return nil

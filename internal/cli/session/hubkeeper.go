@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
 	"fika/internal/service"
@@ -54,11 +55,11 @@ func (k *hubKeeper) run(ctx context.Context, hub *service.Hub) {
 			k.conn.setTrouble(err.Error())
 		case up:
 			stuck := service.HubStuck(p)
-			k.conn.setTrouble(stuck)
-			if stuck != "" {
-				k.screen.NoteOnce(stuck) // the status line may be too short for the remedy
+			k.conn.setTrouble(k.env.Words(stuck))
+			if !stuck.IsClear() {
+				k.screen.NoteOnce(k.env.Words(stuck)) // the status line may be too short for the remedy
 			}
-			if now, _ := k.conn.now(); !now.Connected() && now.BusTrouble() == "" {
+			if now, _ := k.conn.now(); !now.Connected() && now.BusTrouble().IsClear() {
 				k.connect(ctx, false)
 			}
 			failed = time.Time{}
@@ -91,12 +92,12 @@ func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	began := time.Now()
 	last, _ := k.conn.now()
 	next, err := service.Open(ctx, own, last.Principal())
-	var notes []string
+	var notes []api.Status
 	if err == nil {
 		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.Refresh() })
 	}
 	for _, n := range notes {
-		k.screen.NoteOnce(n)
+		k.screen.NoteOnce(k.env.Words(n))
 	}
 	switch {
 	case ctx.Err() != nil:

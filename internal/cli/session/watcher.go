@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
@@ -18,6 +18,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/sleep"
 	"fika/internal/view"
+	"fika/internal/words"
 )
 
 // watcher shows what happens in a chat while a person is in it: what is said, what
@@ -149,27 +150,23 @@ func (w *watcher) waitingOf(ctx context.Context, c *service.Service, queue []ser
 		if q.IsOver() || q.IsRunning() {
 			continue
 		}
-		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")
-		if itself, ok := strings.CutPrefix(q.Text, "@"+string(q.Agent)+" "); ok {
-			doing = itself // the name precedes it
-		}
+		x := view.Worker{Name: string(q.Agent), Doing: words.Brief(q.Status, now), Since: q.Since, Next: q.Status.Code == api.WaitingBusy}
 		switch {
-		case q.Why == string(fika.WaitApproval):
-			doing = "waits for your word"
+		case q.Status.Code == api.WaitingApproval: // asked in full elsewhere
+			x.Doing = "waits for your approval"
 		case q.WaitsForHub() && w.chat.conn.isTended(): // the status line says so
-		case q.Stuck:
-			w.screen.NoteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
-			doing = "waits (/why)"
-		case q.Why == "busy":
-			doing = isNext + "; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")
+		case q.Stuck():
+			instead := ""
+			if other := c.Availability.InsteadOf(ctx, q.Agent); other != "" {
+				instead = fmt.Sprintf("; what is said in a chat is not handed over, but @%s could be asked", other)
+			}
+			w.screen.NoteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), instead))
+			x.Doing = "waits (/why)"
 		}
-		out = append(out, view.Worker{Name: string(q.Agent), Doing: doing, Since: q.Since})
+		out = append(out, x)
 	}
 	return out
 }
-
-// isNext begins the text for a request whose agent is at work on something else.
-const isNext = "yours is next"
 
 // standing returns the status line: who does what, what waits for what, what was
 // spent, what is asked. The feed calls it each time it draws.
@@ -178,7 +175,7 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	waits := slices.Clone(w.waits)
 	w.mu.Unlock()
 	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
-		return !strings.HasPrefix(wait.Doing, isNext) && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
+		return !wait.Next && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
 	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Approvals: w.desk.OpenNumbers()}
 	if w.session != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/cli/command"
 	"fika/internal/folder"
@@ -21,6 +22,7 @@ type standingOf struct {
 	current      bool
 	status       *service.Status // nil: no hub runs
 	trouble      string
+	code         api.Code // of trouble, if it has one
 }
 
 // homeJSON is a line of fika status --all --json.
@@ -89,8 +91,8 @@ func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
 		} else {
 			s.trouble = err.Error()
 		}
-		if stuck := service.HubStuck(p); stuck != "" {
-			s.trouble = stuck
+		if stuck := service.HubStuck(p); !stuck.IsClear() {
+			s.trouble, s.code = e.Words(stuck), stuck.Code
 		}
 	}
 	return list, nil
@@ -137,7 +139,7 @@ func (s standingOf) place(e *command.Env) string {
 func (s standingOf) json() homeJSON {
 	j := homeJSON{Home: s.home, Folder: command.Optional(s.folder), Current: s.current}
 	if s.status != nil {
-		j.Hub = &hubJSON{PID: s.status.Hub.PID, Trouble: command.Optional(s.trouble), StartedAt: command.JSONTime(s.status.HubFrom)}
+		j.Hub = &hubJSON{PID: s.status.Hub.PID, Trouble: command.Optional(s.trouble), Code: command.Optional(s.code), StartedAt: command.JSONTime(s.status.HubFrom)}
 		if running := s.running(); s.status.Home != "" {
 			j.Running, j.Waiting = &running, &s.status.Waiting
 		}

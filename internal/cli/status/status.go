@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/cli/agent"
 	"fika/internal/cli/budget"
 	"fika/internal/cli/command"
@@ -17,6 +18,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/service"
 	"fika/internal/term"
+	"fika/internal/words"
 )
 
 // statusJSON is what fika status --json prints.
@@ -52,6 +54,7 @@ type sandboxJSON struct {
 type hubJSON struct {
 	PID       int        `json:"pid"`
 	Trouble   *string    `json:"trouble"` // why it does not answer
+	Code      *api.Code  `json:"code"`    // of trouble
 	StartedAt *time.Time `json:"started_at"`
 }
 
@@ -107,7 +110,7 @@ hub, and what it works on; the exit status is then 0.`,
 				return err
 			}
 			if asJSON {
-				err = e.PrintJSON(toStatusJSON(st))
+				err = e.PrintJSON(toStatusJSON(st, e.Now()))
 			} else {
 				err = showStatus(e, st)
 			}
@@ -115,7 +118,7 @@ hub, and what it works on; the exit status is then 0.`,
 			case err != nil:
 			case st.Hub.PID == 0:
 				return command.Silent{Kind: fika.NotFound}
-			case st.Trouble != "":
+			case !st.Trouble.IsClear():
 				return command.Silent{Kind: fika.Failed}
 			}
 			return err
@@ -127,7 +130,7 @@ hub, and what it works on; the exit status is then 0.`,
 	return c
 }
 
-func toStatusJSON(st service.Status) statusJSON {
+func toStatusJSON(st service.Status, now time.Time) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: command.Optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: command.Optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
 		Store: store.ToJSON(st.Store, st.Bytes),
@@ -148,10 +151,10 @@ func toStatusJSON(st service.Status) statusJSON {
 		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.JSONTime(s.ReadAt)}
 	}
 	if st.Hub.PID != 0 {
-		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: command.Optional(st.Trouble), StartedAt: command.JSONTime(st.HubFrom)}
+		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: command.Optional(words.Say(st.Trouble, now)), Code: command.Optional(st.Trouble.Code), StartedAt: command.JSONTime(st.HubFrom)}
 	}
 	for _, v := range st.Agents {
-		j.Agent = append(j.Agent, agent.ToJSON(v))
+		j.Agent = append(j.Agent, agent.ToJSON(now, v))
 	}
 	return j
 }
@@ -162,7 +165,7 @@ func showStatus(e *command.Env, st service.Status) error {
 	if st.Hub.PID == 0 {
 		p("hub", "not running (fika up)")
 	} else {
-		p("hub", hubLine(st))
+		p("hub", hubLine(e, st))
 		for i, l := range busLines(st) {
 			p([]string{"bus", ""}[min(i, 1)], l)
 		}
@@ -229,9 +232,9 @@ func scheduleLines(list []service.Schedule) (lines []string) {
 	return lines
 }
 
-func hubLine(st service.Status) string {
-	if st.Trouble != "" {
-		return st.Trouble
+func hubLine(e *command.Env, st service.Status) string {
+	if !st.Trouble.IsClear() {
+		return e.Words(st.Trouble)
 	}
 	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, command.UptimeSeconds(st.HubFrom))
 }

@@ -13,6 +13,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/trace"
+	"fika/internal/words"
 )
 
 // topRow is the state of an agent, and what its requests took and spent.
@@ -166,7 +167,7 @@ func tiny(d time.Duration) string {
 }
 
 func topToJSON(r topRow) topJSON {
-	return topJSON{profileJSON: profileToJSON(r.profile), Status: r.view.Status, Doing: command.Nullable(r.view.Why), Waiting: r.view.Waiting, Running: len(r.view.Running)}
+	return topJSON{profileJSON: profileToJSON(r.profile), Status: r.view.Status, Doing: command.Nullable(words.Brief(r.view.Why, time.Now())), Waiting: r.view.Waiting, Running: len(r.view.Running)}
 }
 
 // Escape sequences: to the alternate screen without a cursor, back from it, to the

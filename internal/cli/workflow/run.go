@@ -158,7 +158,7 @@ func (o *runOptions) await(ctx context.Context, c *service.Service, id fika.Requ
 	}
 	defer cancel()
 	show := newProgress(o.Env, len(d.Steps))
-	r, err := c.Runs().Await(waiting, id, show.Show, o.Warn)
+	r, err := c.Runs().Await(waiting, id, show.Show, o.WarnStatus)
 	if waiting.Err() != nil {
 		return fika.Errorf(fika.Detached, "", "you stopped waiting; the run goes on: fika workflow wait %s, fika workflow cancel %s", id, id)
 	}

@@ -125,7 +125,7 @@ func showRun(ctx context.Context, e *command.Env, c *service.Service, word strin
 			return err
 		}
 		for _, why := range c.Runs().HinderedAgents(ctx, steps) {
-			e.Warn(why)
+			e.WarnStatus(why)
 		}
 	}
 	var rows [][]string
