@@ -16,6 +16,7 @@ import (
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
+	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/store/storetest"
 	"fika/internal/tool"
@@ -167,8 +168,8 @@ func (texts) Todos() (string, error)        { return "", nil }
 
 type system string
 
-func (s system) System(context.Context, store.Claimed) (string, string, error) {
-	return string(s), "", nil
+func (s system) Prompt(context.Context, store.Claimed) (prompt.Prompt, error) {
+	return prompt.Prompt{System: []prompt.Section{{Title: "PROMPT", Text: string(s)}}}, nil
 }
 
 // work works everything that an agent has to do.

@@ -236,6 +236,8 @@ type Tools struct {
 	MaxOutputBytes    int64         // of one result shown to the model; the rest is spooled
 	MaxSpoolBytes     int64         // of one result kept on disk
 	MaxFetchBytes     int64
+	SearchAbove       int           // tools of MCP servers; 0: all are in each request
+	ServerIdle        time.Duration // 0: servers are kept until the process ends
 
 	DelegateDeadline    time.Duration // of a delegated task without one
 	MaxDelegateDeadline time.Duration

@@ -254,6 +254,8 @@ func toolKeys() []key[Tools] {
 		{name: "max_output_bytes", at: func(t *Tools) any { return &t.MaxOutputBytes }, min: 1024, doc: "How much of one result the model sees; a file keeps the whole result."},
 		{name: "max_spool_bytes", at: func(t *Tools) any { return &t.MaxSpoolBytes }, min: 1024, doc: "How much of one result that file may hold. Such files are removed after 30 days, or when the files of one context exceed 1 GiB in total."},
 		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may download."},
+		{name: "search_above", at: func(t *Tools) any { return &t.SearchAbove }, doc: "How many tools of MCP servers an agent is shown in each request. If it may use more, it is shown tool_search instead, and from then on what it finds; 0 always shows all."},
+		{name: "server_idle", at: func(t *Tools) any { return &t.ServerIdle }, example: `"10m"`, doc: "How long an MCP server may be idle before its process is ended; the next call starts it again. 0 keeps it until the agent's process ends."},
 		{name: "delegate_deadline_seconds", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a delegated task may take if the delegating agent sets no deadline."},
 		{name: "max_delegate_deadline_seconds", at: func(t *Tools) any { return &t.MaxDelegateDeadline }, min: 1, doc: "The longest deadline that the delegating agent may set."},
 		executorKey(func(t *Tools) *string { return &t.Executor }),

@@ -116,7 +116,7 @@ func (p projectReader) checkTop() {
 				eachKey(e.Value, func(e *entry) { p.checkHidden(e) })
 			}
 		case "tools":
-			p.allowOnlyIn(e, []string{"timeout_seconds", "max_output_bytes", "max_spool_bytes", "max_fetch_bytes", "delegate_deadline_seconds", "max_delegate_deadline_seconds"}, keyNames(toolKeys()))
+			p.allowOnlyIn(e, []string{"timeout_seconds", "max_output_bytes", "max_spool_bytes", "max_fetch_bytes", "search_above", "server_idle", "delegate_deadline_seconds", "max_delegate_deadline_seconds"}, keyNames(toolKeys()))
 		case "master":
 			p.allowOnlyIn(e, []string{"default_agent", "auto_start_agents", "heartbeat_check_interval"}, keyNames(masterKeys()))
 		case "plugins":

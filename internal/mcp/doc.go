@@ -7,8 +7,8 @@
 // Read first: [Server], [Pin], [Pool], [Pool.Pinned]. A server is asked once to describe
 // its tools, and the answer is kept ([Pins]). A model is told what was kept, and a tool
 // whose description has changed since is not called. A server is started at the first
-// call of one of its tools and lives in its [Pool], whose Close ends all servers; they
-// also die with this process.
+// call of one of its tools and lives in its [Pool], which ends it after some idle time and
+// whose Close ends all servers; they also die with this process.
 //
 // How it fails: an error of a server is a result that the model reads, with the path of
 // the server's log; a server that ends in the middle of a call is restarted by the next

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,14 +36,18 @@ type bench struct {
 	dir  string
 	pool *mcp.Pool
 	pins mcp.Pins
+	opts mcp.Options
+	// started counts the servers that the pool has started.
+	started atomic.Int32
 }
 
 func newBench(t *testing.T) *bench {
 	b := &bench{T: t, dir: t.TempDir()}
 	b.pins = mcp.Pins{Dir: filepath.Join(b.dir, "mcp"), Now: time.Now}
-	b.pool = mcp.NewPool(mcp.Options{
+	b.opts = mcp.Options{
 		Pins: b.pins, Dir: b.dir, Version: "test", Mark: "mcp-test", Children: process.NewChildren(),
 		Log: func(name string) (io.WriteCloser, error) {
+			b.started.Add(1)
 			return os.OpenFile(b.log(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		},
 		LogPath: b.log,
@@ -50,9 +55,19 @@ func newBench(t *testing.T) *bench {
 			path := filepath.Join(b.dir, strings.ReplaceAll(name, "/", "_"))
 			return path, os.WriteFile(path, data, 0o600)
 		},
-	})
+	}
+	b.pool = mcp.NewPool(b.opts)
 	t.Cleanup(func() { _ = b.pool.Close() })
 	return b
+}
+
+// reopen gives the bench a new pool, without servers, with idle as the time that they may
+// be idle.
+func (b *bench) reopen(idle time.Duration) {
+	_ = b.pool.Close()
+	b.opts.Idle = idle
+	b.started.Store(0)
+	b.pool = mcp.NewPool(b.opts)
 }
 
 func (b *bench) log(name string) string { return filepath.Join(b.dir, name+".log") }

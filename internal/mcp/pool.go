@@ -23,6 +23,8 @@ type Options struct {
 	// can be found. Owned says that only this process starts servers with it.
 	Mark  string
 	Owned bool
+	// Idle is how long a server that is not called is kept; 0: until Close.
+	Idle time.Duration
 	// KeepFile stores data that cannot be shown as text, and returns its path; nil:
 	// nothing is stored.
 	KeepFile func(name string, data []byte) (path string, err error)
@@ -45,6 +47,8 @@ type Pool struct {
 
 	mu      sync.Mutex
 	running map[string]*running // by server and confinement
+	ending  map[string]*session // those that are being ended because they were idle
+	idle    sync.WaitGroup      // of ending
 	closed  bool
 }
 
@@ -58,10 +62,13 @@ type running struct {
 
 	calls int // that use it now; guarded by the pool's mu
 	used  time.Time
+	timer *time.Timer // ends it when it has been idle for long enough; nil: it is in use
 }
 
 // NewPool returns a pool without servers.
-func NewPool(o Options) *Pool { return &Pool{opts: o, running: map[string]*running{}} }
+func NewPool(o Options) *Pool {
+	return &Pool{opts: o, running: map[string]*running{}, ending: map[string]*session{}}
+}
 
 // Close ends all servers. It may be called twice.
 func (p *Pool) Close() error {
@@ -71,6 +78,9 @@ func (p *Pool) Close() error {
 	p.mu.Unlock()
 	var done sync.WaitGroup
 	for _, r := range all {
+		if r.timer != nil {
+			r.timer.Stop()
+		}
 		done.Go(func() {
 			<-r.ready
 			if r.on != nil {
@@ -79,6 +89,7 @@ func (p *Pool) Close() error {
 		})
 	}
 	done.Wait()
+	p.idle.Wait()
 	return nil
 }
 
@@ -124,6 +135,9 @@ func (p *Pool) findOrPlace(key string, s Server) (r *running, first bool, err er
 		before, r = r.on, nil
 	}
 	if r == nil {
+		if before == nil {
+			before = p.ending[key]
+		}
 		p.makeRoom(s.Name)
 		r = &running{name: s.Name, ready: make(chan struct{}), before: before}
 		p.running[key] = r
@@ -131,6 +145,10 @@ func (p *Pool) findOrPlace(key string, s Server) (r *running, first bool, err er
 	}
 	r.calls++
 	r.used = time.Now()
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
 	return r, first, nil
 }
 
@@ -202,9 +220,32 @@ func (p *Pool) leave(key string, r *running) {
 	p.mu.Lock()
 	r.calls--
 	r.used = time.Now()
+	if r.calls == 0 && p.opts.Idle > 0 && !p.closed {
+		r.timer = time.AfterFunc(p.opts.Idle, func() { p.endIdle(key, r) })
+	}
 	p.mu.Unlock()
 	if r.isReady() && r.err != nil {
 		p.drop(key, r)
+	}
+}
+
+// endIdle ends a server that nothing has used since its timer was set.
+func (p *Pool) endIdle(key string, r *running) {
+	p.mu.Lock()
+	if p.closed || r.calls > 0 || r.timer == nil || p.running[key] != r || !r.isReady() || r.on == nil {
+		p.mu.Unlock()
+		return
+	}
+	delete(p.running, key)
+	p.ending[key] = r.on
+	p.idle.Add(1)
+	p.mu.Unlock()
+	defer p.idle.Done()
+	r.on.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ending[key] == r.on {
+		delete(p.ending, key)
 	}
 }
 

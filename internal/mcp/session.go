@@ -27,6 +27,7 @@ type session struct {
 
 	ended   chan struct{} // for a remote server: closed when it cannot be used any more
 	endOnce sync.Once
+	closing sync.Once
 
 	mu       sync.Mutex
 	listing  Listing
@@ -269,8 +270,11 @@ func plainError(err error) error {
 	return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(text), 4<<10))
 }
 
-// close ends the session and its process. It returns when the process is gone.
-func (n *session) close() {
+// close ends the session and its process. It returns when the process is gone, and may be
+// called more than once.
+func (n *session) close() { n.closing.Do(n.end) }
+
+func (n *session) end() {
 	if n.child != nil {
 		n.child.end()
 	}

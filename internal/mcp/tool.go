@@ -63,13 +63,29 @@ func (t *serverTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	return r, err
 }
 
+// Start implements [tool.Starter]: it starts or reaches the server.
+func (t *serverTool) Start(ctx context.Context, c tool.Call) {
+	confine := t.confinement(c)
+	if t.staysOffline(c, confine) {
+		return
+	}
+	if _, done, err := t.use.Pool.use(ctx, t.server, confine); err == nil {
+		done()
+	}
+}
+
+// staysOffline reports whether the server reaches the network, which a call must not.
+func (t *serverTool) staysOffline(c tool.Call, confine Confinement) bool {
+	return t.use.Offline != nil && t.use.Offline(c) && (t.server.URL != "" || confine == nil || confine.Network())
+}
+
 // errForgotten says that a remote server refused a call because it no longer knows the
 // session.
 var errForgotten = errors.New("it has forgotten the session")
 
 func (t *serverTool) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	confine := t.confinement(c)
-	if t.use.Offline != nil && t.use.Offline(c) && (t.server.URL != "" || confine == nil || confine.Network()) {
+	if t.staysOffline(c, confine) {
 		return tool.Result{IsError: true, Denied: true, Text: t.server.Name + " reaches the network, and this turn has read text from outside and stays offline ([guard] tainted)"}, nil
 	}
 	on, done, err := t.use.Pool.use(ctx, t.server, confine)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"fika"
@@ -30,68 +31,140 @@ type Parts struct {
 	After        string // injected by post_system_prompt hooks
 }
 
+// Section is a titled part of a prompt.
+type Section struct {
+	Title string `json:"title"`
+	Text  string `json:"text,omitempty"` // empty: the section is left out
+	// Changing says that what stands in the system text may be out of date: a conversation
+	// keeps the text that it began with, and is told at its end what has changed since.
+	Changing bool `json:"-"`
+	bare     bool // written without its title
+}
+
 // Prompt is what a model is told besides the conversation.
 type Prompt struct {
-	System string // stays the same from turn to turn, so that providers can cache what follows it
-	State  string // changes while the agent works: goals, todos, colleagues, reflection, text that hooks inject after
+	// System stays the same from turn to turn, so that providers can cache what follows it.
+	System []Section
+	// Summary stands for what was said before the conversation begins; empty: nothing does.
+	Summary string
+	// State changes while the agent works: goals, todos, colleagues, reflection, text that
+	// hooks inject after.
+	State []Section
 }
 
 // stateLead explains the state to the model, which finds it in the middle of a
 // conversation.
-const stateLead = "(From the system, not a message: this holds now and replaces what it said before.)"
+const stateLead = "(From the system, not a message: each part holds now and replaces what it said before.)"
+
+// noneNow stands for the text of a section that was told before and is empty now.
+const noneNow = "(none now)"
 
 // WholeText returns all of it as one text, as people read it.
 func (p Prompt) WholeText() string {
-	return strings.TrimSpace(p.System + "\n\n" + p.State)
+	return joinTexts(p.SystemText(nil), p.Summary, StateText(slices.DeleteFunc(slices.Clone(p.State), isEmpty)))
+}
+
+// SystemText returns the system text, with the changing sections as they were when the
+// conversation began; nil: as they are now. A section that is empty now is left out: what
+// was taken away is not kept.
+func (p Prompt) SystemText(began []Section) string {
+	var parts []string
+	for _, s := range p.System {
+		if s.Changing && began != nil && s.Text != "" {
+			s.Text = TextOf(began, s.Title)
+		}
+		parts = append(parts, s.write())
+	}
+	return joinTexts(parts...)
+}
+
+// Changing returns the sections of the system text that may change, empty ones included.
+func (p Prompt) Changing() []Section {
+	return slices.DeleteFunc(slices.Clone(p.System), func(s Section) bool { return !s.Changing })
+}
+
+// StateText tells sections in the middle of a conversation; "" when there are none.
+func StateText(sections []Section) string {
+	if len(sections) == 0 {
+		return ""
+	}
+	parts := []string{stateLead}
+	for _, s := range sections {
+		if isEmpty(s) {
+			s.Text = noneNow
+		}
+		s.bare = false
+		parts = append(parts, s.write())
+	}
+	return joinTexts(parts...)
+}
+
+// TextOf returns the text of the section with a title; "" if there is none.
+func TextOf(sections []Section, title string) string {
+	for _, s := range sections {
+		if s.Title == title {
+			return s.Text
+		}
+	}
+	return ""
+}
+
+func isEmpty(s Section) bool { return s.Text == "" }
+
+func (s Section) write() string {
+	if s.bare || s.Text == "" {
+		return s.Text
+	}
+	return "--- " + s.Title + " ---\n" + s.Text
+}
+
+// joinTexts joins texts that are not empty with a blank line between them.
+func joinTexts(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n\n")
+}
+
+// SummaryText introduces a summary that stands for the beginning of a conversation; ""
+// without a summary.
+func SummaryText(continuation, summary string) string {
+	if strings.TrimSpace(summary) == "" {
+		return ""
+	}
+	return joinTexts(strings.TrimSpace(continuation), "--- CONVERSATION SUMMARY ---\n"+summary)
 }
 
 // Assemble writes the parts in their fixed order.
 func Assemble(p Parts) Prompt {
-	var system, state sections
-	system.addSection("", p.Before)
-	system.addSection("", p.Base)
-	system.addSection("", speakerNames(p))
-	system.addSection("", p.Colleagues)
-	system.addSection("AGENT INSTRUCTIONS", p.Instructions)
-	if strings.TrimSpace(p.Summary) != "" {
-		system.addSection("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
+	out := Prompt{
+		System: []Section{
+			{Title: "FROM PLUGINS", Text: p.Before, bare: true},
+			{Title: "PROMPT", Text: p.Base, bare: true},
+			{Title: "WHO IS WHO", Text: speakerNames(p), bare: true},
+			{Title: "IN THIS CHAT", Text: otherSpeakers(p), Changing: true},
+			{Title: "COLLEAGUES", Text: p.Colleagues, Changing: true},
+			{Title: "AGENT INSTRUCTIONS", Text: p.Instructions, Changing: true},
+		},
+		Summary: SummaryText(p.Continuation, p.Summary),
+		State: []Section{
+			{Title: "CURRENT GOALS", Text: p.Goals}, {Title: "CURRENT TODOS", Text: p.Todos}, {Title: "COLLEAGUES NOW", Text: p.Standing},
+			{Title: "REFLECTION", Text: p.Reflection}, {Title: "FROM PLUGINS NOW", Text: p.After},
+		},
 	}
-	state.addSection("CURRENT GOALS", p.Goals)
-	state.addSection("CURRENT TODOS", p.Todos)
-	state.addSection("COLLEAGUES NOW", p.Standing)
-	state.addSection("REFLECTION", p.Reflection)
-	state.addSection("", p.After)
-	if state.Len() == 0 {
-		return Prompt{System: system.String()}
+	for _, list := range [][]Section{out.System, out.State} {
+		for i := range list {
+			list[i].Text = strings.TrimSpace(list[i].Text)
+		}
 	}
-	return Prompt{system.String(), stateLead + "\n\n" + state.String()}
-}
-
-// sections is a text of titled parts. Blank parts leave no trace.
-type sections struct{ strings.Builder }
-
-func (s *sections) addSection(title, text string) {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return
-	}
-	if s.Len() > 0 {
-		s.WriteString("\n\n")
-	}
-	if title != "" {
-		s.WriteString("--- " + title + " ---\n")
-	}
-	s.WriteString(text)
+	return out
 }
 
 // speakerNames says who the agent is, what the person is called, and that others may
 // speak.
 func speakerNames(p Parts) string {
 	if p.Conversation != "" {
-		return fmt.Sprintf("You are @%s in the chat %q with %s. Each message begins with its speaker in brackets, and its further lines are set in; do not write that yourself. "+
+		return fmt.Sprintf("You are @%s in the chat %q. Each message begins with its speaker in brackets, and its further lines are set in; do not write that yourself. "+
 			"Writing @name hands the conversation to that agent: mention an agent only when you want its answer, once, and never to thank or to agree. "+
 			"When nothing is left to do, mention nobody.",
-			p.Agent, p.Conversation, strings.Join(otherSpeakers(p), ", "))
+			p.Agent, p.Conversation)
 	}
 	name := p.Username
 	if name == "" {
@@ -100,7 +173,11 @@ func speakerNames(p Parts) string {
 	return fmt.Sprintf("You are %q. The user is called %s; messages marked with another name are from other speakers.", p.Agent, name)
 }
 
-func otherSpeakers(p Parts) []string {
+// otherSpeakers names who takes part in a chat besides the agent.
+func otherSpeakers(p Parts) string {
+	if p.Conversation == "" {
+		return ""
+	}
 	var out []string
 	for _, n := range p.Participants {
 		if n != string(p.Agent) {
@@ -108,9 +185,9 @@ func otherSpeakers(p Parts) []string {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, "the user")
+		return "the user"
 	}
-	return out
+	return strings.Join(out, ", ")
 }
 
 // Source provides the texts of one context. Missing texts are empty.
@@ -134,9 +211,10 @@ type Assembler struct {
 	// Participants lists who takes part in a chat; nil: nobody is known.
 	Participants func(context.Context, fika.Conversation) ([]string, error)
 	// Colleagues is the text about who may be asked. Standing returns which of them are
-	// not ready now; nil: it is left out.
+	// not ready now, without saying of those who take part in the same chat that they are
+	// busy; nil: it is left out.
 	Colleagues string
-	Standing   func(context.Context) string
+	Standing   func(ctx context.Context, here []string) string
 }
 
 // Prompt reads the parts, fires the hooks and assembles the prompt. An error of the
@@ -156,18 +234,8 @@ func (a *Assembler) Prompt(ctx context.Context, c store.Claimed) (Prompt, error)
 	return Assemble(p), nil
 }
 
-// System returns the system text and state in the form that a turn asks for; see
-// [Assembler.Prompt].
-func (a *Assembler) System(ctx context.Context, c store.Claimed) (system, state string, err error) {
-	p, err := a.Prompt(ctx, c)
-	return p.System, p.State, err
-}
-
 func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, error) {
 	p := Parts{Agent: a.Agent, Username: a.Username, Colleagues: a.Colleagues}
-	if a.Standing != nil {
-		p.Standing = a.Standing(ctx)
-	}
 	reads := []struct {
 		into *string
 		read func() (string, error)
@@ -200,6 +268,9 @@ func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, er
 			}
 			p.Participants = names
 		}
+	}
+	if a.Standing != nil {
+		p.Standing = a.Standing(ctx, p.Participants)
 	}
 	return p, nil
 }

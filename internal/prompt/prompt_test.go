@@ -28,12 +28,12 @@ You are "arya". The user is called ann; messages marked with another name are fr
 --- AGENT INSTRUCTIONS ---
 INSTRUCTIONS
 
---- CONVERSATION SUMMARY ---
 CONTINUATION
 
+--- CONVERSATION SUMMARY ---
 SUMMARY
 
-(From the system, not a message: this holds now and replaces what it said before.)
+(From the system, not a message: each part holds now and replaces what it said before.)
 
 --- CURRENT GOALS ---
 GOALS
@@ -44,6 +44,7 @@ TODOS
 --- REFLECTION ---
 REFLECTION
 
+--- FROM PLUGINS NOW ---
 AFTER`
 	if d := cmp.Diff(want, prompt.Assemble(all).WholeText()); d != "" {
 		t.Error(d)
@@ -65,12 +66,33 @@ func TestAssembleEmpty(t *testing.T) {
 
 func TestAssembleChat(t *testing.T) {
 	p := prompt.Parts{Agent: "arya", Conversation: "tale", Participants: []string{"ann", "arya", "gendry"}}
-	if got := prompt.Assemble(p).WholeText(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with @ann, @gendry. `) {
+	if got := prompt.Assemble(p).WholeText(); !strings.HasPrefix(got, `You are @arya in the chat "tale". `) || !strings.HasSuffix(got, "\n\n--- IN THIS CHAT ---\n@ann, @gendry") {
 		t.Error(got)
 	}
 	p.Participants = []string{"arya"}
-	if got := prompt.Assemble(p).WholeText(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with the user. `) {
+	if got := prompt.Assemble(p).WholeText(); !strings.HasPrefix(got, `You are @arya in the chat "tale". `) || !strings.HasSuffix(got, "\nthe user") {
 		t.Error(got)
+	}
+}
+
+// TestSystemTextStays: the system text of a conversation keeps what may change as it was
+// when the conversation began, and sections are told alone.
+func TestSystemTextStays(t *testing.T) {
+	before := prompt.Assemble(prompt.Parts{Base: "BASE", Agent: "arya", Colleagues: "@bob", Instructions: "INSTRUCTIONS"})
+	now := prompt.Assemble(prompt.Parts{Base: "BASE", Agent: "arya", Colleagues: "@bob\n@cleo", Instructions: "OTHERS"})
+	if d := cmp.Diff(before.SystemText(nil), now.SystemText(before.Changing())); d != "" {
+		t.Error(d)
+	}
+	now = prompt.Assemble(prompt.Parts{Base: "BASE", Agent: "arya", Colleagues: "@bob\n@cleo"})
+	if text := now.SystemText(before.Changing()); strings.Contains(text, "INSTRUCTIONS") {
+		t.Errorf("what was taken away is kept: %s", text)
+	}
+	if d := cmp.Diff("BASE\n\nYou are \"arya\". The user is called user; messages marked with another name are from other speakers.\n\n--- COLLEAGUES ---\n@bob\n@cleo", now.SystemText(nil)); d != "" {
+		t.Error(d)
+	}
+	got := prompt.StateText([]prompt.Section{{Title: "COLLEAGUES", Text: "@bob\n@cleo"}, {Title: "AGENT INSTRUCTIONS"}})
+	if want := "(From the system, not a message: each part holds now and replaces what it said before.)\n\n--- COLLEAGUES ---\n@bob\n@cleo\n\n--- AGENT INSTRUCTIONS ---\n(none now)"; got != want || prompt.StateText(nil) != "" {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -108,7 +130,7 @@ func TestSystem(t *testing.T) {
 	for kind, tt := range map[fika.ConversationKind]struct{ has, lacks []string }{
 		fika.Ask:  {[]string{"BASE", "SUMMARY", "CONTINUATION", "TODOS", "called ann"}, []string{"in the chat"}},
 		fika.Task: {[]string{"BASE", "TODOS", "called ann"}, []string{"SUMMARY", "CONTINUATION"}},
-		fika.Chat: {[]string{"BASE", "TODOS", `in the chat "tale" with @ann.`}, []string{"SUMMARY", "CONTINUATION"}},
+		fika.Chat: {[]string{"BASE", "TODOS", `in the chat "tale".`, "IN THIS CHAT ---\n@ann\n"}, []string{"SUMMARY", "CONTINUATION"}},
 	} {
 		p, err := a.Prompt(t.Context(), claimed(kind))
 		got := p.WholeText()
@@ -125,7 +147,7 @@ func TestSystem(t *testing.T) {
 				t.Errorf("%s: %q in %q", kind, s, got)
 			}
 		}
-		if !strings.HasPrefix(got, "pre_system_prompt\n\nBASE") || !strings.HasSuffix(got, "REFLECTION\n\npost_system_prompt") {
+		if !strings.HasPrefix(got, "pre_system_prompt\n\nBASE") || !strings.HasSuffix(got, "REFLECTION\n\n--- FROM PLUGINS NOW ---\npost_system_prompt") {
 			t.Errorf("%s: injections are misplaced in %q", kind, got)
 		}
 	}

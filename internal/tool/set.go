@@ -107,7 +107,8 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 	return nil
 }
 
-// OfferedSpecs lists the tools that the model may be offered, in the order given.
+// OfferedSpecs lists the tools that the model may be offered, in the order given, deferred
+// ones included.
 func (s *Set) OfferedSpecs() []Spec {
 	specs := make([]Spec, 0, len(s.order))
 	for _, name := range s.order {

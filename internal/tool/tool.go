@@ -21,6 +21,7 @@ type Spec struct {
 	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)
 	ByName      bool          // offered only if tool_permissions names it: it changes things, reaches out or looks far back
 	Hidden      bool          // not offered; a call is answered with the reason why it cannot be made here
+	Deferred    bool          // not offered until a search has found it; a call works all the same
 	Extra       bool          // accepts arguments that Parameters do not list, as JSON Schema allows
 	Parallel    bool          // may run in parallel with other such calls although it is not pure
 }
@@ -33,6 +34,15 @@ type Tool interface {
 	// Interrupted when the context ended).
 	Call(context.Context, Call) (Result, error)
 }
+
+// Starter is implemented by tools that take long to get ready. Start makes ready what a
+// call needs, and has no other effect. It reports no error, because the call will.
+type Starter interface {
+	Start(context.Context, Call)
+}
+
+// StarterOf returns the [Starter] of a tool, looking through its decorators.
+func StarterOf(t Tool) (Starter, bool) { return unwrappedAs[Starter](t) }
 
 // Func is a tool made of a description and one function. The function gets the arguments
 // of a call as an A, a struct with json tags: validated against the parameters and

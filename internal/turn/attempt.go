@@ -44,7 +44,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	}
 	window := &window{
 		assignment: job, progress: done, exposure: exposure, permits: permits, records: records, briefing: briefing,
-		history: s.History, tokens: cfg.Window, final: cfg.Compactor == nil,
+		history: s.History, tokens: cfg.Window, final: cfg.Compactor == nil, continuation: cfg.Continuation,
 	}
 	gate := &gate{
 		assignment: job, progress: done, signals: signals, permits: permits, store: s.Approvals,
@@ -74,7 +74,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 			failures: &failures{
 				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now,
 			},
-			composer: &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username, continuation: cfg.Continuation},
+			composer: &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username},
 			choice:   choice, tools: cfg.Tools, check: cfg.Check, schema: cfg.Schema, now: cfg.Now,
 		},
 		finisher: &finisher{

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/hook"
+	"fika/internal/prompt"
 )
 
 // briefing holds what the model is told besides the conversation, and the message that
@@ -18,10 +19,9 @@ type briefing struct {
 	summary  func(context.Context) (string, error)
 	context  string // the name that hooks are given
 
-	system   string      // built once per turn, and again after a compaction
-	state    string      // likewise; shown where the window does not show it already
-	asked    *fika.Entry // the message that the turn answers: the prompt, or the newest message of others
-	replaced string      // what a pre_message hook replaced it with; empty: it stays as stored
+	prompt   prompt.Prompt // built once per turn, and again after a compaction
+	asked    *fika.Entry   // the message that the turn answers: the prompt, or the newest message of others
+	replaced string        // what a pre_message hook replaced it with; empty: it stays as stored
 }
 
 // preparePrompt builds the system prompt and lets hooks see the prompt.
@@ -35,9 +35,9 @@ func (b *briefing) preparePrompt(ctx context.Context) error {
 	return nil
 }
 
-// buildPrompt has the system text and the state built from what is true now.
+// buildPrompt has the prompt built from what is true now.
 func (b *briefing) buildPrompt(ctx context.Context) (err error) {
-	b.system, b.state, err = b.prompter.System(ctx, b.claimed)
+	b.prompt, err = b.prompter.Prompt(ctx, b.claimed)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
+	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/turn"
 )
@@ -19,8 +20,8 @@ import (
 // noted is a prompter whose state changes as the test says.
 type noted struct{ state *string }
 
-func (n noted) System(context.Context, store.Claimed) (string, string, error) {
-	return "you are a test", *n.state, nil
+func (n noted) Prompt(context.Context, store.Claimed) (prompt.Prompt, error) {
+	return prompt.Assemble(prompt.Parts{Base: "you are a test", Todos: *n.state}), nil
 }
 
 // TestC5Prefix: everything of a request that may be cached, all bytes up to its last
@@ -118,7 +119,7 @@ func cacheable(t *testing.T, w llmtest.Wire, body []byte) []byte {
 		t.Fatal(err)
 	}
 	last := r.Messages[len(r.Messages)-1]
-	state := bytes.Index(last, []byte(`\n\ntodo`))
+	state := bytes.Index(last, []byte(`\n\n(From the system`))
 	if state < 0 {
 		return bytes.TrimSuffix(body, []byte("]}"))
 	}

@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/hook"
 	"fika/internal/llm"
+	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/tool"
 )
@@ -18,11 +19,9 @@ import (
 // request back instead of cancelling it.
 var ErrStop = errors.New("the process is stopping")
 
-// Prompter builds what the model is told besides the conversation: the system text,
-// which should stay the same from turn to turn, and the state, which changes while the
-// agent works.
+// Prompter builds what the model is told besides the conversation.
 type Prompter interface {
-	System(context.Context, store.Claimed) (system, state string, err error)
+	Prompt(context.Context, store.Claimed) (prompt.Prompt, error)
 }
 
 // Compactor shortens a conversation that has become too long for the model's window. It

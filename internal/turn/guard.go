@@ -86,13 +86,15 @@ func (g *gate) checkCall(j *job) *tool.Result {
 	}
 	if err == nil {
 		j.tool = t
-		err = g.tools.Validate(t, j.call.Args)
+		if err := g.tools.Validate(t, j.call.Args); err != nil {
+			r := tool.Refusal(err)
+			r.Text += g.permits.unseenSchema(t.Spec())
+			return &r
+		}
+		return nil
 	}
-	if err != nil {
-		r := tool.Refusal(err)
-		return &r
-	}
-	return nil
+	r := tool.Refusal(err)
+	return &r
 }
 
 // firePreTool lets hooks change the arguments or refuse the call.
@@ -168,6 +170,18 @@ func (g *gate) judgeCall(ctx context.Context, j *job) {
 	if j.result == nil && v.Do == guard.Ask {
 		j.ask = &Question{Call: j.call, Verdict: v}
 	}
+}
+
+// mayRun reports whether nothing speaks against a call that no hook has seen yet.
+func (g *gate) mayRun(ctx context.Context, j *job) bool {
+	if g.checkCall(j) != nil {
+		return false
+	}
+	if g.guard == nil {
+		return true
+	}
+	do := g.guard.Judge(ctx, j.call).Do
+	return do != guard.Deny && do != guard.Ask
 }
 
 // applyAnswer applies a person's answer to the call that it was given for.

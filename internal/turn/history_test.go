@@ -32,6 +32,7 @@ type generatedTurn struct {
 	left    int      // rounds until the end
 	open    []string // calls without a result
 	states  int
+	began   bool // it has answered
 }
 
 // models that made the answers; each blob is in the wire format of one of them.
@@ -189,6 +190,10 @@ func (h *history) answer(t *generatedTurn) {
 func (h *history) keep(t *generatedTurn, entry fika.EntryID, said string, ids []string) {
 	model := historyModels[h.rand.IntN(len(historyModels))]
 	record := map[string]any{"model": model}
+	if !t.began && h.kind == fika.Chat && h.rand.IntN(4) > 0 { // older versions did not keep it
+		record["upto"] = t.upto
+	}
+	t.began = true
 	if m := h.rawMessage(model, said, ids); m != nil {
 		record["message"] = m
 	}

@@ -322,9 +322,10 @@ func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, 
 }
 
 func (m *modelCall) modelRequest(entries []fika.Entry) llm.Request {
+	messages := m.composer.composeMessages(entries)
 	return llm.Request{
-		System:    m.briefing.system,
-		Messages:  m.composer.composeMessages(entries),
+		System:    m.briefing.prompt.SystemText(m.composer.began),
+		Messages:  messages,
 		Tools:     m.permits.offeredTools(),
 		MaxTokens: m.used.MaxTokens,
 		Reasoning: m.used.Reasoning,
@@ -355,7 +356,13 @@ func (m *modelCall) relayEvent(ev llm.Event) error {
 }
 
 func (m *modelCall) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
-	kept := record{Model: m.used.ID, State: m.composer.stateNews(), Message: resp.Blob}
+	kept := record{Model: m.used.ID, Told: m.composer.stateNews(), Found: m.permits.found, Message: resp.Blob}
+	if !m.composer.known {
+		kept.Began = m.composer.began
+	}
+	if m.round == 1 {
+		m.keepAsked(&kept)
+	}
 	c := store.ModelCommit{
 		Round: m.round, Text: resp.Text, Reasoning: resp.Reasoning,
 		Usage: resp.Usage, Model: m.used.ID, Choice: m.why, StartedAt: started, Calls: m.plannedCalls(resp.Calls), Taint: m.exposure.taint,
@@ -370,6 +377,17 @@ func (m *modelCall) modelCommit(resp llm.Response, started time.Time) store.Mode
 	}
 	c.Blob = kept.blob()
 	return c
+}
+
+// keepAsked adds to the record of a turn's first answer what the turn was asked.
+func (m *modelCall) keepAsked(r *record) {
+	a, b := m.briefing.asked, m.briefing
+	if m.inChat() {
+		r.Upto = m.claimed.Request.UptoSeq
+	}
+	if a != nil && (b.replaced != "" || a.Meta.Writer == fika.ByAgent && !m.inChat()) {
+		r.Asked, r.Replaced = a.ID, b.replaced
+	}
 }
 
 // plannedCalls gives every call a unique id: providers repeat and omit ids.

@@ -3,8 +3,11 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"fika"
+	"fika/internal/prompt"
+	"fika/internal/tool"
 )
 
 // record is what is kept of a model call besides its entries, so that later calls can
@@ -12,16 +15,26 @@ import (
 // reasoning together with everything before it. It is stored as the blob of the call's
 // step.
 type record struct {
-	Model   string          `json:"model,omitempty"`
-	State   string          `json:"state,omitempty"`   // shown to the model right before this answer
+	Model string `json:"model,omitempty"`
+	State string `json:"state,omitempty"` // shown to the model right before this answer, as older versions kept it
+	// Told are the sections that the model was shown right before this answer. Began are
+	// the changing sections of the system text that the call had, kept where the window
+	// did not say so already.
+	Told  []prompt.Section `json:"told,omitempty"`
+	Began []prompt.Section `json:"began,omitempty"`
+	// Upto is the seq at which the window of a turn in a chat ended, and Asked the message
+	// that the turn answered, where it is shown otherwise than any other: as a task, or with
+	// Replaced, which a hook made of it. The first answer of a turn has them.
+	Upto     int64        `json:"upto,omitempty"`
+	Asked    fika.EntryID `json:"asked,omitempty"`
+	Replaced string       `json:"replaced,omitempty"`
+	// Found are the deferred tools that the call was offered.
+	Found   []string        `json:"found,omitempty"`
 	Message json.RawMessage `json:"message,omitempty"` // as the provider made it, reasoning included
 	// Rejected is what the model was told about an answer that was not in the form asked
 	// for.
 	Rejected string `json:"rejected,omitempty"`
 }
-
-// cleared is shown when there was a state and no longer is one.
-const cleared = "(Goals, todos and notes are empty now, and no colleague is busy or stopped.)"
 
 // readRecord parses a stored blob; a blob that is not a record counts as empty.
 func readRecord(blob json.RawMessage) record {
@@ -30,8 +43,11 @@ func readRecord(blob json.RawMessage) record {
 	return r
 }
 
-func (r record) isZero() bool {
-	return r.Model == "" && r.State == "" && r.Message == nil && r.Rejected == ""
+func (r record) isZero() bool { return r.Model == "" && r.State == "" && r.isBare() }
+
+// isBare reports whether there is nothing to keep but which model answered.
+func (r record) isBare() bool {
+	return len(r.Told)+len(r.Began)+len(r.Found)+len(r.Message) == 0 && r.Upto == 0 && r.Asked == "" && r.Rejected == ""
 }
 
 // blob returns the record as it is stored; nil when there is nothing to keep.
@@ -39,7 +55,7 @@ func (r record) blob() json.RawMessage {
 	if len(r.Message) > 0 && !json.Valid(r.Message) {
 		r.Message = nil
 	}
-	if r.State == "" && len(r.Message) == 0 && r.Rejected == "" {
+	if r.isBare() {
 		return nil
 	}
 	raw, err := json.Marshal(r)
@@ -94,6 +110,35 @@ func (r *records) readEarlier(ctx context.Context, entries []fika.Entry) error {
 	return r.retry.readAgain(ctx, func(ctx context.Context) error {
 		return readRecords(ctx, r.history, answers, r.byEntry)
 	})
+}
+
+// began returns the changing sections of the system text that a conversation began with,
+// as the newest of its answers in a window knows them; nil: none does.
+func (r *records) began(entries []fika.Entry) []prompt.Section {
+	for _, e := range slices.Backward(entries) {
+		if b := r.byEntry[e.ID].Began; b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// found returns the deferred tools that searches in a window have found, in their order:
+// those that the newest answer was offered, and those of the results of searches.
+func (r *records) found(entries []fika.Entry) []string {
+	var names []string
+	for _, e := range slices.Backward(entries) {
+		if f := r.byEntry[e.ID].Found; f != nil {
+			names = f
+			break
+		}
+	}
+	for _, e := range entries {
+		if e.Type == fika.ToolResult && e.From == tool.SearchName && !e.Meta.IsError {
+			names = append(names[:len(names):len(names)], tool.FoundNames(e.Content)...)
+		}
+	}
+	return names
 }
 
 // recordKeeper is a history that remembers records, so that they need not be parsed in

@@ -29,6 +29,9 @@ type permits struct {
 	tools     *tool.Set
 	rights    *fika.Rights // nil: everything its tools allow
 	committed string       // the passed rights as last committed
+	// found are the deferred tools that searches in this conversation have found, in the
+	// order in which they were.
+	found []string
 }
 
 // boundNow updates what the turn may do, because a person may have changed it.
@@ -52,9 +55,47 @@ func (p *permits) newlyPassed() *fika.Rights {
 	return nil
 }
 
-// offeredSpecs lists the tools that the model is offered.
+// offeredSpecs lists the tools that the model is offered: deferred ones at the end, as they
+// were found, so that what is before them stays as it was. Where no search may be made, all
+// are offered.
 func (p *permits) offeredSpecs() []tool.Spec {
-	return slices.DeleteFunc(p.tools.OfferedSpecs(), func(s tool.Spec) bool { return !p.rights.AllowsTool(s.Name) })
+	offered := slices.DeleteFunc(p.tools.OfferedSpecs(), func(s tool.Spec) bool { return !p.rights.AllowsTool(s.Name) })
+	if !slices.ContainsFunc(offered, func(s tool.Spec) bool { return s.Name == tool.SearchName }) {
+		return offered
+	}
+	var out []tool.Spec
+	later := map[string]tool.Spec{}
+	for _, s := range offered {
+		if s.Deferred {
+			later[s.Name] = s
+		} else {
+			out = append(out, s)
+		}
+	}
+	for _, name := range p.found {
+		if s, ok := later[name]; ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// noteFound adds tools that were found.
+func (p *permits) noteFound(names []string) {
+	for _, name := range names {
+		if !slices.Contains(p.found, name) {
+			p.found = append(p.found, name)
+		}
+	}
+}
+
+// unseenSchema returns what an error about the arguments of a deferred tool adds, which the
+// model may have called without having found it; "" for others.
+func (p *permits) unseenSchema(s tool.Spec) string {
+	if !s.Deferred || slices.Contains(p.found, s.Name) {
+		return ""
+	}
+	return "; its parameters are " + string(s.Parameters)
 }
 
 func (p *permits) offeredTools() []llm.Tool {

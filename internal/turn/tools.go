@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"fika"
 	"fika/internal/tool"
 )
@@ -42,6 +44,7 @@ func (r *toolRound) runTools(ctx context.Context) error {
 		return nil
 	}
 	worked := false
+	defer r.startAhead(ctx)()
 	for len(r.pending) > 0 {
 		if r.delegations.isDelegated(r.pending[0]) {
 			ok, err := r.delegations.runDelegated(ctx)
@@ -84,6 +87,33 @@ func (r *toolRound) runTools(ctx context.Context) error {
 			reason: fmt.Sprintf("every tool call failed, %d rounds in a row", r.failedRounds)}
 	}
 	return nil
+}
+
+// startAhead lets the tools of several pending calls get ready side by side, if nothing
+// speaks against the calls: one after another the calls would wait for each. The caller
+// must call the returned function, which waits for them.
+func (r *toolRound) startAhead(ctx context.Context) (wait func()) {
+	if len(r.pending) < 2 {
+		return func() {}
+	}
+	var all errgroup.Group
+	all.SetLimit(maxParallel)
+	for _, s := range r.pending {
+		t, err := r.tools.Find(s.Tool)
+		if err != nil || s.State != fika.StepPlanned {
+			continue
+		}
+		starter, ok := tool.StarterOf(t)
+		if !ok {
+			continue
+		}
+		j := &job{step: s}
+		j.call = r.calls.toolCall(ctx, j)
+		if !r.calls.goesOut(j) && r.gate.mayRun(ctx, j) {
+			all.Go(func() error { starter.Start(ctx, j.call); return nil })
+		}
+	}
+	return func() { _ = all.Wait() }
 }
 
 // nextBatch returns the first pending step, or the leading steps that may run in

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/prompt"
 )
 
 const (
@@ -54,6 +55,8 @@ type window struct {
 	tokens   int64 // the size of the model's window
 	refused  int64 // what the provider found too long, in estimated tokens; 0: nothing
 	final    bool  // nothing will compact the conversation before the next call
+	// continuation introduces a summary that no file holds.
+	continuation string
 
 	seen    []fika.Entry // what the model was last shown
 	omitted int          // entries that did not fit
@@ -70,18 +73,22 @@ func (w *window) size() int64 {
 	return w.tokens
 }
 
-// summary returns what stands in the window for everything before it; empty: nothing was
-// compacted, or the system text says it.
+// summary returns what the window begins with in the place of everything before it, as the
+// file of the agent's ongoing conversation says it or, in any other, the compaction; empty:
+// nothing was compacted.
 func (w *window) summary() string {
-	if w.cut == nil || w.claimed.Conversation.ID == w.claimed.Agent.ActiveAsk {
+	switch {
+	case w.claimed.Conversation.ID == w.claimed.Agent.ActiveAsk:
+		return w.briefing.prompt.Summary
+	case w.cut == nil:
 		return ""
 	}
-	return w.cut.Meta.Summary
+	return prompt.SummaryText(w.continuation, w.cut.Meta.Summary)
 }
 
 // fixedCost estimates the tokens that every call of this turn costs before any entry.
 func (w *window) fixedCost() int64 {
-	n := EstimateTokens(w.briefing.system) + EstimateTokens(w.briefing.state) + EstimateTokens(w.summary())
+	n := EstimateTokens(w.briefing.prompt.SystemText(nil)) + EstimateTokens(prompt.StateText(w.briefing.prompt.State)) + EstimateTokens(w.summary())
 	for _, t := range w.permits.offeredSpecs() {
 		n += EstimateTokens(t.Description) + EstimateTokens(t.Parameters) + 8
 	}
@@ -132,9 +139,7 @@ func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) 
 		w.warned = true
 		w.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries)%s", left, w.advice())})
 	}
-	if err := w.records.readEarlier(ctx, earlier); err != nil {
-		return nil, err
-	}
+	w.permits.noteFound(w.records.found(seen))
 	w.seen = seen
 	return seen, nil
 }
@@ -218,12 +223,45 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 		upto = nextPage(page[len(page)-1].Seq-1, cut)
 	}
 	slices.Reverse(seen)
-	groups, err := w.completeGroups(ctx, GroupTurns(seen))
+	groups, err := w.completeGroups(ctx, w.groupOwn(seen))
 	if err != nil {
 		return nil, 0, err
 	}
-	groups, left := FitBudget(groups, budget)
+	if err := w.records.readEarlier(ctx, slices.Concat(groups...)); err != nil {
+		return nil, 0, err
+	}
+	groups, left := FitBudget(w.placeOwn(groups), budget)
 	return groups, left, nil
+}
+
+// groupOwn groups the entries of each turn of the agent. In a chat, what others say in one
+// turn stays where it was said: it may be in the window before the turn is over.
+func (w *window) groupOwn(entries []fika.Entry) [][]fika.Entry {
+	if !w.inChat() {
+		return GroupTurns(entries)
+	}
+	return groupBy(entries, func(e fika.Entry) fika.RequestID {
+		if name := string(w.claimed.Agent.Name); e.From != name && e.To != name {
+			return ""
+		}
+		return e.Request
+	})
+}
+
+// placeOwn puts the agent's turns before what came in after their windows had been chosen:
+// the model has not seen it when it answered, and the next window begins with what it saw.
+func (w *window) placeOwn(groups [][]fika.Entry) [][]fika.Entry {
+	out := make([][]fika.Entry, 0, len(groups))
+	for _, g := range groups {
+		at := len(out)
+		if upto := w.records.byEntry[g[0].ID].Upto; upto > 0 {
+			for at > 0 && out[at-1][0].Seq > upto {
+				at--
+			}
+		}
+		out = slices.Insert(out, at, g)
+	}
+	return out
 }
 
 // lastCompaction returns the newest compaction or clearing of the conversation, this
@@ -300,14 +338,21 @@ func nextPage(upto int64, cut *fika.Entry) int64 {
 // GroupTurns groups entries into turns: the entries of one request together, in the
 // place of its first; every other entry alone. The order is kept.
 func GroupTurns(entries []fika.Entry) [][]fika.Entry {
+	return groupBy(entries, func(e fika.Entry) fika.RequestID { return e.Request })
+}
+
+// groupBy puts entries of the same turn together, in the place of the first; an entry of
+// none, "", is alone.
+func groupBy(entries []fika.Entry, turn func(fika.Entry) fika.RequestID) [][]fika.Entry {
 	var out [][]fika.Entry
 	at := map[fika.RequestID]int{}
 	for _, e := range entries {
-		if i, ok := at[e.Request]; ok && e.Request != "" {
+		id := turn(e)
+		if i, ok := at[id]; ok && id != "" {
 			out[i] = append(out[i], e)
 			continue
 		}
-		at[e.Request] = len(out)
+		at[id] = len(out)
 		out = append(out, []fika.Entry{e})
 	}
 	return out

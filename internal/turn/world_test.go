@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/hook"
 	"fika/internal/llm"
+	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/store/storetest"
 	"fika/internal/tool"
@@ -192,8 +193,8 @@ func (w *world) calls() []string {
 
 type system string
 
-func (s system) System(context.Context, store.Claimed) (string, string, error) {
-	return string(s), "", nil
+func (s system) Prompt(context.Context, store.Claimed) (prompt.Prompt, error) {
+	return prompt.Prompt{System: []prompt.Section{{Title: "PROMPT", Text: string(s)}}}, nil
 }
 
 // model answers by a function of the request and keeps what it was asked.

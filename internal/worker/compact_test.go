@@ -133,8 +133,8 @@ func TestWhatACompactionKeepsIsInTheNextWindowAfterReloading(t *testing.T) {
 	x.reopen()
 	x.prompt("and now?")
 	r := x.model.requests[len(x.model.requests)-1]
-	if !strings.HasPrefix(r.Messages[0].Text, "word-0") {
-		t.Errorf("the window begins with %q", r.Messages[0].Text)
+	if !strings.Contains(r.Messages[0].Text, "CONVERSATION SUMMARY") || !strings.HasPrefix(r.Messages[1].Text, "word-0") {
+		t.Errorf("the window begins with %q", r.Messages[:2])
 	}
 }
 
@@ -270,7 +270,7 @@ func TestTheSummaryIsSentOnce(t *testing.T) {
 	if n := strings.Count(whole, "Known:"); n != 1 {
 		t.Errorf("the summary is there %d times", n)
 	}
-	if !strings.Contains(r.System, "was replaced by the summary") {
+	if !strings.Contains(r.Messages[0].Text, "was replaced by the summary") {
 		t.Error("nothing introduces the summary (continuation.md)")
 	}
 }
@@ -287,7 +287,7 @@ func TestInstructionsComeFromTheHome(t *testing.T) {
 	if got := order[len(order)-1].Text; !strings.Contains(got, "\n\nBe brief, in Swedish.\n\n") {
 		t.Errorf("compaction.md: %q", got)
 	}
-	if !strings.Contains(x.model.requests[len(x.model.requests)-1].System, "Fortsätt.") {
+	if !strings.HasPrefix(x.model.requests[len(x.model.requests)-1].Messages[0].Text, "Fortsätt.\n\n--- CONVERSATION SUMMARY ---\n") {
 		t.Error("continuation.md is not used")
 	}
 }

@@ -24,7 +24,7 @@ func TestUnreadMessagesSurviveACompactionByHand(t *testing.T) {
 	x.byHand(false)
 	x.prompt("three")
 	r := x.model.requests[len(x.model.requests)-1]
-	if !strings.Contains(r.Messages[0].Text, "the backup failed") || len(r.Messages) != 2 {
+	if len(r.Messages) != 3 || !strings.Contains(r.Messages[1].Text, "the backup failed") {
 		t.Errorf("got %+v", r.Messages)
 	}
 }
@@ -68,7 +68,7 @@ func TestUndoBringsBackWindowAndSummary(t *testing.T) {
 		t.Errorf("got %d entries and %q, want %d and %q", len(x.visible()), x.summary(), len(window), summary)
 	}
 	x.prompt("three")
-	if r := x.model.requests[len(x.model.requests)-1]; len(r.Messages) != 3 {
+	if r := x.model.requests[len(x.model.requests)-1]; len(r.Messages) != 4 { // the summary first
 		t.Errorf("the model sees %d messages", len(r.Messages))
 	}
 	x.leave()

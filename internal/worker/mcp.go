@@ -87,7 +87,7 @@ func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
 	}
 	return mcp.NewPool(mcp.Options{
 		Pins: b.Pins(), Children: b.app.Children(), Dir: dir, Version: "1", Mark: mark, Owned: owned,
-		LogPath: h.MCPLog, KeepFile: keeper(b.folder),
+		LogPath: h.MCPLog, KeepFile: keeper(b.folder), Idle: b.settings.Tools.ServerIdle,
 		Log: func(server string) (io.WriteCloser, error) {
 			return openServerLog(h, server, b.app.Now(), b.app.Secrets())
 		},
@@ -196,6 +196,36 @@ func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool,
 		}
 	}
 	return tools, perms
+}
+
+// deferMany returns the tools of servers as they are or, if there are more of them than
+// the settings allow in each request, deferred and with the tool that finds them.
+func (r *Runtime) deferMany(served []tool.Tool, p tool.Permissions) []tool.Tool {
+	most := r.settings.Tools.SearchAbove
+	if most <= 0 || len(served) <= most || slices.Contains(p.Off, tool.SearchName) {
+		return served
+	}
+	var groups []tool.Group
+	var later []tool.Tool
+	permitted := 0
+	for _, t := range served {
+		spec := t.Spec()
+		later = append(later, tool.Deferred(t))
+		if !slices.Contains(p.Allow, spec.Name) || slices.Contains(p.Off, spec.Name) {
+			continue
+		}
+		permitted++
+		server := mcp.ServerOf(spec.Name)
+		if n := len(groups); n == 0 || groups[n-1].Name != server {
+			groups = append(groups, tool.Group{Name: server})
+		}
+		last := &groups[len(groups)-1]
+		last.Specs = append(last.Specs, spec)
+	}
+	if permitted <= most {
+		return served
+	}
+	return append([]tool.Tool{tool.NewSearch(groups)}, later...)
 }
 
 // noteStarting records which tools start a process that may change something.

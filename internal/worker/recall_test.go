@@ -28,7 +28,11 @@ func (recaller) Generate(_ context.Context, r llm.Request, _ func(llm.Event) err
 			return llm.Response{Calls: []llm.Call{{ID: "c", Name: "recall", Args: string(args)}}}, nil
 		}
 	}
-	return llm.Response{Text: "I see: " + fmt.Sprint(r.Messages)}, nil
+	seen := r.Messages
+	if strings.Contains(seen[0].Text, "CONVERSATION SUMMARY") { // this model summarises by repeating all of it
+		seen = seen[1:]
+	}
+	return llm.Response{Text: "I see: " + fmt.Sprint(seen)}, nil
 }
 
 // answerOf gives the answer to a prompt, and its entry.

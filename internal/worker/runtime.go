@@ -105,7 +105,7 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
 	}
 	served, permissions := r.serverTools(ctx, toolNames(tools))
-	r.tools, err = tool.NewSet(append(tools, served...), permissions)
+	r.tools, err = tool.NewSet(append(tools, r.deferMany(served, permissions)...), permissions)
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,10 @@ func newTeam(a *app.App, s *store.Store, self fika.AgentName, has func(tool stri
 // block returns what a system prompt says about the team.
 func (t team) block() string { return colleague.PromptParagraph(t.members, t.tools) }
 
-// standing says which members of the team are busy or stopped. If the store cannot tell
-// now, it names nobody rather than failing the turn.
-func (t team) standing(ctx context.Context) string {
+// standing says which members of the team are busy or stopped; of those who take part in
+// the same chat, here, only the latter: that they are busy there changes with every message.
+// If the store cannot tell now, it names nobody rather than failing the turn.
+func (t team) standing(ctx context.Context, here []string) string {
 	names := make([]fika.AgentName, len(t.members))
 	for i, m := range t.members {
 		names[i] = m.Name
@@ -51,10 +52,16 @@ func (t team) standing(ctx context.Context) string {
 	}
 	var list []colleague.State
 	for _, r := range rows {
-		list = append(list, colleague.State{Name: r.Name, How: how(r)})
+		h := how(r)
+		if h == busy && slices.Contains(here, string(r.Name)) {
+			h = ""
+		}
+		list = append(list, colleague.State{Name: r.Name, How: h})
 	}
 	return colleague.NotReady(list)
 }
+
+const busy = "busy"
 
 func how(s store.Standing) string {
 	switch {
@@ -63,7 +70,7 @@ func how(s store.Standing) string {
 	case s.State == fika.AgentFailed:
 		return "failed"
 	case s.Busy:
-		return "busy"
+		return busy
 	}
 	return ""
 }
