@@ -37,6 +37,8 @@ func measures() []measure {
 		{"plugin", "a call of a plugin within a turn", pluginTurn},
 		{"plugins", "a one-shot prompt with 20 plugins installed", twentyPlugins},
 		{"servers", "a one-shot prompt with ten MCP servers that are not called", tenServers},
+		{"tokens", "what models are sent, and how much of it was sent before", tokens},
+		{"peers", "the same beside other programs, from the folder that BENCH_PEERS names", besidePeers},
 		{"idle", "idle agent processes", idle},
 		{"history", "a turn in a long conversation", history},
 		{"large", "looking into a context of 200,000 entries", large},
