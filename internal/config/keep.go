@@ -37,7 +37,7 @@ func keepKeys() []key[Keep] {
 func checkKeep(least time.Duration) func(value, any) string {
 	return func(_ value, at any) string {
 		if d := *at.(*time.Duration); d > 0 && d < least {
-			return fmt.Sprintf("is shorter than %dd", least/(24*time.Hour))
+			return fmt.Sprintf("shorter than %dd", least/(24*time.Hour))
 		}
 		return ""
 	}

@@ -25,9 +25,10 @@ const (
 func KeptKinds() []Kept { return []Kept{KeptChats, KeptContexts, KeptRequests, KeptUsage} }
 
 const (
-	// keptRows is how many rows of its main table a batch holds at most: one transaction
-	// removes them, and readers and writers wait for it.
-	keptRows = 200
+	// keptRows is how many rows of its main table a batch holds at most, and keptBytes how
+	// much text: one transaction removes them, and readers and writers wait for it.
+	keptRows  = 1000
+	keptBytes = 4 << 20
 	// keptRequests is the same for requests, each of which has many rows.
 	keptRequests = 50
 )
@@ -208,12 +209,17 @@ func (b *Batch) addEntries(ctx context.Context, q querier, before, since, upto i
 		return err
 	}
 	atColumn, seqColumn := slices.Index(t.columns, "at"), slices.Index(t.columns, "seq")
-	rows := TableRows{Table: t.name, Columns: t.columns}
+	rows, size := TableRows{Table: t.name, Columns: t.columns}, 0
 	for _, r := range list {
 		when := number64(r.row[atColumn])
 		month := monthOf(when)
-		if when >= before || r.wait || b.Month != "" && month != b.Month {
+		if when >= before || r.wait || b.Month != "" && month != b.Month || size > keptBytes {
 			break
+		}
+		for _, v := range r.row {
+			if text, ok := v.(string); ok {
+				size += len(text)
+			}
 		}
 		if !kept[number64(r.row[seqColumn])] {
 			b.Month = month
