@@ -25,7 +25,8 @@ type Status struct {
 	BusUp   bool                 // the bus answers
 	BusTrip time.Duration        // round-trip time
 	Stream  *busnats.StreamState // of foreign requests; nil: no answer
-	// Warnings say what foreign programs cannot rely on, or have lost.
+	// Warnings say what foreign programs cannot rely on, or have lost, that the disk is full,
+	// and what was not archived in time.
 	Warnings  []string
 	Store     StoreMeta
 	Bytes     int64 // of the database, its log included
