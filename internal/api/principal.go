@@ -13,6 +13,9 @@ type Principal struct {
 	// Request is the running request that an agent speaks for: each of its writes
 	// checks that it still runs.
 	Request string
+	// Step is the tool call that an agent speaks through, as text: its keys are those of
+	// that call.
+	Step string
 	// Agents are those that a program may reach. "*" stands for all; nil for none.
 	Agents []string
 	// Most is the most that a program's token allows. Other kinds do not need it.

@@ -52,8 +52,9 @@ func Verbs() []Verb {
 		speak = Verb{Conduct: Speaks, Repeat: ByKey}
 		key   = Verb{Conduct: Manages, Repeat: ByKey}
 		wish  = Verb{Conduct: Manages, Repeat: ByWish}
+		act   = Verb{Conduct: Manages, Repeat: Intent}
 		file  = Verb{Conduct: Manages, Repeat: Intent, Host: true}
-		here  = Verb{Conduct: Manages, Repeat: ByWish, Host: true} // starts or ends processes
+		here  = Verb{Conduct: Manages, Repeat: ByWish, Host: true} // starts or ends processes, or finds its file as it would write it
 	)
 	return slices.Concat(
 		on(Home, look, "status usage spending profile top route"),
@@ -69,11 +70,14 @@ func Verbs() []Verb {
 		on(AgentObject, list, "list"),
 		on(AgentObject, look, "show health prompt entries recall attach"),
 		on(AgentObject, local, "logs diff"),
-		on(AgentObject, speak, "ask task message create-context"),
-		on(AgentObject, Verb{Conduct: Speaks, Repeat: ByKey, Host: true}, "run"),
-		on(AgentObject, wish, "start stop restart switch model"),
-		on(AgentObject, key, "reset unbind compact summarise clear continue"),
-		on(AgentObject, file, "create delete rename import export learn merge discard shell unlock username"),
+		on(AgentObject, speak, "ask task message"),
+		on(AgentObject, Verb{Conduct: Speaks, Repeat: Intent}, "create-context"),
+		on(AgentObject, Verb{Conduct: Speaks, Repeat: Intent, Host: true}, "run"),
+		on(AgentObject, wish, "start stop restart switch model summarise"),
+		on(AgentObject, key, "reset unbind"),
+		on(AgentObject, act, "compact clear continue"),
+		on(AgentObject, file, "create delete rename import learn merge discard unlock"),
+		on(AgentObject, here, "export shell username"),
 
 		on(RequestObject, list, "list"),
 		on(RequestObject, look, "show family entries steps rounds trace wait changes"),
@@ -93,11 +97,11 @@ func Verbs() []Verb {
 
 		on(ScheduleObject, list, "list"),
 		on(ScheduleObject, look, "show"),
-		on(ScheduleObject, Verb{Conduct: Manages, Repeat: Intent}, "set delete pause resume"),
-		on(ScheduleObject, key, "run"),
+		on(ScheduleObject, act, "set delete"),
+		on(ScheduleObject, key, "run pause resume"),
 		on(BudgetObject, list, "list"),
 		on(BudgetObject, look, "show"),
-		on(BudgetObject, Verb{Conduct: Manages, Repeat: Intent}, "set delete"),
+		on(BudgetObject, act, "set delete"),
 
 		on(FileObject, local, "list show check test"),
 		on(FileObject, file, "init trust migrate key bus-member plugin mcp project update"),
@@ -105,8 +109,7 @@ func Verbs() []Verb {
 
 		on(Host, local, "help version doctor store bus"),
 		on(Host, Verb{Conduct: Looks, Host: true, Whole: true}, "monitor"),
-		on(Host, here, "up down agent executor console bus-secret monitor-log"),
-		on(Host, file, "backup restore move shrink import repair demo"),
+		on(Host, here, "up down agent executor console bus-secret monitor-log backup restore move shrink import repair demo"),
 	)
 }
 

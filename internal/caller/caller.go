@@ -33,6 +33,7 @@ type Caller struct {
 	Agent   fika.AgentName // of an Agent
 	Home    string         // of an Agent: the home that it belongs to
 	Request fika.RequestID // the request that FIKA_STEP names; "" when it names none
+	Step    string         // FIKA_STEP
 	// Certain is false if the ancestors are not all known: a Person may then be a tool
 	// that has unset FIKA_STEP.
 	Certain bool
@@ -54,7 +55,7 @@ type Options struct {
 // prompt inside a tool is an agent of its own. FIKA_STEP can only make a caller less
 // than a person, never more.
 func Find(o Options) Caller {
-	c := Caller{Kind: Person, Certain: o.Known, Request: requestOf(o.Step)}
+	c := Caller{Kind: Person, Certain: o.Known, Request: requestOf(o.Step), Step: o.Step}
 	for _, p := range o.Ancestors {
 		for _, h := range o.Holders {
 			if same(h.Process, p) {
@@ -91,7 +92,7 @@ const Unknown = "a tool"
 // the name of the person. An agent of another home keeps its name only with that home's
 // folder, so that it does not pass for an agent of this one.
 func (c Caller) Principal(home, username string) api.Principal {
-	p := api.Principal{Kind: api.Agent, Name: string(c.Agent), Request: string(c.Request), Door: api.DoorCLI}
+	p := api.Principal{Kind: api.Agent, Name: string(c.Agent), Request: string(c.Request), Step: c.Step, Door: api.DoorCLI}
 	switch {
 	case !c.InsideTool():
 		return api.Principal{Kind: api.Person, Name: username, Door: api.DoorCLI}

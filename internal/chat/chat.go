@@ -19,7 +19,7 @@ type Store interface {
 	AgentNames(context.Context) ([]fika.AgentName, error)
 	Participants(context.Context, fika.ConversationID) ([]string, error)
 	Post(context.Context, store.Post) (store.Posted, error)
-	Join(ctx context.Context, c fika.ConversationID, person string) error
+	Join(ctx context.Context, c fika.ConversationID, people ...string) error
 }
 
 // Notifier tells those who wait. Its methods cannot fail, because nothing depends on

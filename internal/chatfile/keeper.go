@@ -23,7 +23,7 @@ import (
 type Source interface {
 	ListConversations(context.Context, store.ConversationFilter) ([]store.ConversationInfo, error)
 	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
-	WasDeleted(context.Context, fika.ConversationID) (bool, error)
+	DeletedChat(context.Context, fika.ConversationID) (fika.ConversationName, error)
 }
 
 // Keeper writes the files of all chats into one folder.
@@ -107,11 +107,12 @@ func (k *Keeper) removeUnused(ctx context.Context, chats []store.ConversationInf
 		}
 		wanted := names[id] != ""
 		if !wanted && w.Size > 0 {
-			var err error
-			if wanted, err = k.source.WasDeleted(ctx, id); err != nil {
+			name, err := k.source.DeletedChat(ctx, id)
+			if err != nil {
 				*errs = append(*errs, err)
 				continue
 			}
+			wanted = name != ""
 		}
 		var err error
 		if wanted || w.Size == 0 {

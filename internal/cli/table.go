@@ -222,6 +222,7 @@ func commands(e *command.Env, args []string) []*cobra.Command {
 	for i, c := range list {
 		out[i] = c.new(e)
 		out[i].GroupID = string(c.group)
+		addKeys(e, out[i])
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/reading"
+	"fika/internal/store"
 )
 
 // Agents is the interface to the agents of a home. It commits the desired
@@ -250,11 +251,26 @@ func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool,
 	if err != nil {
 		return fika.Agent{}, false, err
 	}
-	was, found, err := s.c.store.Unbind(ctx, pool.ID, settings.Username)
-	if found {
-		s.c.wakeHub(ctx, was.Name)
+	was, err := once(ctx, s.c, "agent.unbind", []any{pool.ID, settings.Username}, func(to *store.Store) (*fika.Agent, error) {
+		was, found, err := to.Unbind(ctx, pool.ID, settings.Username)
+		if !found || err != nil {
+			return nil, err
+		}
+		return &was, nil
+	}, func(done *store.Repeated) (*fika.Agent, error) {
+		rows, err := s.c.store.ListAgents(ctx)
+		for _, r := range rows {
+			if r.ID == done.Last(store.ConversationEvent).Agent {
+				return &r, err
+			}
+		}
+		return nil, err
+	})
+	if was == nil || err != nil {
+		return fika.Agent{}, false, err
 	}
-	return was, found, err
+	s.c.wakeHub(ctx, was.Name)
+	return *was, true, nil
 }
 
 // Reset gives an agent a new, empty ask conversation; the old one stays. For a pool,
@@ -271,7 +287,9 @@ func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, 
 		}
 		return s.c.store.ActiveAsk(ctx, was.ID)
 	}
-	conv, err := s.c.store.ResetAsk(ctx, row.ID)
+	conv, err := s.c.Chats.createOnce(ctx, "agent.reset", []any{row.ID}, func(to *store.Store) (fika.Conversation, error) {
+		return to.ResetAsk(ctx, row.ID)
+	})
 	if err == nil {
 		s.c.wakeHub(ctx, row.Name)
 	}

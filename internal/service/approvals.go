@@ -3,7 +3,10 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"fika/internal/config"
+	"fika/internal/guard"
 	"fika/internal/store"
 )
 
@@ -55,7 +58,11 @@ func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) 
 	if err != nil {
 		return err
 	}
-	if _, err := a.c.store.AnswerApproval(ctx, n, answer); err != nil {
+	err = a.c.onceOnly(ctx, "approval.answer", []any{n, answer}, func(to *store.Store) error {
+		_, err := to.AnswerApproval(ctx, n, answer)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if open.FlowStep != "" {
@@ -67,4 +74,25 @@ func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) 
 	}
 	a.c.wakeHub(ctx, open.Agent)
 	return nil
+}
+
+// AddRule writes the rule that a person makes of their answer to a question, for calls
+// like it, into the home's config.toml.
+func (a *Approvals) AddRule(ctx context.Context, n int64, rule guard.Rule) error {
+	if err := a.c.may("approval.answer-always"); err != nil {
+		return err
+	}
+	has := func() (any, error) {
+		conf, err := a.c.app.Config()
+		if err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(conf.Rules, func(r guard.Rule) bool { return r.TOML() == rule.TOML() }), nil
+	}
+	return a.c.intent(ctx, "approval.answer-always", []any{n, rule.TOML()}, wish{want: true, state: has, do: func() error {
+		if there, err := has(); there == true || err != nil {
+			return err
+		}
+		return config.AddRule(a.c.home.ConfigFile(), rule)
+	}})
 }

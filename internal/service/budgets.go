@@ -41,24 +41,51 @@ func (s *Budgets) balances(ctx context.Context, budgets []config.Budget) ([]Budg
 // that wait for it. It returns the budget's balance. Error kinds: Invalid for a budget
 // that could have no effect, NotFound if the budget to be removed does not exist.
 func (s *Budgets) Set(ctx context.Context, b config.Budget, remove bool) ([]BudgetBalance, error) {
-	if err := s.c.may("budget.set"); err != nil {
+	verb, want := "budget.set", b
+	if remove {
+		verb, want.Money, want.Tokens = "budget.delete", 0, 0
+	}
+	if err := s.c.may(verb); err != nil {
 		return nil, err
 	}
-	if !remove {
-		if err := s.c.config().CheckBudget(b); err != nil {
-			return nil, err
-		}
-		if err := s.refuseUnpriced(b); err != nil {
-			return nil, err
-		}
-	}
-	if err := config.SetBudget(s.c.home.ConfigFile(), b, remove); err != nil {
-		return nil, err
-	}
-	if err := s.c.store.LookAgain(ctx); err != nil || remove {
+	err := s.c.intent(ctx, verb, []any{b}, wish{
+		want: want, state: func() (any, error) { return s.defined(b) }, do: func() error { return s.set(ctx, b, remove) },
+	})
+	if err != nil || remove {
 		return nil, err
 	}
 	return s.balances(ctx, []config.Budget{b})
+}
+
+// defined returns the budget of b's scope and time in the settings; one without limits
+// if there is none.
+func (s *Budgets) defined(b config.Budget) (config.Budget, error) {
+	conf, err := s.c.app.Config()
+	now := config.Budget{Scope: b.Scope, Per: b.Per}
+	if err != nil {
+		return now, err
+	}
+	for _, d := range conf.Budgets {
+		if d.Scope == b.Scope && d.Per == b.Per {
+			now.Money, now.Tokens = d.Money, d.Tokens
+		}
+	}
+	return now, nil
+}
+
+func (s *Budgets) set(ctx context.Context, b config.Budget, remove bool) error {
+	if !remove {
+		if err := s.c.config().CheckBudget(b); err != nil {
+			return err
+		}
+		if err := s.refuseUnpriced(b); err != nil {
+			return err
+		}
+	}
+	if err := config.SetBudget(s.c.home.ConfigFile(), b, remove); err != nil {
+		return err
+	}
+	return s.c.store.LookAgain(ctx)
 }
 
 // refuseUnpriced returns an error for a limit on money if the environment chooses the

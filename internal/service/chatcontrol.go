@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"fika"
+	"fika/internal/store"
 )
 
 // ChatControl pauses, resumes and stops the work in chats.
@@ -78,14 +80,26 @@ func (s *ChatControl) Stop(ctx context.Context, conv fika.Conversation) (d Dropp
 	if err := s.c.may("conversation.stop"); err != nil {
 		return d, err
 	}
-	if d.Dropped, err = s.c.store.StopChat(ctx, conv.ID); err != nil {
-		return d, err
-	}
+	return once(ctx, s.c, "conversation.stop", []any{conv.ID}, func(to *store.Store) (Dropped, error) { return s.stop(ctx, to, conv) },
+		func(done *store.Repeated) (d Dropped, err error) {
+			for _, r := range done.All(store.RequestEvent) {
+				d.Requests = append(d.Requests, r.Request)
+			}
+			return d, nil
+		})
+}
+
+// stop ends the runs of a chat, which bears repeating, and then all else in one
+// transaction of a store.
+func (s *ChatControl) stop(ctx context.Context, to *store.Store, conv fika.Conversation) (d Dropped, err error) {
 	d.Runs, err = s.eachRun(ctx, conv, func(runs *Runs, r Run) error {
 		_, err := runs.Cancel(ctx, r.ID, "the chat was stopped")
 		return err
 	})
 	if err != nil {
+		return d, err
+	}
+	if d.Dropped, err = to.StopChat(ctx, conv.ID); err != nil {
 		return d, err
 	}
 	for _, id := range d.Requests {
@@ -102,7 +116,9 @@ func (s *ChatControl) Continue(ctx context.Context, conv fika.Conversation) ([]f
 	if err := s.c.may("conversation.continue"); err != nil {
 		return nil, err
 	}
-	agents, err := s.c.store.ContinueChain(ctx, conv.ID)
+	agents, err := once(ctx, s.c, "conversation.continue", []any{conv.ID}, func(to *store.Store) ([]fika.AgentName, error) {
+		return to.ContinueChain(ctx, conv.ID)
+	}, func(done *store.Repeated) ([]fika.AgentName, error) { return s.c.namesIn(ctx, done) })
 	if fika.IsKind(err, fika.NotFound) {
 		return nil, fika.Errorf(fika.NotFound, "", "no limit has stopped anything in %q", conv.Name)
 	}
@@ -111,6 +127,17 @@ func (s *ChatControl) Continue(ctx context.Context, conv fika.Conversation) ([]f
 	}
 	s.c.wake(ctx, agents...)
 	return agents, nil
+}
+
+// namesIn returns the names of the agents that a write was about.
+func (c *Service) namesIn(ctx context.Context, done *store.Repeated) (names []fika.AgentName, err error) {
+	rows, err := c.store.ListAgents(ctx)
+	for _, r := range rows {
+		if slices.ContainsFunc(done.All(store.AgentEvent), func(x store.Result) bool { return x.Agent == r.ID }) {
+			names = append(names, r.Name)
+		}
+	}
+	return names, err
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/folder"
 	"fika/internal/sleep"
+	"fika/internal/store"
 )
 
 // deletePatience is how long the deletion of a chat waits for its running work: longer
@@ -21,14 +22,17 @@ func (s *Chats) Delete(ctx context.Context, conv fika.Conversation) (busy []fika
 	if err := s.c.may("conversation.delete"); err != nil {
 		return nil, err
 	}
-	stopped, err := s.c.ChatControl.Stop(ctx, conv)
-	if err != nil {
-		return nil, err
-	}
-	if busy, err = s.awaitStopped(ctx, stopped.Requests); err != nil {
-		return busy, err
-	}
-	return busy, s.c.store.DeleteConversation(ctx, conv.ID)
+	return once(ctx, s.c, "conversation.delete", []any{conv.ID}, func(to *store.Store) ([]fika.AgentName, error) {
+		stopped, err := s.c.ChatControl.stop(ctx, s.c.store, conv)
+		if err != nil {
+			return nil, err
+		}
+		busy, err := s.awaitStopped(ctx, stopped.Requests)
+		if err != nil {
+			return busy, err
+		}
+		return busy, to.DeleteConversation(ctx, conv.ID)
+	}, func(*store.Repeated) ([]fika.AgentName, error) { return nil, nil })
 }
 
 // awaitStopped waits until requests have ended, and returns the agents of those that

@@ -52,12 +52,17 @@ type Retried struct {
 }
 
 // RetryDead makes new requests for the turns of a chat whose notifications are dead,
-// oldest first; only for one agent, if one is given. On an error it also returns what
-// was retried before.
+// oldest first; only for one agent, if one is given. On an error nothing is retried.
 func (s *Chats) RetryDead(ctx context.Context, conv fika.Conversation, only fika.AgentID) ([]Retried, error) {
 	if err := s.c.may("conversation.retry"); err != nil {
 		return nil, err
 	}
+	return once(ctx, s.c, "conversation.retry", []any{conv.ID, only},
+		func(to *store.Store) ([]Retried, error) { return s.retryDead(ctx, to, conv, only) },
+		func(done *store.Repeated) ([]Retried, error) { return s.retriedBefore(ctx, done) })
+}
+
+func (s *Chats) retryDead(ctx context.Context, to *store.Store, conv fika.Conversation, only fika.AgentID) ([]Retried, error) {
 	a, err := s.c.sight().activity(ctx, store.ActivityQuery{Conversation: conv.ID, DroppedSince: time.Unix(1<<33, 0)})
 	if err != nil {
 		return nil, err
@@ -76,14 +81,36 @@ func (s *Chats) RetryDead(ctx context.Context, conv fika.Conversation, only fika
 		}
 		dead[k].Seqs = append(dead[k].Seqs, n.Seq)
 	}
-	defer func() { _ = s.c.bus.Flush(ctx) }()
-	for k := range dead {
-		r, err := s.c.store.Retry(ctx, dead[k].Of)
-		if err != nil {
-			return dead[:k], err
-		}
+	if len(dead) == 0 {
+		return nil, nil
+	}
+	var of []fika.RequestID
+	for _, d := range dead {
+		of = append(of, d.Of)
+	}
+	again, err := to.RetryAll(ctx, of...)
+	for k, r := range again {
 		dead[k].Request = r.ID
 		s.c.waker.Wake(dead[k].AgentName)
 	}
-	return dead, nil
+	_ = s.c.bus.Flush(ctx)
+	return dead[:len(again)], err
+}
+
+// retriedBefore returns what an earlier call of [Chats.RetryDead] has retried.
+func (s *Chats) retriedBefore(ctx context.Context, done *store.Repeated) (out []Retried, err error) {
+	for _, r := range done.All(store.RequestEvent) {
+		info, err := s.c.store.Request(ctx, r.Request)
+		if err != nil {
+			return out, err
+		}
+		one := Retried{Request: info.ID, Of: info.RetryOf, AgentName: info.AgentName}
+		for _, e := range done.All(store.EntryEvent) {
+			if e.Request == one.Request {
+				one.Seqs = append(one.Seqs, e.Seq)
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }

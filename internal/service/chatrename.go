@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"fika"
 	"fika/internal/config"
+	"fika/internal/store"
 )
 
 // Renamed is a chat after its renaming.
@@ -29,17 +31,20 @@ func (s *Chats) Rename(ctx context.Context, conv fika.Conversation, word string)
 	if err != nil {
 		return Renamed{}, err
 	}
-	now, notice, err := s.c.store.RenameChat(ctx, conv.ID, name, said.From)
-	if fika.IsKind(err, fika.Conflict) {
+	now, err := once(ctx, s.c, "conversation.rename", []any{conv.ID, name}, func(to *store.Store) (fika.Conversation, error) {
+		now, notice, err := to.RenameChat(ctx, conv.ID, name, said.From)
+		if err == nil && notice != nil {
+			s.c.waker.Show(conv, *notice) // for those that listen under the old name
+			s.c.waker.Show(now, *notice)
+			_ = s.c.bus.Flush(ctx)
+		}
+		return now, err
+	}, func(*store.Repeated) (fika.Conversation, error) { return s.c.store.ConversationByID(ctx, conv.ID) })
+	if fika.IsKind(err, fika.Conflict) && !errors.Is(err, store.ErrKeyReused) {
 		return Renamed{}, fika.Errorf(fika.Conflict, "", "there is a conversation named %q already; choose another name", name)
 	}
 	if err != nil {
 		return Renamed{}, err
-	}
-	if notice != nil {
-		s.c.waker.Show(conv, *notice) // for those that listen under the old name
-		s.c.waker.Show(now, *notice)
-		_ = s.c.bus.Flush(ctx)
 	}
 	return Renamed{now, s.c.config().ChatMentions(conv.Name)}, nil
 }

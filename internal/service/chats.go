@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/chat"
 	"fika/internal/mention"
@@ -36,6 +35,9 @@ func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error
 	if err != nil && !fika.IsKind(err, fika.NotFound) {
 		return conv, err
 	}
+	if conv, found, err := s.findBefore(ctx, name); found || err != nil {
+		return conv, err
+	}
 	list, err := s.List(ctx)
 	if err != nil {
 		return conv, err
@@ -49,6 +51,31 @@ func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return conv, fika.Errorf(fika.NotFound, "", "no chat named %q%s", name, hint)
+}
+
+// findBefore returns the chat that an earlier call of the same write has renamed, or
+// deleted under this name.
+func (s *Chats) findBefore(ctx context.Context, name fika.ConversationName) (conv fika.Conversation, found bool, err error) {
+	for n := int64(1); ; n++ {
+		k, ok := s.c.key(n, "", nil)
+		if !ok {
+			return conv, false, nil
+		}
+		done, err := s.c.store.Known(ctx, k)
+		if done == nil || err != nil {
+			return conv, false, err
+		}
+		id := done.Last(store.ConversationEvent).Conversation
+		switch done.Verb {
+		case "conversation.rename":
+			conv, err := s.c.store.ConversationByID(ctx, id)
+			return conv, err == nil, err
+		case "conversation.delete":
+			if old, err := s.c.store.DeletedChat(ctx, id); old == name || err != nil {
+				return fika.Conversation{ID: id, Name: old, Kind: fika.Chat}, err == nil, err
+			}
+		}
+	}
 }
 
 // FindAnyKind returns a conversation of any kind by its name. If there is none, the
@@ -142,14 +169,20 @@ func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, err
 	if err != nil {
 		return fika.Conversation{}, err
 	}
-	conv, err := s.c.once("conversation.create", name).CreateChat(ctx, name)
-	if done, ok := doneBefore(err, store.ConversationEvent); ok {
-		return s.c.store.ConversationByID(ctx, done.Conversation)
-	}
+	conv, err := s.createOnce(ctx, "conversation.create", []any{name}, func(to *store.Store) (fika.Conversation, error) {
+		return to.CreateChat(ctx, name)
+	})
 	if fika.IsKind(err, fika.Conflict) && !errors.Is(err, store.ErrKeyReused) {
 		return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
 	}
 	return conv, err
+}
+
+// createOnce is [once] for a write that creates a conversation.
+func (s *Chats) createOnce(ctx context.Context, verb string, body []any, do func(*store.Store) (fika.Conversation, error)) (fika.Conversation, error) {
+	return once(ctx, s.c, verb, body, do, func(done *store.Repeated) (fika.Conversation, error) {
+		return s.c.store.ConversationByID(ctx, done.Last(store.ConversationEvent).Conversation)
+	})
 }
 
 // CreateUnnamed creates a chat with a generated name.
@@ -157,14 +190,16 @@ func (s *Chats) CreateUnnamed(ctx context.Context) (fika.Conversation, error) {
 	if err := s.c.may("conversation.create"); err != nil {
 		return fika.Conversation{}, err
 	}
-	for range 100 {
-		name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
-		conv, err := s.c.store.CreateChat(ctx, name)
-		if !fika.IsKind(err, fika.Conflict) {
-			return conv, err
+	return s.createOnce(ctx, "conversation.create", nil, func(to *store.Store) (fika.Conversation, error) {
+		for range 100 {
+			name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
+			conv, err := to.CreateChat(ctx, name)
+			if !fika.IsKind(err, fika.Conflict) || errors.As(err, new(*store.Repeated)) || errors.Is(err, store.ErrKeyReused) {
+				return conv, err
+			}
 		}
-	}
-	return s.c.store.CreateChat(ctx, fika.ConversationName(fmt.Sprintf("chat-%d", time.Now().UnixMilli())))
+		return to.CreateChat(ctx, fika.ConversationName(fmt.Sprintf("chat-%d", time.Now().UnixMilli())))
+	})
 }
 
 var (
@@ -198,7 +233,9 @@ func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (st
 	if err := s.c.app.MayBeCalled(ctx, said.From, said.Username); err != nil {
 		return "", err
 	}
-	return said.From, s.poster(s.c.store).Enter(ctx, conv, said.From)
+	return said.From, s.c.onceOnly(ctx, "conversation.enter", []any{conv.ID, said.From}, func(to *store.Store) error {
+		return s.poster(to).Enter(ctx, conv, said.From)
+	})
 }
 
 // Invite makes agents participants, so that a mention of all includes them.
@@ -210,6 +247,7 @@ func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fik
 	if err != nil {
 		return err
 	}
+	var missing []string
 	for _, a := range agents {
 		if slices.Contains(in, string(a)) {
 			continue
@@ -217,11 +255,14 @@ func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fik
 		if _, err := s.c.Agents.Find(ctx, string(a)); err != nil {
 			return err
 		}
-		if err := s.c.store.Join(ctx, conv.ID, string(a)); err != nil {
-			return err
-		}
+		missing = append(missing, string(a))
 	}
-	return nil
+	return s.c.onceOnly(ctx, "conversation.invite", []any{conv.ID, agents}, func(to *store.Store) error {
+		if len(missing) == 0 {
+			return nil
+		}
+		return to.Join(ctx, conv.ID, missing...)
+	})
 }
 
 // Send posts a message in a chat for the caller: a person, or the agent whose tool runs
@@ -253,15 +294,11 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 		return Sent{}, err
 	}
 	said.Attachments = pictures
-	speaker, err := s.c.speaker(ctx, as)
+	speaker, say, err := s.c.speaker(ctx, as)
 	if err != nil {
 		return Sent{}, err
 	}
-	who := s.c
-	if speaker != nil { // a tool that hides its agent, too, speaks as that one
-		who = s.c.As(api.Principal{Kind: api.Agent, Name: string(speaker.Agent), Door: s.c.who.Door, Request: string(speaker.Request.ID)})
-	}
-	if err := who.mayConversation(ctx, "conversation.send", conv.ID); err != nil {
+	if err := say.mayConversation(ctx, "conversation.send", conv.ID); err != nil {
 		return Sent{}, err
 	}
 	if speaker != nil {
@@ -277,12 +314,13 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 			return Sent{}, err
 		}
 	}
-	sent, err := s.poster(s.c.once("conversation.send", conv.ID, said.From, text, pictures)).Send(ctx, conv, said)
-	if done, ok := doneBefore(err, store.EntryEvent); ok {
+	sent, err := once(ctx, say, "conversation.send", []any{conv.ID, said.From, text, pictures}, func(to *store.Store) (Sent, error) {
+		return s.poster(to).Send(ctx, conv, said)
+	}, func(done *store.Repeated) (sent Sent, err error) {
 		sent.Repeat = true
-		sent.Entry, err = s.c.store.EntryByID(ctx, conv.ID, done.Entry)
+		sent.Entry, err = s.c.store.EntryByID(ctx, conv.ID, done.Last(store.EntryEvent).Entry)
 		return sent, err
-	}
+	})
 	if err == nil {
 		_ = s.c.bus.Flush(ctx)
 	}
@@ -311,7 +349,13 @@ func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinn
 	if err := s.c.may("conversation.pin"); err != nil {
 		return fika.Entry{}, err
 	}
-	entry, err := s.c.store.Pin(ctx, conv.ID, seq, pinned)
+	verb := "conversation.unpin"
+	if pinned {
+		verb = "conversation.pin"
+	}
+	entry, err := once(ctx, s.c, verb, []any{conv.ID, seq}, func(to *store.Store) (fika.Entry, error) {
+		return to.Pin(ctx, conv.ID, seq, pinned)
+	}, func(*store.Repeated) (fika.Entry, error) { return s.c.store.EntryBySeq(ctx, conv.ID, seq) })
 	if fika.IsKind(err, fika.NotFound) {
 		return entry, fika.Errorf(fika.NotFound, "", "no entry %d in %q", seq, conv.Name)
 	}
@@ -323,13 +367,15 @@ func (s *Chats) Clear(ctx context.Context, conv fika.Conversation) error {
 	if err := s.c.may("conversation.clear"); err != nil {
 		return err
 	}
-	entry, err := s.c.store.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
-	if err != nil {
-		return err
-	}
-	s.c.waker.Show(conv, entry)
-	_ = s.c.bus.Flush(ctx)
-	return nil
+	return s.c.onceOnly(ctx, "conversation.clear", []any{conv.ID}, func(to *store.Store) error {
+		entry, err := to.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
+		if err != nil {
+			return err
+		}
+		s.c.waker.Show(conv, entry)
+		_ = s.c.bus.Flush(ctx)
+		return nil
+	})
 }
 
 // emptyAge is how long a chat must have been empty before a clean-up removes it.
@@ -341,7 +387,22 @@ func (s *Chats) Cleanup(ctx context.Context, dry bool) (Cleaned, error) {
 	if err := s.c.may("conversation.cleanup"); err != nil {
 		return Cleaned{}, err
 	}
-	return s.c.store.Cleanup(ctx, store.CleanupOptions{DryRun: dry, EmptyAge: emptyAge})
+	o := store.CleanupOptions{DryRun: dry, EmptyAge: emptyAge}
+	if dry {
+		return s.c.store.Cleanup(ctx, o)
+	}
+	return once(ctx, s.c, "conversation.cleanup", nil, func(to *store.Store) (Cleaned, error) { return to.Cleanup(ctx, o) },
+		func(done *store.Repeated) (out Cleaned, err error) {
+			for _, r := range done.All(store.ConversationEvent) {
+				out.Expired += int(r.Removed)
+				if name, err := s.c.store.DeletedChat(ctx, r.Conversation); err != nil {
+					return out, err
+				} else if r.Removed == 0 && name != "" {
+					out.Chats = append(out.Chats, name)
+				}
+			}
+			return out, nil
+		})
 }
 
 // Participants returns the names of the participants of a chat.

@@ -18,7 +18,7 @@ func (c *Service) SendToContext(ctx context.Context, name fika.AgentName, text s
 	if err := c.mayAgent("agent.message", name); err != nil {
 		return Posted{}, err
 	}
-	speaker, err := c.speaker(ctx, as)
+	speaker, say, err := c.speaker(ctx, as)
 	if err != nil {
 		return Posted{}, err
 	}
@@ -42,7 +42,13 @@ func (c *Service) SendToContext(ctx context.Context, name fika.AgentName, text s
 	if err != nil {
 		return Posted{}, err
 	}
-	posted, err := c.store.Deliver(ctx, m)
+	posted, err := once(ctx, say, "agent.message", []any{m.To, m.From, text}, func(to *store.Store) (Posted, error) {
+		return to.Deliver(ctx, m)
+	}, func(done *store.Repeated) (Posted, error) {
+		r := done.Last(store.EntryEvent)
+		entry, err := c.store.EntryByID(ctx, r.Conversation, r.Entry)
+		return Posted{Entry: entry, Repeat: true}, err
+	})
 	if err == nil {
 		c.wake(ctx, name)
 	}

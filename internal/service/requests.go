@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"fika"
@@ -67,15 +68,16 @@ func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt stri
 }
 
 func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.Payload) (Accepted, error) {
-	r, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Payload: p})
+	r, say, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Payload: p})
 	if err != nil {
 		return Accepted{}, err
 	}
-	accepted, err := s.c.once("agent."+string(ask.Kind), row.ID, p.Prompt, p.From, p.Model, p.Workspace, p.Attachments).Accept(ctx, r)
-	if done, ok := doneBefore(err, store.RequestEvent); ok {
-		info, err := s.c.store.Request(ctx, done.Request)
-		return Accepted{Request: info.Request, Repeat: true}, err
-	}
+	accepted, err := once(ctx, say, "agent."+string(ask.Kind), []any{row.ID, p.Prompt, p.From, p.Model, p.Workspace, p.Attachments},
+		func(to *store.Store) (Accepted, error) { return to.Accept(ctx, r) },
+		func(done *store.Repeated) (Accepted, error) {
+			info, err := s.c.store.Request(ctx, done.Last(store.RequestEvent).Request)
+			return Accepted{Request: info.Request, Repeat: true}, err
+		})
 	if err == nil {
 		s.c.wake(ctx, row.Name)
 	}
@@ -83,28 +85,30 @@ func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.P
 }
 
 // spoken attributes a request to the speaker: a person under a name that is nobody
-// else's, or the agent whose tool runs the command.
-func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.NewRequest) (store.NewRequest, error) {
-	speaker, err := s.c.speaker(ctx, as)
+// else's, or the agent whose tool runs the command. It also returns the service for what
+// the speaker asks.
+func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.NewRequest) (store.NewRequest, *Service, error) {
+	speaker, say, err := s.c.speaker(ctx, as)
 	switch {
 	case err != nil:
-		return r, err
+		return r, say, err
 	case speaker == nil:
 		if err := s.c.app.MayCall(nil, to.Name); err != nil {
-			return r, err
+			return r, say, err
 		}
-		return r, s.c.app.MayBeCalled(ctx, r.Payload.From)
+		return r, say, s.c.app.MayBeCalled(ctx, r.Payload.From)
 	case speaker.Agent == to.Name:
-		return r, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
+		return r, say, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
 	}
 	if err := s.c.app.MayCall(speaker, to.Name); err != nil {
-		return r, err
+		return r, say, err
 	}
 	limits, err := s.c.limitsOf(speaker)
 	if err != nil {
-		return r, err
+		return r, say, err
 	}
-	return speaker.SignRequest(r, limits)
+	r, err = speaker.SignRequest(r, limits)
+	return r, say, err
 }
 
 // Request returns a request by its id or a unique prefix of it, or NotFound. It returns
@@ -192,25 +196,20 @@ func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID
 	if err := s.c.may("request.retry"); err != nil {
 		return "", err
 	}
-	woken, err := s.c.store.RetryNow(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if woken {
-		if info, err := s.c.store.Request(ctx, id); err == nil {
-			s.c.wake(ctx, info.AgentName)
+	id, err := once(ctx, s.c, "request.retry", []any{id}, func(to *store.Store) (fika.RequestID, error) {
+		if woken, err := to.RetryNow(ctx, id); woken || err != nil {
+			return id, err
 		}
-		return id, nil
-	}
-	r, err := s.c.once("request.retry", id).Retry(ctx, id)
-	if done, ok := doneBefore(err, store.RequestEvent); ok {
-		return done.Request, nil
-	}
+		r, err := to.Retry(ctx, id)
+		return r.ID, err
+	}, func(done *store.Repeated) (fika.RequestID, error) {
+		return cmp.Or(done.Last(store.RequestEvent).Request, id), nil
+	})
 	if err != nil {
 		return "", err
 	}
-	if info, err := s.c.store.Request(ctx, r.ID); err == nil {
+	if info, err := s.c.store.Request(ctx, id); err == nil {
 		s.c.wake(ctx, info.AgentName)
 	}
-	return r.ID, nil
+	return id, nil
 }

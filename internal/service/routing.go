@@ -21,7 +21,7 @@ type Routing struct{ c *Service }
 // Rank orders the agents by how well they fit a prompt of the caller, the best first.
 // Agents that cannot be chosen come last, with the reason.
 func (s *Routing) Rank(ctx context.Context, prompt string) ([]Match, error) {
-	who, err := s.c.speaker(ctx, Alias{})
+	who, _, err := s.c.speaker(ctx, Alias{})
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s *Routing) Rank(ctx context.Context, prompt string) ([]Match, error) {
 // is one, decides if the ranking is not sure and a person asks. warn is told why the
 // model has not chosen.
 func (s *Routing) RankJudged(ctx context.Context, prompt string, warn func(string)) ([]Match, error) {
-	who, err := s.c.speaker(ctx, Alias{})
+	who, _, err := s.c.speaker(ctx, Alias{})
 	if err != nil {
 		return nil, err
 	}

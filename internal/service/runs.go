@@ -50,7 +50,7 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 	if err != nil {
 		return Run{}, err
 	}
-	r, err := s.start(ctx, d, given, store.NewRun{Name: d.Name, From: said.From, Title: title})
+	r, err := s.start(ctx, "run.start", d, given, store.NewRun{Name: d.Name, From: said.From, Title: title})
 	if err != nil {
 		return r, err
 	}
@@ -58,11 +58,11 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 }
 
 // start stores a run of a definition with the further properties in n.
-func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
-	if err := s.c.may("run.start"); err != nil {
+func (s *Runs) start(ctx context.Context, verb string, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
+	if err := s.c.may(verb); err != nil {
 		return Run{}, err
 	}
-	speaker, err := s.c.speaker(ctx, Alias{})
+	speaker, _, err := s.c.speaker(ctx, Alias{})
 	if err == nil && speaker != nil {
 		err = fika.Errorf(fika.Denied, "", "inside a tool @%s starts no runs: that is a person's to say", speaker.Agent)
 	}
@@ -72,11 +72,8 @@ func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[stri
 	if n, err = s.prepare(d, given, n); err != nil {
 		return Run{}, err
 	}
-	r, err := s.c.once("run.start", n.Definition, n.Inputs, n.From, n.In).Start(ctx, n)
-	if done, ok := doneBefore(err, store.RunEvent); ok {
-		return s.c.store.Run(ctx, done.Request)
-	}
-	return r, err
+	return once(ctx, s.c, verb, []any{n.Definition, n.Inputs, n.From, n.In}, func(to *store.Store) (Run, error) { return to.Start(ctx, n) },
+		func(done *store.Repeated) (Run, error) { return s.c.store.Run(ctx, done.Last(store.RunEvent).Run) })
 }
 
 // prepare adds to n what the definition and its inputs determine.
@@ -257,28 +254,41 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 	if err := s.c.may("run.resume"); err != nil {
 		return Run{}, err
 	}
-	before, err := s.Definition(ctx, r.ID)
+	var frozen []byte
+	if now != nil {
+		var err error
+		if frozen, err = now.Freeze(); err != nil {
+			return r, err
+		}
+	}
+	err := s.c.onceOnly(ctx, "run.resume", []any{r.ID, frozen, from}, func(to *store.Store) error {
+		return s.resume(ctx, to, r, now, frozen, from)
+	})
 	if err != nil {
-		return r, err
-	}
-	n := store.Resumption{Version: r.Version}
-	if now == nil {
-		now = before
-	} else if n.Definition, err = now.Freeze(); err != nil {
-		return r, err
-	}
-	rows, err := s.c.store.Resumable(ctx, r.ID)
-	if err != nil {
-		return r, err
-	}
-	if n.Rows, err = workflow.ResumeRows(string(r.ID), before, now, rows, from); err != nil {
-		return r, err
-	}
-	n.Deadline = s.deadline(now)
-	if r, err = s.c.store.ResumeRun(ctx, r.ID, n); err != nil {
 		return r, err
 	}
 	return s.advanced(ctx, r.ID)
+}
+
+func (s *Runs) resume(ctx context.Context, to *store.Store, r Run, now *workflow.Definition, frozen []byte, from string) error {
+	before, err := s.Definition(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	n := store.Resumption{Version: r.Version, Definition: frozen}
+	if now == nil {
+		now = before
+	}
+	rows, err := s.c.store.Resumable(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if n.Rows, err = workflow.ResumeRows(string(r.ID), before, now, rows, from); err != nil {
+		return err
+	}
+	n.Deadline = s.deadline(now)
+	_, err = to.ResumeRun(ctx, r.ID, n)
+	return err
 }
 
 // Await blocks until a run is over. Whenever something has changed it passes the run,

@@ -127,22 +127,12 @@ func (s *Schedules) Add(ctx context.Context, n config.Schedule) (Schedule, error
 	if err := s.c.may("schedule.set"); err != nil {
 		return Schedule{}, err
 	}
-	conf := s.c.config()
-	if err := conf.CheckSchedule(n); err != nil {
+	err := s.c.intent(ctx, "schedule.set", []any{n}, wish{
+		want: defines(n), state: func() (any, error) { return s.defined(n.Name) }, do: func() error { return s.add(ctx, n) },
+	})
+	if err != nil {
 		return Schedule{}, err
 	}
-	if n.Workflow != "" {
-		if _, err := s.newRun(n, ""); err != nil {
-			return Schedule{}, err
-		}
-	}
-	if err := config.AddSchedule(s.c.home.ConfigFile(), n); err != nil {
-		return Schedule{}, err
-	}
-	if err := s.keep(ctx, append(slices.Clone(conf.Schedules), n)); err != nil {
-		return Schedule{}, err
-	}
-	s.wakeHub(ctx)
 	list, _, err := s.standing(ctx, []config.Schedule{n})
 	if err != nil {
 		return Schedule{}, err
@@ -150,11 +140,58 @@ func (s *Schedules) Add(ctx context.Context, n config.Schedule) (Schedule, error
 	return list[0], nil
 }
 
+// defines returns what a definition says, as a text that differs if that does.
+func defines(d config.Schedule) string {
+	s := scheduled(d, time.Time{})
+	return s.Timing + " " + s.Body
+}
+
+// defined is [defines] for a schedule in the settings; "" if there is none.
+func (s *Schedules) defined(name string) (string, error) {
+	conf, err := s.c.app.Config()
+	if err != nil {
+		return "", err
+	}
+	for _, d := range conf.Schedules {
+		if d.Name == name {
+			return defines(d), nil
+		}
+	}
+	return "", nil
+}
+
+func (s *Schedules) add(ctx context.Context, n config.Schedule) error {
+	conf := s.c.config()
+	if err := conf.CheckSchedule(n); err != nil {
+		return err
+	}
+	if n.Workflow != "" {
+		if _, err := s.newRun(n, ""); err != nil {
+			return err
+		}
+	}
+	if err := config.AddSchedule(s.c.home.ConfigFile(), n); err != nil {
+		return err
+	}
+	if err := s.keep(ctx, append(slices.Clone(conf.Schedules), n)); err != nil {
+		return err
+	}
+	s.wakeHub(ctx)
+	return nil
+}
+
 // Remove removes a schedule from the home's config.toml. Work that it began goes on.
 func (s *Schedules) Remove(ctx context.Context, name string) error {
 	if err := s.c.may("schedule.delete"); err != nil {
 		return err
 	}
+	name = strings.ToLower(name)
+	return s.c.intent(ctx, "schedule.delete", []any{name}, wish{
+		want: "", state: func() (any, error) { return s.defined(name) }, do: func() error { return s.remove(ctx, name) },
+	})
+}
+
+func (s *Schedules) remove(ctx context.Context, name string) error {
 	one, err := s.Find(ctx, name)
 	if err != nil {
 		return err
@@ -193,7 +230,7 @@ func (s *Schedules) Pause(ctx context.Context, name string) (Schedule, error) {
 	if err := s.c.may("schedule.pause"); err != nil {
 		return Schedule{}, err
 	}
-	return s.setPaused(ctx, name, func(Schedule) time.Time { return time.Time{} })
+	return s.setPaused(ctx, "schedule.pause", name, func(Schedule) time.Time { return time.Time{} })
 }
 
 // Resume ends a pause.
@@ -201,15 +238,18 @@ func (s *Schedules) Resume(ctx context.Context, name string) (Schedule, error) {
 	if err := s.c.may("schedule.resume"); err != nil {
 		return Schedule{}, err
 	}
-	return s.setPaused(ctx, name, func(one Schedule) time.Time { return scheduled(one.Schedule, s.c.now()).Next })
+	return s.setPaused(ctx, "schedule.resume", name, func(one Schedule) time.Time { return scheduled(one.Schedule, s.c.now()).Next })
 }
 
-func (s *Schedules) setPaused(ctx context.Context, name string, next func(Schedule) time.Time) (Schedule, error) {
+func (s *Schedules) setPaused(ctx context.Context, verb, name string, next func(Schedule) time.Time) (Schedule, error) {
 	one, err := s.own(ctx, name)
 	if err != nil {
 		return one, err
 	}
-	if err := s.c.store.PauseSchedule(ctx, one.Schedule.Name, next(one)); err != nil {
+	err = s.c.onceOnly(ctx, verb, []any{one.Schedule.Name}, func(to *store.Store) error {
+		return to.PauseSchedule(ctx, one.Schedule.Name, next(one))
+	})
+	if err != nil {
 		return one, err
 	}
 	s.wakeHub(ctx)

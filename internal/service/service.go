@@ -30,11 +30,12 @@ type Service struct {
 	Hub           *Hub
 
 	who      api.Principal
-	write    api.Write // of the one write that this is for; see [Service.With]
+	write    *writing // see [Service.With]; nil: no key
 	app      *app.App
 	home     folder.Home
-	store    *store.Store
-	tail     *tail.Tail // of its events; the same for all principals
+	root     *store.Store
+	store    *store.Store // of root, for who asks: see [Service.As]
+	tail     *tail.Tail   // of its events; the same for all principals
 	subjects bus.Subjects
 	bus      bus.Bus
 	waker    app.Waker
@@ -83,15 +84,20 @@ func OpenOffline(ctx context.Context, a *app.App, who api.Principal) (*Service, 
 	if err != nil {
 		return nil, err
 	}
-	c := (&Service{app: a, home: h, store: s, tail: tail.New(s.Events)}).As(who)
+	c := (&Service{app: a, home: h, root: s, tail: tail.New(s.Events)}).As(who)
 	c.use(&line{bus: bus.Nobody{}})
 	return c, nil
 }
 
 // As returns the same service for another principal. Both use the same store and bus.
+// What an agent writes is refused (Denied, [store.ErrNotRunning]) once its request has
+// ended, in whatever transaction.
 func (c *Service) As(who api.Principal) *Service {
 	s := *c
-	s.who, s.write = who, api.Write{}
+	s.who, s.write, s.store = who, nil, c.root
+	if who.Kind == api.Agent && who.Request != "" {
+		s.store = c.root.While(fika.RequestID(who.Request))
+	}
 	s.Agents, s.Availability, s.Routing = &Agents{&s}, &Availability{&s}, &Routing{&s}
 	s.Chats, s.ChatControl, s.Conversations = &Chats{&s}, &ChatControl{&s}, &Conversations{&s}
 	s.Requests, s.Hub = &Requests{&s}, HubOf(s.app)

@@ -14,9 +14,17 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/service"
+	"fika/internal/store/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+var servers pgtest.Shared
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		servers.Stop()
+		os.Exit(code)
+	}))
+}
 
 // open makes a home with one agent and a service of it. No hub runs.
 func open(t *testing.T) *service.Service {

@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/mention"
+	"fika/internal/store"
 )
 
 // sessionPrefix begins the name of every session chat, and of no other chat.
@@ -28,23 +29,25 @@ func (s *Chats) Session(ctx context.Context, fresh bool) (fika.Conversation, err
 	if err := s.c.may("conversation.session"); err != nil {
 		return fika.Conversation{}, err
 	}
-	if !fresh {
-		list, err := s.List(ctx)
-		if err != nil {
-			return fika.Conversation{}, err
-		}
-		for _, x := range list {
-			if IsSessionName(x.Name) {
-				return x.Conversation, nil
+	return s.createOnce(ctx, "conversation.session", []any{fresh}, func(to *store.Store) (fika.Conversation, error) {
+		if !fresh {
+			list, err := s.List(ctx)
+			if err != nil {
+				return fika.Conversation{}, err
+			}
+			for _, x := range list {
+				if IsSessionName(x.Name) {
+					return x.Conversation, nil
+				}
 			}
 		}
-	}
-	name := sessionPrefix + time.Now().Format("20060102-150405")
-	conv, err := s.Create(ctx, name)
-	for n := 2; fika.IsKind(err, fika.Conflict) && n < 100; n++ { // another session began in the same second
-		conv, err = s.Create(ctx, fmt.Sprintf("%s-%d", name, n))
-	}
-	return conv, err
+		name := sessionPrefix + time.Now().Format("20060102-150405")
+		conv, err := to.CreateChat(ctx, fika.ConversationName(name))
+		for n := 2; fika.IsKind(err, fika.Conflict) && n < 100; n++ { // another session began in the same second
+			conv, err = to.CreateChat(ctx, fika.ConversationName(fmt.Sprintf("%s-%d", name, n)))
+		}
+		return conv, err
+	})
 }
 
 // SessionAgents are the agents of a session: those of the configuration. The one spoken

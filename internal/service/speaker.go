@@ -8,6 +8,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/chat"
 	"fika/internal/config"
+	"fika/internal/crash"
 	"fika/internal/store"
 )
 
@@ -18,14 +19,25 @@ type Alias struct {
 	Option string
 }
 
-// speaker returns the agent that speaks through this command, or nil if a person does.
+// speaker returns the agent that speaks through this command, or nil if a person does,
+// and the service for what is said: a tool that hides its agent, too, speaks as that one.
 // It returns Denied if an agent wants to use another name: it speaks as itself.
-func (c *Service) speaker(ctx context.Context, as Alias) (*app.Speaker, error) {
+func (c *Service) speaker(ctx context.Context, as Alias) (*app.Speaker, *Service, error) {
 	s, err := app.SpeakerOf(ctx, c.store, c.who)
-	if s != nil && as.Name != "" {
-		return nil, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", as.Option, s.Agent)
+	if s == nil || err != nil {
+		return nil, c, err
 	}
-	return s, err
+	if as.Name != "" {
+		return nil, c, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", as.Option, s.Agent)
+	}
+	crash.Point("speak")
+	who := api.Principal{Kind: api.Agent, Name: string(s.Agent), Door: c.who.Door, Request: string(s.Request.ID), Step: c.who.Step}
+	if who.Step == "" {
+		who.Step = who.Request
+	}
+	say := c.As(who)
+	say.write = c.write
+	return s, say, nil
 }
 
 // CheckAlias returns an error for a name that a person may not use, before anything is

@@ -36,7 +36,7 @@ func (s *Runs) StartTeamIn(ctx context.Context, conv fika.Conversation, text str
 	if err := s.c.app.MayBeCalled(ctx, said.From, said.Username); err != nil {
 		return Run{}, err
 	}
-	r, err := s.start(ctx, d, map[string]string{"prompt": l.Prompt}, store.NewRun{
+	r, err := s.start(ctx, "run.team", d, map[string]string{"prompt": l.Prompt}, store.NewRun{
 		Title: l.Title(), From: said.From, In: &store.RunLine{Chat: conv.ID, Text: said.Text, By: said.Username, TTL: said.TTL},
 	})
 	if err != nil {

@@ -182,7 +182,14 @@ func (u *Undo) Apply(ctx context.Context, id fika.RequestID) (Undoing, error) {
 	if info.State != "" && !info.State.Terminal() && !u.abandoned(info) {
 		return Undoing{}, fika.Errorf(fika.Conflict, "", "request %s of @%s is not over (%s): wait for it, or fika request cancel %s", id, t.Agent, info.State, id)
 	}
-	p, err := u.log().Apply(id, u.files(t))
+	p := undo.Plan{Turn: t}
+	err = u.c.intent(ctx, "request.undo", []any{id}, wish{
+		state: func() (any, error) { return t.Undone(), nil },
+		do: func() (err error) {
+			p, err = u.log().Apply(id, u.files(t))
+			return err
+		},
+	})
 	return Undoing{Plan: p, Info: info}, err
 }
 

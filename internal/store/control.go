@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"fika"
 )
@@ -43,22 +44,42 @@ func (s Requests) RetryNow(ctx context.Context, id fika.RequestID) (woken bool, 
 // chain, or to a new one if a limit has ended that. Retry fails with Conflict if the
 // request is done, has not ended, or has already been tried again.
 func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, error) {
+	out, err := s.RetryAll(ctx, id)
+	if err != nil {
+		return fika.Request{}, err
+	}
+	return out[0], nil
+}
+
+// RetryAll is [Requests.Retry] for several requests, all of them or none.
+func (s Requests) RetryAll(ctx context.Context, ids ...fika.RequestID) ([]fika.Request, error) {
 	const op = "retry request"
-	var out fika.Request
+	var out []fika.Request
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		old, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`+lockRequest, id)
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			return fika.Errorf(fika.NotFound, op, "no request %q", id)
-		case old.State == fika.Done:
-			return fika.Errorf(fika.Conflict, op, "request %s is done: there is nothing to try again", id)
-		case !old.State.Terminal():
-			return fika.Errorf(fika.Conflict, op, "request %s is still %s: cancel it first", id, old.State)
+		out = nil
+		var ended []fika.Request
+		for _, id := range ids {
+			old, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`+lockRequest, id)
+			switch {
+			case err != nil:
+				return err
+			case !ok:
+				return fika.Errorf(fika.NotFound, op, "no request %q", id)
+			case old.State == fika.Done:
+				return fika.Errorf(fika.Conflict, op, "request %s is done: there is nothing to try again", id)
+			case !old.State.Terminal():
+				return fika.Errorf(fika.Conflict, op, "request %s is still %s: cancel it first", id, old.State)
+			}
+			ended = append(ended, old)
 		}
-		out, err = requestsIn(t).retry(ctx, op, old)
-		return err
+		for _, old := range ended {
+			r, err := requestsIn(t).retry(ctx, op, old)
+			if err != nil {
+				return err
+			}
+			out = append(out, r)
+		}
+		return nil
 	})
 	return out, err
 }
@@ -104,8 +125,12 @@ addressed = (SELECT o.addressed FROM requests o WHERE o.id = requests.retry_of),
 	if _, err := t.tellConversations(ctx, "", `UPDATE conversations SET status = 'active' WHERE kind = 'task' AND id = ?`, r.Conversation); err != nil {
 		return r, err
 	}
-	_, err = t.exec(ctx, `UPDATE notifications SET state = 'claimed', reason = '', request = ?
-WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped') AND reason <> '`+reasonExpired+`'`, r.ID, old.ID)
+	seqs, err := many(ctx, t, scanInt, `UPDATE notifications SET state = 'claimed', reason = '', request = ?
+WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped') AND reason <> '`+reasonExpired+`' RETURNING seq`, r.ID, old.ID)
+	slices.Sort(seqs)
+	for _, seq := range seqs {
+		t.also(Result{Kind: EntryEvent, Request: r.ID, Seq: seq})
+	}
 	return r, err
 }
 

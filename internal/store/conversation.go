@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fika"
@@ -159,11 +160,11 @@ FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = 
 	return all, s.explain("list participants", err)
 }
 
-// Join makes a person a participant of a chat before they have said anything. It
-// fails with Invalid if the name is empty or the conversation is not a chat.
-func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) error {
+// Join makes people participants of a chat before they have said anything. It fails
+// with Invalid if a name is empty or the conversation is not a chat.
+func (s Chats) Join(ctx context.Context, c fika.ConversationID, people ...string) error {
 	const op = "join"
-	if person == "" {
+	if slices.Contains(people, "") {
 		return fika.Errorf(fika.Invalid, op, "nobody is named")
 	}
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -174,7 +175,12 @@ func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) e
 		if err != nil {
 			return err
 		}
-		return conversationsIn(t).join(ctx, c, "", person)
+		for _, person := range people {
+			if err := conversationsIn(t).join(ctx, c, "", person); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -229,10 +235,10 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 // that from a database that was put back.
 const noteDeleted = `INSERT INTO meta (key, value) SELECT 'deleted chat ' || c.id, c.name FROM conversations c WHERE c.id = ? AND c.kind = 'chat' ON CONFLICT DO NOTHING`
 
-// WasDeleted reports whether there was a chat that somebody has deleted.
-func (s Chats) WasDeleted(ctx context.Context, id fika.ConversationID) (bool, error) {
-	_, found, err := one(ctx, s.r, scanText, `SELECT value FROM meta WHERE key = 'deleted chat ' || CAST(? AS TEXT)`, id)
-	return found, s.explain("read deleted chats", err)
+// DeletedChat returns the name of a chat that somebody has deleted, "" if nobody has.
+func (s Chats) DeletedChat(ctx context.Context, id fika.ConversationID) (fika.ConversationName, error) {
+	name, _, err := one(ctx, s.r, scanText, `SELECT value FROM meta WHERE key = 'deleted chat ' || CAST(? AS TEXT)`, id)
+	return fika.ConversationName(name), s.explain("read deleted chats", err)
 }
 
 // RenameChat gives a chat another name and posts a notice in it that says who did so.

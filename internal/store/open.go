@@ -53,7 +53,8 @@ type Options struct {
 // db is how one type per use reaches the database.
 type db struct {
 	*database
-	key atomic.Pointer[Key] // what its first durable transaction is kept under; nil: nothing
+	key  *Key           // see [Store.Once]; nil: none
+	runs fika.RequestID // see [Store.While]; empty: none
 }
 
 // database is one database with this process's connections to it.

@@ -319,10 +319,15 @@ func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fik
 		if err != nil {
 			return err
 		}
-		ring, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { err = sc.Scan(&n); return n, err },
-			`SELECT DISTINCT a.name FROM notifications n JOIN agents a ON a.id = n.agent WHERE `+stoppedHere+` ORDER BY a.name`, c, c)
+		agents, err := many(ctx, t, func(sc scanner) (a fika.Agent, err error) { return a, sc.Scan(&a.ID, &a.Name) },
+			`SELECT DISTINCT a.id, a.name FROM notifications n JOIN agents a ON a.id = n.agent WHERE `+stoppedHere+` ORDER BY a.name`, c, c)
 		if err != nil {
 			return err
+		}
+		ring = nil
+		for _, a := range agents {
+			ring = append(ring, a.Name)
+			t.also(Result{Kind: AgentEvent, Agent: a.ID})
 		}
 		if len(ring) == 0 {
 			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")

@@ -90,11 +90,13 @@ func many[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 type operation struct {
 	name       string
 	durability durability
-	key        *Key  // what it is kept under; nil: nothing
-	n          int64 // its number among the operations of this store
+	key        *Key   // what it is kept under; nil: nothing
+	found      string // kept in place of its results; see [Store.Intend]
+	n          int64  // its number among the operations of this store
 	ids        []string
 	writing    bool // it holds the right to write
 	inDoubt    bool // a commit was sent and not answered
+	kept       bool // it is committed under its key
 }
 
 // durability is how a transaction is committed.
@@ -130,7 +132,11 @@ type tx struct {
 	lastSeq map[fika.ConversationID]int64   // of the conversations that this transaction has locked
 	workers map[fika.RequestID]fika.AgentID // of the requests that it has locked or made
 	events  []*event
+	results []Result // beside those of the events; see [tx.also]
 	booking booking
+	// intended is what was found when the key of the operation was intended; see
+	// [Store.Intend].
+	intended string
 }
 
 // run runs the queued statements and then list, in one round trip.
@@ -260,7 +266,7 @@ const maxClashes = 50
 func (s *db) writeWith(ctx context.Context, name string, d durability, fn change) error {
 	op := &operation{name: name, durability: d, n: s.operations.Add(1)}
 	if d == durable {
-		op.key = s.key.Swap(nil)
+		op.key = s.key
 	}
 	deadline := time.Now().Add(s.opt.BusyWait)
 	defer func() {
@@ -272,6 +278,9 @@ func (s *db) writeWith(ctx context.Context, name string, d durability, fn change
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		err := s.try(ctx, op, fn, deadline)
 		if err == nil {
+			if op.kept {
+				s.key = nil
+			}
 			return nil
 		}
 		f := s.d.fault(err)
@@ -366,14 +375,13 @@ func (s *db) attempt(ctx context.Context, t *tx, fn change) error {
 	if t.op.inDoubt {
 		known, err := t.committedBefore(ctx)
 		if err != nil || known {
+			t.op.kept = known && t.op.key != nil
 			return errors.Join(err, t.rollback(ctx))
 		}
 	}
-	if t.op.key != nil {
-		if err := t.once(ctx); err != nil {
-			_ = t.rollback(ctx)
-			return err
-		}
+	if err := t.admit(ctx); err != nil {
+		_ = t.rollback(ctx)
+		return err
 	}
 	err := fn(ctx, t)
 	if err == nil && !t.discard {
@@ -430,6 +438,7 @@ func (t *tx) commit(ctx context.Context) error {
 		return err
 	}
 	crash.Committed(t.op.name)
+	t.op.kept = t.op.key != nil
 	if ring := t.db.bell.Load(); ring != nil && len(t.events) > 0 {
 		(*ring)()
 	}

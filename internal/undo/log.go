@@ -47,6 +47,16 @@ type Turn struct {
 	operations []operation
 }
 
+// Undone returns how often the changes were undone or redone, as far as that ended.
+func (t Turn) Undone() (n int) {
+	for _, op := range t.operations {
+		if op.end != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // Edit is one change of one file, recorded before it was made.
 type Edit struct {
 	Step   string      `json:"step"`

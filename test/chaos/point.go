@@ -21,6 +21,10 @@ var elsewhere = map[string]string{
 	"settle-archive":   "the same",
 	"put-archive-back": "the same",
 	"prune-events":     "only events of a week ago are removed: storetest",
+	// Every write with a key is repeated through kills: TestKeys.
+	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
+	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",
+	"speak":         "internal/service TestAnAgentSpeaksOnlyWhileItsRequestRuns",
 }
 
 // never returns why no scene can pass a point on an engine, or "".

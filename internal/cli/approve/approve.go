@@ -16,7 +16,6 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
 	"fika/internal/guard"
 	"fika/internal/question"
 	"fika/internal/service"
@@ -141,11 +140,11 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 		return err
 	}
 	if said.always {
-		h, err := e.App().Home()
-		if err != nil {
+		if err := c.Approvals().AddRule(ctx, n, rule); err != nil {
 			return err
 		}
-		if err := config.AddRule(h.ConfigFile(), rule); err != nil {
+		h, err := e.App().Home()
+		if err != nil {
 			return err
 		}
 		e.Say("from now on such calls are allowed; the rule is in %s", h.ConfigFile())

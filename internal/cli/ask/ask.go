@@ -30,7 +30,6 @@ type askOptions struct {
 	model   string
 	from    string
 	files   command.NamedFiles
-	key     string
 	combine string // the agent that makes one answer of a team's answers
 }
 
@@ -85,7 +84,6 @@ Otherwise Ctrl-C cancels the request; --timeout only stops waiting.
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(o.Env))
 	o.files.Flags(c)
-	command.KeyFlag(c, &o.key)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
 	f.StringVar(&o.combine, "combine", "", "for a team: the agent that makes one answer of all")
 	_ = c.RegisterFlagCompletionFunc("combine", complete.AgentNames(o.Env))
@@ -109,9 +107,6 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	}
 	if len(pictures) > 0 && (meansTeam(name) || o.combine != "") {
 		return command.UsageError("pictures are for one agent, and %s is a team", name)
-	}
-	if o.key != "" && (meansTeam(name) || o.combine != "") {
-		return command.UsageError("--key is for one agent, and %s is a team", name)
 	}
 	if meansTeam(name) || o.combine != "" {
 		return o.runTeam(ctx, name, prompt)
@@ -165,7 +160,7 @@ func (o *askOptions) submit(ctx context.Context, c *service.Service, row fika.Ag
 	}
 	defer follow.Close()
 	follow.Warn = o.WarnStatus
-	accepted, err := c.With(api.Write{Key: o.key}).Requests.Submit(ctx, row, ask)
+	accepted, err := c.Requests.Submit(ctx, row, ask)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ way, a session must keep the s-.`,
 			if err != nil {
 				return err
 			}
-			if strings.EqualFold(args[1], string(conv.Name)) {
+			if e.Key == "" && strings.EqualFold(args[1], string(conv.Name)) {
 				return command.UsageError("that is its name already")
 			}
 			now, err := c.Chats.Rename(ctx, conv, args[1])

@@ -14,7 +14,7 @@ import (
 )
 
 func newSend(e *command.Env) *cobra.Command {
-	var as, key string
+	var as string
 	var asJSON bool
 	var files command.NamedFiles
 	c := &cobra.Command{
@@ -44,11 +44,10 @@ of the conversation waits for bob.
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), e, args[0], saying{text, pictures, key}, as, asJSON)
+			return send(cmd.Context(), e, args[0], saying{text, pictures}, as, asJSON)
 		},
 	}
 	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
-	command.KeyFlag(c, &key)
 	command.JSONFlag(c, &asJSON)
 	files.Flags(c)
 	return c
@@ -66,7 +65,6 @@ type sentJSON struct {
 type saying struct {
 	text     string
 	pictures []fika.Attachment
-	key      string // see [api.Write]; may be empty
 }
 
 func send(ctx context.Context, e *command.Env, word string, said saying, as string, asJSON bool) error {
@@ -81,7 +79,7 @@ func send(ctx context.Context, e *command.Env, word string, said saying, as stri
 	if err != nil {
 		return err
 	}
-	sent, err := c.With(api.Write{Key: said.key}).Chats.SendWith(ctx, conv, said.text, said.pictures, alias)
+	sent, err := c.Chats.SendWith(ctx, conv, said.text, said.pictures, alias)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Env struct {
 	Opened *app.App
 	Home   string // --home
 	Typed  string // what a person has typed and no request holds yet
+	Key    string // --key: see [api.Write]
 
 	// Keyboard is In for questions to a person: reading from it ends with the command.
 	Keyboard io.Reader

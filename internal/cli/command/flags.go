@@ -55,9 +55,9 @@ func AtMost[T any](list []T, limit int) []T {
 	return list[:limit]
 }
 
-// KeyFlag adds --key, which names a write: see [api.Write].
-func KeyFlag(c *cobra.Command, key *string) {
-	c.Flags().StringVar(key, "key", "", "name of this write: repeated with the same key, it takes effect once and prints the same id")
+// KeyFlag adds --key, which names what a command writes: see [api.Write].
+func KeyFlag(c *cobra.Command, e *Env) {
+	c.Flags().StringVar(&e.Key, "key", "", "name of this write: repeated with the same key, it takes effect once and prints the same ids")
 }
 
 // YesFlag adds --yes, which answers questions in advance.

@@ -3,16 +3,22 @@ package command
 import (
 	"context"
 
+	"fika/internal/api"
 	"fika/internal/service"
 )
 
-// Service opens a service that only looks, or waits for work that others do.
+// Service opens a service that only looks, or waits for work that others do. What it
+// writes is named by --key.
 func (e *Env) Service(ctx context.Context) (*service.Service, error) {
 	who, err := e.Principal()
 	if err != nil {
 		return nil, err
 	}
-	return service.Open(ctx, e.App(), who)
+	c, err := service.Open(ctx, e.App(), who)
+	if err != nil {
+		return nil, err
+	}
+	return c.With(api.Write{Key: e.Key}), nil
 }
 
 // ServiceOffline opens the service without the bus, for reading: see

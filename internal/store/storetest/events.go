@@ -217,6 +217,47 @@ var eventTests = map[string]func(*world){
 		w.post(room, "3")
 		equal(w, "after a month", lines(w.since(last)), "entry 3 message")
 	},
+	"what is done outside is intended, then done": func(w *world) {
+		key := store.Key{Kind: "person", Name: "ann", Door: "page", Text: "k1", Verb: "schedule.set", Body: []byte("daily")}
+		for _, found := range []string{"", "as it was", "as it was"} { // the second try is that of a process that took over
+			equal(w, "found before", must(w.Intend(w.ctx, key, "as it was"))(w), found)
+			if known := must(w.Known(w.ctx, key))(w); known != nil {
+				w.Errorf("it is done as soon as it is intended: %v", known)
+			}
+		}
+		w.ok(w.Done(w.ctx, key))
+		_, err := w.Intend(w.ctx, key, "as it is")
+		equal(w, "done", errors.As(err, new(*store.Repeated)), true)
+		key.Body = []byte("weekly")
+		_, err = w.Intend(w.ctx, key, "as it was")
+		equal(w, "reused", errors.Is(err, store.ErrKeyReused), true)
+	},
+	"an agent writes only while its request runs": func(w *world) {
+		room := w.chat("room")
+		c := w.begin(w.lease("arya"), "x")
+		s := w.While(c.Request.ID)
+		must(s.CreateChat(w.ctx, "first"))(w) // it is checked, and goes through
+		refuse := func(err error) {
+			w.Helper()
+			w.refused(err, fika.Denied)
+			equal(w, "named", errors.Is(err, store.ErrNotRunning), true)
+		}
+		key := store.Key{Kind: "agent", Name: "arya", Door: "cli", Text: "k", Verb: "conversation.send"}
+		// Between the check of the caller and the write, a person asks it to stop.
+		must(w.Cancel(w.ctx, c.Request.ID, ""))(w)
+		_, err := s.Post(w.ctx, store.Post{Conversation: room.ID, From: "arya", Content: "late"})
+		refuse(err)
+		_, err = s.Once(key).Post(w.ctx, store.Post{Conversation: room.ID, From: "arya", Content: "late"})
+		refuse(err)
+		if known := must(w.Known(w.ctx, key))(w); known != nil {
+			w.Errorf("what was refused is kept: %v", known)
+		}
+		w.answer(c, "done")
+		_, err = s.Accept(w.ctx, store.NewRequest{Kind: fika.TaskRequest, Agent: c.Request.Agent, Payload: fika.Payload{Prompt: "late"}})
+		refuse(err)
+		_, err = w.While("nobody's").CreateChat(w.ctx, "second")
+		refuse(err)
+	},
 	"a key is one write, whoever repeats it": func(w *world) {
 		key := store.Key{Kind: "person", Name: "ann", Door: "page", Text: "k1", Verb: "chat.create", Body: []byte("room")}
 		var mu sync.Mutex
@@ -225,8 +266,7 @@ var eventTests = map[string]func(*world){
 			c, err := w.Once(key).CreateChat(w.ctx, "room")
 			var done *store.Repeated
 			if errors.As(err, &done) {
-				first, _ := done.First(store.ConversationEvent)
-				c.ID = first.Conversation
+				c.ID = done.Last(store.ConversationEvent).Conversation
 			} else if err != nil {
 				w.Error(err)
 			}
@@ -261,6 +301,10 @@ var eventTests = map[string]func(*world){
 		w.ok(w.Prune(w.ctx, 10))
 		_, err = w.Once(key).CreateChat(w.ctx, "room")
 		equal(w, "known for a month", errors.As(err, new(*store.Repeated)), true)
+		known := must(w.Known(w.ctx, key))(w)
+		equal(w, "known", known.Verb+fmt.Sprint(len(known.All(store.ConversationEvent))), "chat.create1")
+		_, err = w.Known(w.ctx, other)
+		equal(w, "known as something else", errors.Is(err, store.ErrKeyReused), true)
 		w.clock.Advance(2 * 24 * time.Hour)
 		w.ok(w.Prune(w.ctx, 10))
 		must(w.Once(key).CreateChat(w.ctx, "attic"))(w)

@@ -1,0 +1,603 @@
+package service_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"fika"
+	"fika/internal/api"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/guard"
+	"fika/internal/service"
+	"fika/internal/store"
+	"fika/internal/undo"
+	"fika/internal/workflow"
+)
+
+// keyedWrite is how a verb is tried that repeats by a key or as an intent, in a home
+// that a keyHome has made.
+type keyedWrite struct {
+	// prepare makes what it is about; it may be nil.
+	prepare func(h keyHome, s *service.Service) error
+	// do does it and returns the ids that it gives. With another body it asks for
+	// something else; a verb that only has an object takes another object then.
+	do       func(ctx context.Context, s *service.Service, other bool) (ids string, err error)
+	single   bool // there is nothing left to do for another person who asks for the same
+	bodiless bool // it has no other body
+}
+
+// byCommand are verbs that repeat by a key or as an intent and whose effect is not the
+// service's: a command does them as a whole, under its key (script/key_command.txtar), or
+// nothing honours their key yet (those that ask a model by themselves, and imports).
+func byCommand(v api.Verb) bool {
+	switch v.Name {
+	case "conversation.import", "conversation.compact", "agent.run", "agent.continue", "agent.clear", "agent.compact", "agent.create-context":
+		return true
+	}
+	return v.Repeat == api.Intent && v.Host && (v.Object() == api.AgentObject || v.Object() == api.FileObject)
+}
+
+// keyHome is a home with two agents, one of which is a pool, a schedule, a chat room with
+// a message, and a chat hall.
+type keyHome struct {
+	root string
+	url  string // of its database; empty: SQLite
+}
+
+// keySettings are the settings of a keyHome.
+func (h keyHome) settings() string {
+	text := `username = "anna"
+model = "m"
+[[models]]
+id = "m"
+provider = "scripted"
+rules = "rules.toml"
+[[agents]]
+id = "coder"
+[[agents]]
+id = "crew"
+instances = 2
+[[schedules]]
+name = "daily"
+cron = "@daily"
+agent = "coder"
+prompt = "look"
+[[schedules]]
+name = "weekly"
+cron = "@weekly"
+agent = "coder"
+prompt = "look"
+[[budgets]]
+scope = "home"
+per = "day"
+tokens = 1000
+`
+	if h.url != "" {
+		text += fmt.Sprintf("[store]\nurl = %q\n", h.url)
+	}
+	return text
+}
+
+// open returns a service of the home and what closes it.
+func (h keyHome) open(ctx context.Context, who api.Principal) (*service.Service, func() error, error) {
+	a := app.New(app.Options{Root: h.root, Getenv: func(string) string { return "" }, Dir: h.root})
+	c, err := service.Open(ctx, a, who)
+	return c, a.Close, err
+}
+
+// make fills the home for a write.
+func (h keyHome) make(ctx context.Context, w keyedWrite) (err error) {
+	for name, text := range map[string]string{"config.toml": h.settings(), "rules.toml": "", "changed.txt": "after"} {
+		if err := os.WriteFile(filepath.Join(h.root, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	s, end, err := h.open(ctx, person)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	for _, name := range []string{"coder", "crew-1", "crew-2", "crew"} {
+		if _, err := s.Agents.Find(ctx, name); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"room", "hall"} {
+		conv, err := s.Chats.Create(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Chats.Send(ctx, conv, "@coder hello", service.Alias{}); err != nil {
+			return err
+		}
+	}
+	if w.prepare == nil {
+		return nil
+	}
+	return w.prepare(h, s)
+}
+
+func (h keyHome) database() (*sql.DB, error) {
+	if h.url != "" {
+		return sql.Open("pgx", h.url+"&default_query_exec_mode=exec")
+	}
+	return sql.Open("sqlite", "file:"+filepath.Join(h.root, "fika.db")+"?_pragma=busy_timeout(10000)")
+}
+
+// sql changes rows of the home directly, into a state that takes a process to reach.
+func (h keyHome) sql(statements ...string) error {
+	db, err := h.database()
+	if err != nil {
+		return err
+	}
+	for _, text := range statements {
+		if _, err := db.Exec(text); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", text, err), db.Close())
+		}
+	}
+	return db.Close()
+}
+
+// rows describes what is there: how many rows, and the files that a write may change.
+func (h keyHome) rows(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	db, err := h.database()
+	check(t, err)
+	defer db.Close()
+	for _, text := range []string{
+		"agents", "conversations", "conversations WHERE status = 'active'", "participants", "entries", "entries WHERE pinned <> 0", "notifications",
+		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "bindings", "chains", "flow_runs", "flow_steps",
+		"approvals WHERE state = 'open'", "schedules", "schedules WHERE paused_at > 0", "events", "keys",
+	} {
+		var n int
+		check(t, db.QueryRow("SELECT count(*) FROM "+text).Scan(&n))
+		fmt.Fprintf(&b, "%s: %d\n", text, n)
+	}
+	for _, name := range []string{"config.toml", "changed.txt"} {
+		text, err := os.ReadFile(filepath.Join(h.root, name))
+		check(t, err)
+		b.WriteString(string(text[max(0, len(text)-500):]))
+	}
+	return b.String()
+}
+
+// inChat returns a write about a chat, or about another one.
+func inChat(do func(context.Context, *service.Service, fika.Conversation) (string, error)) keyedWrite {
+	return keyedWrite{do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+		name := "room"
+		if other {
+			name = "hall"
+		}
+		conv, err := s.Chats.Find(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		return do(ctx, s, conv)
+	}}
+}
+
+// texted returns a write whose body is one text or another.
+func texted(do func(context.Context, *service.Service, string) (string, error)) keyedWrite {
+	return keyedWrite{do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+		if other {
+			return do(ctx, s, "two")
+		}
+		return do(ctx, s, "one")
+	}}
+}
+
+func (w keyedWrite) with(prepare func(keyHome, *service.Service) error) keyedWrite {
+	w.prepare = prepare
+	return w
+}
+
+func (w keyedWrite) once() keyedWrite {
+	w.single = true
+	return w
+}
+
+// keyedWrites is how every verb is tried that repeats by a key or as an intent.
+func keyedWrites() map[string]keyedWrite {
+	out := map[string]keyedWrite{}
+	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings()} {
+		for verb, w := range part {
+			out[verb] = w
+		}
+	}
+	return out
+}
+
+func keyedInChats() map[string]keyedWrite {
+	alias := service.Alias{}
+	return map[string]keyedWrite{
+		"conversation.send": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			sent, err := s.Chats.Send(ctx, c, "@coder look", alias)
+			return fmt.Sprint(sent.Entry.Seq, sent.Entry.ID), err
+		}),
+		"conversation.create": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+			c, err := s.Chats.Create(ctx, text)
+			return string(c.ID), err
+		}).once(),
+		"conversation.session": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			c, err := s.Chats.Session(ctx, !other)
+			return string(c.ID), err
+		}},
+		"conversation.enter": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			return s.Chats.Enter(ctx, c, service.Alias{Name: "guest"})
+		}).once(),
+		"conversation.invite": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			return "", s.Chats.Invite(ctx, c, []fika.AgentName{"coder", "crew-1"})
+		}),
+		"conversation.stop": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			d, err := s.ChatControl.Stop(ctx, c)
+			return fmt.Sprint(d.Requests), err
+		}).with(func(h keyHome, _ *service.Service) error { return h.claimed("running") }).once(),
+		"conversation.continue": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			names, err := s.ChatControl.Continue(ctx, c)
+			return fmt.Sprint(names), err
+		}).with(func(h keyHome, _ *service.Service) error {
+			return h.sql(`UPDATE notifications SET state = 'dropped', reason = 'limit'`)
+		}).once(),
+		"conversation.clear": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			return "", s.Chats.Clear(ctx, c)
+		}),
+		"conversation.delete": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			_, err := s.Chats.Delete(ctx, c)
+			return string(c.ID), err
+		}).once(),
+		"conversation.rename": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			now, err := s.Chats.Rename(ctx, c, "den")
+			return fmt.Sprint(now.ID, now.Name), err
+		}).once(),
+		"conversation.pin": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			e, err := s.Chats.Pin(ctx, c, 1, true)
+			return fmt.Sprint(e.ID, e.Pinned), err
+		}).once(),
+		"conversation.unpin": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			e, err := s.Chats.Pin(ctx, c, 1, false)
+			return fmt.Sprint(e.ID, e.Pinned), err
+		}).with(func(h keyHome, _ *service.Service) error { return h.sql(`UPDATE entries SET pinned = 1`) }).once(),
+		"conversation.retry": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			again, err := s.Chats.RetryDead(ctx, c, "")
+			return fmt.Sprint(again), err
+		}).with(func(h keyHome, _ *service.Service) error { return h.claimed("dead") }),
+		"conversation.cleanup": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			c, err := s.Chats.Cleanup(ctx, false)
+			return fmt.Sprint(c.Expired, c.Chats), err
+		}, prepare: func(h keyHome, s *service.Service) error {
+			if _, err := s.Chats.Create(context.Background(), "empty"); err != nil {
+				return err
+			}
+			return h.sql(`UPDATE entries SET expires_at = 1`, `UPDATE conversations SET updated_at = 1 WHERE name = 'empty'`)
+		}, bodiless: true},
+	}
+}
+
+// claimed makes coder's notifications those of a request for each chat: running, or dead.
+func (h keyHome) claimed(state string) error {
+	ended := "0"
+	notified := "claimed"
+	if state == "dead" {
+		ended, notified = "1", "dead"
+	}
+	return h.sql(`INSERT INTO requests (id, kind, origin, agent, conversation, chain, state, payload, touched, created_at, finished_at)
+SELECT 'req-' || c.name, 'notify', 'queued', a.id, c.id, n.chain, '`+state+`', '{}', 1, 1, `+ended+`
+FROM notifications n JOIN conversations c ON c.id = n.conversation JOIN agents a ON a.id = n.agent`,
+		`UPDATE notifications SET state = '`+notified+`', request = 'req-' || (SELECT c.name FROM conversations c WHERE c.id = notifications.conversation)`)
+}
+
+// ask returns a write that gives coder work.
+func askOf(kind fika.RequestKind) keyedWrite {
+	return texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+		row, err := s.Agents.Find(ctx, "coder")
+		if err != nil {
+			return "", err
+		}
+		a, err := s.Requests.Submit(ctx, row, service.Ask{Kind: kind, Prompt: text})
+		return string(a.Request.ID), err
+	})
+}
+
+func keyedForAgents() map[string]keyedWrite {
+	ofAgent := func(name, other string, do func(context.Context, *service.Service, fika.Agent) (string, error)) keyedWrite {
+		return keyedWrite{do: func(ctx context.Context, s *service.Service, another bool) (string, error) {
+			of := name
+			if another {
+				of = other
+			}
+			row, err := s.Agents.Find(ctx, of)
+			if err != nil {
+				return "", err
+			}
+			return do(ctx, s, row)
+		}}
+	}
+	return map[string]keyedWrite{
+		"agent.ask":  askOf(fika.AskRequest),
+		"agent.task": askOf(fika.TaskRequest),
+		"agent.message": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+			p, err := s.SendToContext(ctx, "coder", text, service.Alias{})
+			return string(p.Entry.ID), err
+		}),
+		"agent.reset": ofAgent("coder", "crew-1", func(ctx context.Context, s *service.Service, a fika.Agent) (string, error) {
+			c, err := s.Agents.Reset(ctx, a)
+			return string(c.ID), err
+		}),
+		"agent.unbind": ofAgent("crew", "coder", func(ctx context.Context, s *service.Service, a fika.Agent) (string, error) {
+			was, _, err := s.Agents.Unbind(ctx, a)
+			return string(was.Name), err
+		}).with(func(_ keyHome, s *service.Service) error {
+			row, err := s.Agents.Find(context.Background(), "crew")
+			if err == nil {
+				_, err = s.Requests.Submit(context.Background(), row, service.Ask{Kind: fika.AskRequest, Prompt: "x"})
+			}
+			return err
+		}).once(),
+		"request.retry": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			list, err := s.Requests.List(ctx, service.RequestFilter{States: []fika.RequestState{fika.Cancelled}})
+			if err != nil {
+				return "", err
+			}
+			n := 0
+			if other {
+				n = 1
+			}
+			id, err := s.Requests.Retry(ctx, list[n].ID)
+			return string(id), err
+		}, prepare: func(_ keyHome, s *service.Service) error {
+			for range 2 {
+				id, err := askOf(fika.TaskRequest).do(context.Background(), s, false)
+				if err == nil {
+					_, err = s.Requests.Cancel(context.Background(), fika.RequestID(id), "enough")
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}, single: true},
+		"request.undo": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			id := fika.RequestID("0123456789")
+			if other {
+				id = "9876543210"
+			}
+			_, err := s.Undo().Apply(ctx, id)
+			return "", err
+		}, prepare: func(h keyHome, s *service.Service) error {
+			log := undo.Open(folder.HomeAt(h.root).UndoDir(), time.Now)
+			for _, id := range []fika.RequestID{"0123456789", "9876543210"} {
+				err := log.KeepBefore(undo.Turn{Request: id, Agent: "coder", Workspace: h.root}, undo.Change{
+					Step: "1", Path: "changed.txt", Before: strings.NewReader("before"), Size: 6, Mode: 0o600, After: []byte("after"),
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+	}
+}
+
+func startRun(ctx context.Context, s *service.Service, text string) (string, error) {
+	d, err := workflow.Load("asks", "asks.toml", []byte("[[steps]]\nid = 'ask'\napprove = true\nprompt = '"+text+"'\n"), workflow.Known{})
+	if err != nil {
+		return "", err
+	}
+	r, err := s.Runs().Start(ctx, d, nil)
+	return string(r.ID), err
+}
+
+func keyedForRuns() map[string]keyedWrite {
+	started := func(_ keyHome, s *service.Service) error {
+		for range 2 {
+			if _, err := startRun(context.Background(), s, "go on?"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	number := func(other bool) int64 {
+		if other {
+			return 2
+		}
+		return 1
+	}
+	return map[string]keyedWrite{
+		"run.start": texted(startRun),
+		"run.team": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+			line, _, err := service.TeamLine("@coder, @crew-1: " + text)
+			if err != nil {
+				return "", err
+			}
+			conv, err := s.Chats.Find(ctx, "room")
+			if err != nil {
+				return "", err
+			}
+			r, err := s.Runs().StartTeamIn(ctx, conv, "@coder, @crew-1: "+text, line, service.Alias{})
+			return string(r.ID), err
+		}),
+		"run.resume": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			list, err := s.Runs().List(ctx, false, 0)
+			if err != nil {
+				return "", err
+			}
+			r, err := s.Runs().Resume(ctx, list[number(other)-1], nil, "")
+			return string(r.ID) + string(r.Request), err
+		}, prepare: func(h keyHome, s *service.Service) error {
+			if err := started(h, s); err != nil {
+				return err
+			}
+			list, err := s.Runs().List(context.Background(), true, 0)
+			for _, r := range list {
+				if _, err := s.Runs().Cancel(context.Background(), r.ID, "enough"); err != nil {
+					return err
+				}
+			}
+			return err
+		}, single: true},
+		"approval.answer": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			return "", s.Approvals().Answer(ctx, number(other), service.ApprovalAnswer{Allow: true, By: s.Principal().Name})
+		}, prepare: started, single: true},
+		"approval.answer-always": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			return "", s.Approvals().AddRule(ctx, number(other), guard.Rule{Tool: "bash", Match: "ls", Do: "allow"})
+		}, prepare: started, single: true},
+	}
+}
+
+func keyedInSettings() map[string]keyedWrite {
+	named := func(do func(context.Context, *service.Schedules, string) error) keyedWrite {
+		return keyedWrite{do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			name := "daily"
+			if other {
+				name = "weekly"
+			}
+			return "", do(ctx, s.Schedules(), name)
+		}}
+	}
+	budget := func(remove bool) keyedWrite {
+		return keyedWrite{single: true, do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			b := config.Budget{Scope: "home", Per: "day", Tokens: 500}
+			if other {
+				b.Tokens = 700
+			}
+			_, err := s.Budgets().Set(ctx, b, remove)
+			return "", err
+		}}
+	}
+	return map[string]keyedWrite{
+		"schedule.set": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+			one, err := s.Schedules().Add(ctx, config.Schedule{Name: text, Cron: "@daily", Agent: "coder", Prompt: "look"})
+			return one.Schedule.Name, err
+		}).once(),
+		"schedule.delete": named(func(ctx context.Context, s *service.Schedules, name string) error { return s.Remove(ctx, name) }).once(),
+		"schedule.pause": named(func(ctx context.Context, s *service.Schedules, name string) error {
+			_, err := s.Pause(ctx, name)
+			return err
+		}),
+		"schedule.resume": named(func(ctx context.Context, s *service.Schedules, name string) error {
+			_, err := s.Resume(ctx, name)
+			return err
+		}),
+		"schedule.run": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			name := "daily"
+			if other {
+				name = "weekly"
+			}
+			o, err := s.Schedules().BeginNow(ctx, name)
+			return string(o.Request), err
+		}},
+		"budget.set":    budget(false),
+		"budget.delete": budget(true),
+	}
+}
+
+// The same write with the same key has one effect and gives the same ids each time; with
+// another body it is refused, and another person's key is another one. Every verb that is
+// declared so is tried.
+func TestAWriteWithAKeyHappensOnce(t *testing.T) {
+	tried := keyedWrites()
+	for _, v := range api.Verbs() {
+		if v.Repeat != api.ByKey && v.Repeat != api.Intent || byCommand(v) {
+			continue
+		}
+		w, ok := tried[v.Name]
+		if !ok {
+			t.Errorf("%s repeats by a key and is not tried: say how it is called", v.Name)
+			continue
+		}
+		t.Run(v.Name, func(t *testing.T) { w.happensOnce(t, keyHome{root: t.TempDir()}) })
+	}
+}
+
+func (w keyedWrite) happensOnce(t *testing.T, h keyHome) {
+	ctx := t.Context()
+	check(t, h.make(ctx, w))
+	s, end, err := h.open(ctx, person)
+	check(t, err)
+	defer func() { check(t, end()) }()
+	key := api.Write{Key: "k"}
+	first, err := w.do(ctx, s.With(key), false)
+	check(t, err)
+	rows := h.rows(t)
+	for range 4 {
+		if again, err := w.do(ctx, s.With(key), false); err != nil || again != first {
+			t.Errorf("%q, %v; the first time %q", again, err, first)
+		}
+	}
+	if now := h.rows(t); now != rows {
+		t.Errorf("a repeat changed something:\n%s\nafter the first:\n%s", now, rows)
+	}
+	if _, err := w.do(ctx, s.With(key), true); !errors.Is(err, store.ErrKeyReused) && !w.bodiless {
+		t.Errorf("another body under the same key: %v", err)
+	}
+	other := s.As(api.Principal{Kind: api.Person, Name: "bob", Door: api.DoorCLI}).With(key)
+	again, err := w.do(ctx, other, false)
+	if errors.Is(err, store.ErrKeyReused) || errors.As(err, new(*store.Repeated)) {
+		t.Errorf("somebody else's key is this one: %v", err)
+	}
+	if err != nil && !w.single || err == nil && !w.single && again == first && first != "" {
+		t.Errorf("somebody else's write: %q, %v", again, err)
+	}
+}
+
+// The key of an agent counts within the tool call that it speaks through: a call that is
+// run again says the same once, and another call says it again.
+func TestAnAgentsKeyCountsWithinItsStep(t *testing.T) {
+	h := keyHome{root: t.TempDir()}
+	check(t, h.make(t.Context(), keyedWrite{prepare: func(h keyHome, _ *service.Service) error { return h.claimed("running") }}))
+	s, end, err := h.open(t.Context(), person)
+	check(t, err)
+	defer func() { check(t, end()) }()
+	conv, err := s.Chats.Find(t.Context(), "room")
+	check(t, err)
+	var seqs []int64
+	for _, step := range []string{"req-room/1", "req-room/1", "req-room/2", ""} {
+		tool := s.As(api.Principal{Kind: api.Agent, Name: "coder", Door: api.DoorCLI, Request: "req-room", Step: step}).With(api.Write{Key: "k"})
+		sent, err := tool.Chats.Send(t.Context(), conv, "I go on", service.Alias{})
+		check(t, err)
+		seqs = append(seqs, sent.Entry.Seq)
+	}
+	if want := []int64{2, 2, 3, 4}; !slices.Equal(seqs, want) {
+		t.Errorf("said as %v, not %v", seqs, want)
+	}
+	check(t, h.sql(`UPDATE requests SET cancel_at = 1`))
+	tool := s.As(api.Principal{Kind: api.Agent, Name: "coder", Door: api.DoorCLI, Request: "req-room", Step: "req-room/3"})
+	row, err := s.Agents.Find(t.Context(), "crew-1")
+	check(t, err)
+	for verb, do := range map[string]func() error{
+		"conversation.send": func() error {
+			_, err := tool.Chats.Send(t.Context(), conv, "and on", service.Alias{})
+			return err
+		},
+		"agent.task": func() error {
+			_, err := tool.Requests.Submit(t.Context(), row, service.Ask{Kind: fika.TaskRequest, Prompt: "x"})
+			return err
+		},
+		"agent.ask": func() error {
+			_, err := tool.Requests.Submit(t.Context(), row, service.Ask{Kind: fika.AskRequest, Prompt: "x"})
+			return err
+		},
+		"agent.message": func() error {
+			_, err := tool.SendToContext(t.Context(), row.Name, "x", service.Alias{})
+			return err
+		},
+	} {
+		if err := do(); !errors.Is(err, store.ErrNotRunning) || !fika.IsKind(err, fika.Denied) {
+			t.Errorf("%s for a request that is to stop: %v", verb, err)
+		}
+	}
+}
