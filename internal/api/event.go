@@ -84,8 +84,9 @@ type Entry struct {
 	To      string          `json:"to,omitempty"`
 	Type    string          `json:"type"`
 	Content string          `json:"content"`
-	CallID  string          `json:"call_id,omitempty"`
-	Cut     int             `json:"cut,omitempty"` // bytes left out at the end of Content
+	ReplyTo string          `json:"reply_to,omitempty"` // of a tool's result: the id of its call
+	CallID  string          `json:"call_id,omitempty"`  // of a tool call and its result, in events
+	Cut     int             `json:"cut,omitempty"`      // bytes left out at the end of Content
 	Meta    json.RawMessage `json:"meta,omitempty"`
 }
 
@@ -114,10 +115,11 @@ const (
 
 // Watcher is the part of the service that every door needs.
 type Watcher interface {
-	// Look returns the state of a scope, and the cursor that was confirmed before the
-	// state was read: watching from it misses nothing.
-	Look(context.Context, Scope) (json.RawMessage, Cursor, error)
-	// Watch yields events by number, with live text between them. A slow reader loses
+	// Look returns how the things of a scope stand, and a cursor that was confirmed
+	// before they were read: watching from it misses nothing.
+	Look(context.Context, Scope) (State, Cursor, error)
+	// Watch yields events by number, with live text between them; first of all a mark
+	// that says where it begins. A slow reader loses
 	// live text first, never an event. A reset is the last event of a stream. The
 	// stream ends with ctx, without an error; after an error it yields nothing more.
 	Watch(context.Context, Scope, Cursor) iter.Seq2[Event, error]

@@ -35,8 +35,18 @@ func errorCode(err error) api.ErrorCode {
 		return api.Busy
 	case errors.Is(err, store.ErrKeyReused):
 		return api.KeyReused
+	case errors.Is(err, store.ErrReset):
+		return api.Reset
 	}
-	switch fika.KindOf(err) {
+	if code := kindCode(fika.KindOf(err)); code != "" {
+		return code
+	}
+	return api.CodeOf(err) // of an ended context; else internal
+}
+
+// kindCode returns the code for a kind of error; "" for one that says nothing.
+func kindCode(kind fika.Kind) api.ErrorCode {
+	switch kind {
 	case fika.Invalid:
 		return api.Invalid
 	case fika.NotFound:
@@ -56,5 +66,5 @@ func errorCode(err error) api.ErrorCode {
 	case fika.Storage:
 		return api.Storage
 	}
-	return api.CodeOf(err) // of an ended context; else internal
+	return ""
 }

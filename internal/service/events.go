@@ -48,15 +48,27 @@ func (n *eventNames) event(ctx context.Context, e store.Event) (api.Event, error
 	if out.Agent, err = n.agent(ctx, e.Agent); err != nil || e.Entry == nil {
 		return out, err
 	}
-	out.Entry = &api.Entry{
-		ID: string(e.Entry.ID), From: e.Entry.From, To: e.Entry.To, Type: string(e.Entry.Type), Content: e.Entry.Content, Cut: e.Cut,
-	}
+	entry := entryText(*e.Entry)
+	entry.Cut = e.Cut
 	var d store.EventData
 	if e.Data != nil && json.Unmarshal(e.Data, &d) == nil {
-		out.Entry.CallID = d.CallID
+		entry.CallID = d.CallID
 	}
-	out.Entry.Meta, err = json.Marshal(e.Entry.Meta)
-	return out, err
+	out.Entry = &entry
+	return out, nil
+}
+
+// entryText returns an entry without its place.
+func entryText(e fika.Entry) api.Entry {
+	meta, _ := json.Marshal(e.Meta) // of strings and numbers: it cannot fail
+	return api.Entry{
+		ID: string(e.ID), From: e.From, To: e.To, Type: string(e.Type), Content: e.Content, ReplyTo: string(e.ReplyTo), Meta: meta,
+	}
+}
+
+// entryInfo returns an entry at its place.
+func entryInfo(e fika.Entry) api.EntryInfo {
+	return api.EntryInfo{Seq: e.Seq, Request: string(e.Request), At: e.At, Entry: entryText(e)}
 }
 
 func (n *eventNames) conversation(ctx context.Context, id fika.ConversationID) (string, error) {

@@ -69,7 +69,7 @@ func (l *liveText) begin(ctx context.Context) (func(), error) {
 	first := make([][]api.Event, len(running))
 	var asking sync.WaitGroup
 	for i, r := range running {
-		if l.inScope(api.Event{Conversation: string(r.ConversationName), Agent: string(r.AgentName), Request: string(r.ID)}) {
+		if inScope(l.scope, string(r.ConversationName), string(r.AgentName), string(r.ID)) {
 			asking.Go(func() { first[i] = l.ask(ctx, r) })
 		}
 	}
@@ -140,12 +140,8 @@ func (l *liveText) ring() {
 
 // wants reports whether live text is in the scope, or of a request that one of the scope
 // has caused. The caller holds mu.
-func (l *liveText) wants(e api.Event) bool { return l.family[e.Request] || l.inScope(e) }
-
-func (l *liveText) inScope(e api.Event) bool {
-	s := l.scope
-	return len(s.Conversations)+len(s.Agents)+len(s.Requests) == 0 ||
-		slices.Contains(s.Conversations, e.Conversation) || slices.Contains(s.Agents, e.Agent) || slices.Contains(s.Requests, e.Request)
+func (l *liveText) wants(e api.Event) bool {
+	return l.family[e.Request] || inScope(l.scope, e.Conversation, e.Agent, e.Request)
 }
 
 // note learns from an event which requests those of the scope have caused.

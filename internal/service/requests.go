@@ -3,8 +3,13 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"path/filepath"
+	"time"
 
 	"fika"
+	"fika/internal/api"
+	"fika/internal/message"
 	"fika/internal/store"
 )
 
@@ -23,14 +28,53 @@ type Ask struct {
 	Attachments []fika.Attachment
 	// Sender is the program that asks, such as the master console; empty: a command.
 	Sender string
+	// Conversation is the ask conversation that goes on, or is begun; empty: the agent's
+	// ongoing one. History is what was said before, if it is begun.
+	Conversation string
+	History      []fika.HistoryEntry
+	Form         *fika.AnswerForm // nil: text
+	Deadline     time.Time        // zero: none
+	Workspace    string           // an absolute path, which only a person names; empty: the agent's own
+}
+
+// check refuses (Invalid) what cannot be asked.
+func (a Ask) check(now time.Time) error {
+	bad := func(format string, args ...any) error { return fika.Errorf(fika.Invalid, "", format, args...) }
+	switch {
+	case a.Kind == fika.TaskRequest && (a.Conversation != "" || len(a.History) > 0):
+		return bad("a task has a conversation of its own, without a history")
+	case len(a.Prompt) > message.MaxPrompt:
+		return bad("the prompt has %d bytes; at most %d are taken", len(a.Prompt), message.MaxPrompt)
+	case len(a.History) > message.MaxHistory:
+		return bad("the history has %d messages; at most %d are taken", len(a.History), message.MaxHistory)
+	case a.Form != nil && len(a.Form.Schema) > 0 && !json.Valid(a.Form.Schema):
+		return bad("the schema of the answer is not JSON")
+	case a.Workspace != "" && !filepath.IsAbs(a.Workspace):
+		return bad("the workspace %.80q is not an absolute path", a.Workspace)
+	case !a.Deadline.IsZero() && !a.Deadline.After(now):
+		return bad("the deadline %s has passed", a.Deadline.Format(time.RFC3339))
+	}
+	for i, h := range a.History {
+		if h.Role != "user" && h.Role != "assistant" {
+			return bad("message %d of the history has the role %.40q; want user or assistant", i, h.Role)
+		}
+	}
+	return nil
 }
 
 // Submit commits work for an agent in the name of the caller, and wakes the agent.
 // Error kinds: Denied for a name that is not the speaker's, Invalid if an agent asks
-// itself, Limit if an agent's chain may grow no further.
+// itself and for what cannot be asked, Conflict for a conversation that is not one of the
+// agent's, Limit if an agent's chain may grow no further.
 func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
 	if err := s.c.mayAgent("agent."+string(ask.Kind), row.Name); err != nil {
 		return Accepted{}, err
+	}
+	if err := ask.check(s.c.now()); err != nil {
+		return Accepted{}, err
+	}
+	if ask.Workspace != "" && s.c.who.Kind != api.Person {
+		return Accepted{}, fika.Errorf(fika.Denied, "", "only a person says in which folder an agent works")
 	}
 	settings, err := s.c.app.Settings(row.Name, nil, false)
 	if fika.IsKind(err, fika.Invalid) { // the agent reports it, or the settings are corrected before it takes the work
@@ -47,7 +91,7 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 	}
 	return s.submit(ctx, row, ask, fika.Payload{
 		Prompt: ask.Prompt, From: from, Writer: fika.ByHuman, Model: ask.Model, Background: ask.Background, Sender: ask.Sender,
-		Attachments: ask.Attachments,
+		Attachments: ask.Attachments, History: ask.History, Form: ask.Form, Workspace: ask.Workspace,
 	})
 }
 
@@ -68,11 +112,15 @@ func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt stri
 }
 
 func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.Payload) (Accepted, error) {
-	r, say, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Payload: p})
+	r, say, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Deadline: ask.Deadline, Payload: p})
 	if err != nil {
 		return Accepted{}, err
 	}
-	accepted, err := once(ctx, say, "agent."+string(ask.Kind), []any{row.ID, p.Prompt, p.From, p.Model, p.Workspace, p.Attachments},
+	if r.Conversation, err = s.askedIn(ctx, row, ask); err != nil {
+		return Accepted{}, err
+	}
+	body := []any{row.ID, p.Prompt, p.From, p.Model, p.Workspace, p.Attachments, r.Conversation, p.History, p.Form}
+	accepted, err := once(ctx, say, "agent."+string(ask.Kind), body,
 		func(to *store.Store) (Accepted, error) { return to.Accept(ctx, r) },
 		func(done *store.Repeated) (Accepted, error) {
 			info, err := s.c.store.Request(ctx, done.Last(store.RequestEvent).Request)
@@ -92,6 +140,9 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	switch {
 	case err != nil:
 		return r, say, err
+	case s.c.who.Kind == api.Program:
+		r, err = s.c.programAsks(to, r)
+		return r, say, err
 	case speaker == nil:
 		if err := s.c.app.MayCall(nil, to.Name); err != nil {
 			return r, say, err
@@ -109,6 +160,34 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	}
 	r, err = speaker.SignRequest(r, limits)
 	return r, say, err
+}
+
+// askedIn returns the conversation that an ask means: "" for the agent's ongoing one. What
+// a program asks is said in conversations of its own.
+func (s *Requests) askedIn(ctx context.Context, to fika.Agent, ask Ask) (name fika.ConversationName, err error) {
+	if ask.Conversation != "" {
+		if name, err = fika.ParseConversationName(ask.Conversation); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case ask.Kind == fika.TaskRequest:
+		return "", nil
+	case s.c.who.Kind == api.Program:
+		return message.MemberConversation(to.Name, s.c.who.Name, name), nil
+	case name == "":
+		return "", nil
+	}
+	conv, err := s.c.store.Conversation(ctx, name)
+	switch {
+	case fika.IsKind(err, fika.NotFound):
+		return name, nil
+	case err != nil:
+		return "", err
+	case conv.Kind != fika.Ask:
+		return "", fika.Errorf(fika.Conflict, "", "%q is not an ask conversation of %s", name, to.Name)
+	}
+	return name, s.c.mayConversation(ctx, "conversation.send", conv.ID)
 }
 
 // Request returns a request by its id or a unique prefix of it, or NotFound. It returns

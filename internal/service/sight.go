@@ -277,6 +277,39 @@ func (v *sight) requests(ctx context.Context, f RequestFilter) ([]RequestInfo, e
 	}, func(q RequestInfo) (bool, error) { return v.request(ctx, q) })
 }
 
+// requestsIn returns up to want requests of a scope that match and may be seen, newest
+// first.
+func (v *sight) requestsIn(ctx context.Context, scope api.Scope, f RequestFilter, want int) (out []api.RequestInfo, err error) {
+	if v.c.who.Kind == api.Nobody {
+		return nil, errNobody()
+	}
+	for f.Limit = want; ; f.Limit = min(listAhead*f.Limit, api.MaxPage) {
+		rows, err := v.c.store.ListRequests(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range rows {
+			f.Before = q.ID
+			if !inScope(scope, string(q.ConversationName), string(q.AgentName), string(q.ID)) {
+				continue
+			}
+			may, err := v.request(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			if !may {
+				continue
+			}
+			if out = append(out, requestInfo(store.Underway{RequestInfo: q})); len(out) == want {
+				return out, nil
+			}
+		}
+		if len(rows) < f.Limit {
+			return out, nil
+		}
+	}
+}
+
 // conversations returns the conversations that match and may be seen, newest first.
 func (v *sight) conversations(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
 	return atMost(v, f.Limit, func(limit, skip int, _ ConversationInfo) ([]ConversationInfo, error) {

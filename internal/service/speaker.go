@@ -78,7 +78,7 @@ func (c *Service) personSays(text, as string) (chat.Said, error) {
 		return chat.Said{}, err
 	}
 	user := conf.Username
-	if c.who.Kind == api.Person {
+	if c.who.Kind == api.Person || c.who.Kind == api.Program {
 		user = c.who.Name
 	}
 	if user, err = fika.ParseUsername(user); err != nil {
@@ -115,4 +115,23 @@ func (c *Service) limitsOf(s *app.Speaker) (store.Limits, error) {
 		return store.Limits{}, err
 	}
 	return app.StoreLimits(settings.Chat.Limits), nil
+}
+
+// programAsks makes a request that of the program that asks: in its name, tainted, and
+// with the tools that a person gave to it as a member of the bus; others have none. It
+// returns Denied for an agent that the program may not reach, or that takes no work from
+// people.
+func (c *Service) programAsks(to fika.Agent, r store.NewRequest) (store.NewRequest, error) {
+	if !c.who.Reaches(string(to.Name)) {
+		return r, fika.Errorf(fika.Denied, "", "%s may not ask @%s", c.who.Name, to.Name)
+	}
+	r.Payload.From, r.Payload.Sender, r.Taint = "", c.who.Name, "program "+c.who.Name
+	if name, err := fika.ParseUsername(c.who.Name); err == nil {
+		r.Payload.From = name
+	}
+	r.Rights = rightsWith(nil, false)
+	if m := c.config().BusMember(c.who.Name); m != nil {
+		r.Rights = rightsWith(m.Tools, m.Network == "on")
+	}
+	return r, c.app.MayCall(nil, to.Name)
 }

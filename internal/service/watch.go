@@ -14,8 +14,8 @@ import (
 	"fika/internal/tail"
 )
 
-// Watch yields the events behind a cursor, in order and each once, and then those that are
-// committed; with scope.Deltas the live text of requests between them. What the principal
+// Watch yields a mark with the place where it begins, the events behind a cursor, in order
+// and each once, and then those that are committed; with scope.Deltas the live text of requests between them. What the principal
 // may not see is left out, from the moment at which it may not. A place that is not in the
 // store any more ends the stream with a reset; otherwise it ends with ctx, without an
 // error, and with scope.Until. Error kinds: Denied, NotFound and Invalid for a scope that
@@ -55,7 +55,7 @@ func (c *Service) watch(ctx context.Context, wanted api.Scope, since api.Cursor,
 	}
 	sees := &eventSight{c: c, all: c.sight().full()}
 	live := &liveText{c: c, scope: wanted, sees: sees, some: make(chan struct{}, 1)}
-	scope.Now = now
+	scope.Now, scope.Begin = now, !now
 	if !sees.all {
 		scope.May = sees.event
 	}
@@ -181,6 +181,9 @@ func (c *Service) eventScope(ctx context.Context, s api.Scope) (out tail.Scope, 
 			return out, named, err
 		}
 		out.Requests, named.Requests = append(out.Requests, r.ID), append(named.Requests, string(r.ID))
+		if r.State.Terminal() {
+			out.Ended = append(out.Ended, r.ID)
+		}
 	}
 	for _, kind := range s.Kinds {
 		if !slices.Contains(store.EventKinds(), store.EventKind(kind)) {

@@ -19,6 +19,14 @@ type ConversationFilter struct {
 	Skip  int                   // leave out that many of the newest
 	// Before is for [Transcripts.Search]: only entries with a smaller N; 0: all.
 	Before int64
+	// Behind is a place in the list: only conversations behind it; zero: all.
+	Behind ConversationPlace
+}
+
+// ConversationPlace is the place of a conversation in a list, from its UpdatedAt and ID.
+type ConversationPlace struct {
+	Updated int64 // Unix milliseconds
+	ID      fika.ConversationID
 }
 
 // ConversationInfo is a conversation with the facts that lists show.
@@ -126,6 +134,7 @@ CASE WHEN c.kind = 'task' THEN COALESCE((SELECT r.state FROM requests r WHERE r.
 FROM conversations c LEFT JOIN agents a ON a.id = c.agent
 WHERE (? = '' OR c.kind = ?)
   AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
+  AND (? = '' OR c.updated_at < ? OR c.updated_at = ? AND c.id < ?)
 ORDER BY c.updated_at DESC, c.id DESC LIMIT ? OFFSET ?`
 
 // ListConversations returns conversations, those with the latest activity first.
@@ -138,7 +147,8 @@ func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]C
 		err := sc.Scan(append(dest, &c.AgentName, &c.Messages, &c.Pending, &c.Running, &c.Task)...)
 		c.CreatedAt, c.UpdatedAt = at(created), at(updated)
 		return c, err
-	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, noLimit(f.Limit), f.Skip)
+	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent,
+		f.Behind.ID, f.Behind.Updated, f.Behind.Updated, f.Behind.ID, noLimit(f.Limit), f.Skip)
 	if err != nil {
 		return nil, s.explain(op, err)
 	}

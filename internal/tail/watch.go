@@ -36,7 +36,11 @@ type Scope struct {
 	Tree          bool              // with the requests that those in Requests cause from now on
 	Content       bool              // with the text of entries
 	Until         bool              // end after the outcome of all of Requests
-	Now           bool              // end with what is there now
+	// Ended are those of Requests that had their outcome before the stream began. Behind
+	// the event that says so it does not come again.
+	Ended []fika.RequestID
+	Now   bool // end with what is there now
+	Begin bool // begin with a mark: the cursor is known here, and where the stream begins
 	// Passing is called with each event, wanted or not, before anything is decided about
 	// it; nil: nothing is.
 	Passing func(store.Event)
@@ -70,6 +74,7 @@ func (t *Tail) Watch(ctx context.Context, scope Scope, from store.Cursor) iter.S
 		t.count(1, texts)
 		defer t.count(-1, -texts)
 		rows := t.events.Tail(from) // until the watcher has caught up
+		begun := false
 		for ctx.Err() == nil {
 			changed, _ := t.waiting()
 			list, err := w.next(ctx, &rows)
@@ -83,6 +88,10 @@ func (t *Tail) Watch(ctx context.Context, scope Scope, from store.Cursor) iter.S
 				yield(store.Event{}, err)
 				return
 			}
+			if w.Begin && !begun && !w.mark(yield) {
+				return
+			}
+			begun = true
 			more, err := w.give(ctx, list, yield)
 			if err != nil {
 				yield(store.Event{}, err)
@@ -93,7 +102,7 @@ func (t *Tail) Watch(ctx context.Context, scope Scope, from store.Cursor) iter.S
 			switch {
 			case len(list) > 0:
 				continue
-			case w.Now:
+			case w.Now, w.isOver():
 				return
 			}
 			_, pace := t.waiting()
@@ -104,6 +113,19 @@ func (t *Tail) Watch(ctx context.Context, scope Scope, from store.Cursor) iter.S
 			}
 		}
 	}
+}
+
+// isOver reports, for a watcher that has got everything there is, whether the outcomes
+// that it waits for are behind it.
+func (w *watcher) isOver() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.soon { // else something committed earlier is still to come
+		for _, id := range w.Ended {
+			delete(w.open, id)
+		}
+	}
+	return w.Until && len(w.Requests) > 0 && len(w.open) == 0
 }
 
 // next returns what follows, from memory if the watcher is in it, else from the store.

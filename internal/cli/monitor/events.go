@@ -77,9 +77,11 @@ func (o *eventOptions) show(ctx context.Context, c *service.Service) error {
 		read = c.Watch
 	}
 	for e, err := range read(ctx, scope, api.Cursor(o.since)) {
-		if err == nil && o.json {
+		switch {
+		case err != nil:
+		case o.json:
 			err = o.PrintLine(e)
-		} else if err == nil {
+		case e.Kind != api.MarkEvent: // which is for programs
 			err = o.Print(eventLine(e))
 		}
 		if err == nil && e.Kind == api.ResetEvent {

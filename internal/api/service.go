@@ -1,0 +1,226 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Service is what a door asks of fika, in the name of one principal. What that one may
+// not see is left out of lists and refused by name. Every call fails with an [*Error] or
+// with the error of its context. It is safe for concurrent use.
+type Service interface {
+	Watcher
+	Lister
+	Speaker
+	Controller
+}
+
+// Lister reads lists page by page.
+type Lister interface {
+	// Agents returns the agents of the home by name.
+	Agents(context.Context, Page) (List[AgentInfo], error)
+	// Conversations returns conversations, those with the latest activity first.
+	Conversations(context.Context, Page) (List[ConversationInfo], error)
+	// Requests returns requests of the scope's agents and conversations, newest first,
+	// whether they have ended or not; with Scope.Requests those alone.
+	Requests(context.Context, Scope, Page) (List[RequestInfo], error)
+	// Entries returns the entries of a conversation by seq.
+	Entries(ctx context.Context, conversation string, page Page) (List[EntryInfo], error)
+}
+
+// Speaker says something in the principal's name.
+type Speaker interface {
+	// Send posts a message in a chat. Whoever it mentions is asked to answer.
+	Send(context.Context, Message, Write) (Sent, error)
+	// Ask gives an agent work. It returns once that is stored: the answer is the last
+	// entry of the request, which [Watcher.Watch] shows.
+	Ask(context.Context, Ask, Write) (Asked, error)
+}
+
+// Controller changes what goes on. Whatever names a conversation means the whole home if
+// that name is empty, where a home can do it.
+type Controller interface {
+	// Cancel asks a request, and those that it has caused, to end.
+	Cancel(ctx context.Context, request, reason string, w Write) error
+	// Retry begins a request anew that did not end well, and returns the new one.
+	Retry(ctx context.Context, request string, w Write) (string, error)
+	// Pause lets running steps finish and nothing new begin; Resume ends that.
+	Pause(ctx context.Context, conversation string, w Write) error
+	Resume(ctx context.Context, conversation string, w Write) error
+	// Stop drops what waits in a conversation and asks what runs there to end.
+	Stop(ctx context.Context, conversation string, w Write) error
+	// Continue goes on with what a limit has stopped.
+	Continue(ctx context.Context, conversation string, w Write) error
+	// Answer answers an approval. It fails with [Conflict] if it has been answered.
+	Answer(ctx context.Context, approval int64, a Answer, w Write) error
+}
+
+// Limits of a [Page].
+const (
+	DefaultPage = 100
+	MaxPage     = 1000
+)
+
+// Page is a part of a list.
+type Page struct {
+	After string // [List.Next] of the page before; empty: the first page
+	Limit int    // at most so many items; 0: [DefaultPage]; more than [MaxPage] counts as that
+}
+
+// List is a page of a list. What changes meanwhile may come twice or be missing in the
+// pages that follow: to miss nothing, [Watcher.Look] and watch.
+type List[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next"` // empty: that was the last page
+}
+
+// State is how the things of a scope stand: what is under way, and what that is about.
+type State struct {
+	Agents        []AgentInfo        `json:"agents"`
+	Conversations []ConversationInfo `json:"conversations"` // those of the scope, or the newest; and those of Requests
+	Requests      []RequestInfo      `json:"requests"`      // not ended, oldest first; and those of Scope.Requests
+	Approvals     []ApprovalInfo     `json:"approvals"`     // open, oldest first
+	Runs          []RunInfo          `json:"runs"`          // not ended, newest first
+	Paused        bool               `json:"paused"`        // everything is
+}
+
+// AgentInfo is an agent and what it does.
+type AgentInfo struct {
+	Name        string   `json:"name"`
+	DisplayName string   `json:"display_name,omitempty"`
+	Description string   `json:"description,omitempty"`
+	State       string   `json:"state"`             // of its process: idle busy stopped failed …
+	Model       string   `json:"model,omitempty"`   // nickname or id, if known
+	Waiting     int      `json:"waiting"`           // requests and chats that it could take now
+	Running     []string `json:"running,omitempty"` // ids of the requests it works, as far as they may be seen
+	Why         Status   `json:"why,omitzero"`      // what it does, or what is wrong
+	Trouble     Status   `json:"trouble,omitzero"`  // clear: it is healthy
+}
+
+// ConversationInfo is a conversation and what goes on in it.
+type ConversationInfo struct {
+	Name         string    `json:"name"`
+	Kind         string    `json:"kind"`            // chat ask task …
+	Agent        string    `json:"agent,omitempty"` // its owner, of an ask or a task
+	Participants []string  `json:"participants,omitempty"`
+	Seq          int64     `json:"seq"` // of its last entry
+	Paused       bool      `json:"paused"`
+	Held         []string  `json:"held,omitempty"` // who keeps it paused for now
+	Updated      time.Time `json:"updated"`
+}
+
+// RequestInfo is a request and how it stands.
+type RequestInfo struct {
+	ID           string    `json:"id"`
+	Kind         string    `json:"kind"` // ask task notify run workflow
+	State        string    `json:"state"`
+	Agent        string    `json:"agent"` // that works it
+	Conversation string    `json:"conversation,omitempty"`
+	Chain        string    `json:"chain,omitempty"`
+	Parent       string    `json:"parent,omitempty"`
+	Wait         string    `json:"wait,omitempty"`       // what a waiting one waits for: pause approval child limit provider
+	Tool         string    `json:"tool,omitempty"`       // that runs now
+	Since        time.Time `json:"since,omitzero"`       // when that began
+	Calls        int       `json:"calls,omitempty"`      // of the model, so far
+	Error        ErrorCode `json:"error,omitempty"`      // of one that has failed
+	Answer       int64     `json:"answer,omitempty"`     // seq of its answer in its conversation
+	Cancelling   bool      `json:"cancelling,omitempty"` // it was asked to end
+	Created      time.Time `json:"created"`
+	Ended        time.Time `json:"ended,omitzero"`
+}
+
+// ApprovalInfo is a question about a tool call, or about a step of a run.
+type ApprovalInfo struct {
+	Number       int64           `json:"number"`
+	Request      string          `json:"request"`
+	Agent        string          `json:"agent,omitempty"`
+	Conversation string          `json:"conversation,omitempty"`
+	CallID       string          `json:"call_id,omitempty"` // of the tool call
+	Tool         string          `json:"tool,omitempty"`
+	Args         json.RawMessage `json:"args,omitempty"` // as the call would be executed
+	Workspace    string          `json:"workspace,omitempty"`
+	What         string          `json:"what,omitempty"` // the part of the call that is asked about
+	Rule         string          `json:"rule,omitempty"` // that asks, with its place
+	State        string          `json:"state"`
+	Asked        time.Time       `json:"asked"`
+	Expires      time.Time       `json:"expires,omitzero"`
+}
+
+// RunInfo is a run of a workflow or of a team.
+type RunInfo struct {
+	ID           string    `json:"id"`
+	Name         string    `json:"name"`
+	Title        string    `json:"title,omitempty"`
+	Conversation string    `json:"conversation,omitempty"` // where its steps are
+	State        string    `json:"state"`
+	Paused       bool      `json:"paused"`
+	Begun        time.Time `json:"begun"`
+	Ended        time.Time `json:"ended,omitzero"`
+}
+
+// EntryInfo is an entry at its place in a conversation.
+type EntryInfo struct {
+	Seq     int64     `json:"seq"`
+	Request string    `json:"request,omitempty"`
+	At      time.Time `json:"at"`
+	Entry
+}
+
+// Message is what is said in a chat.
+type Message struct {
+	Conversation string `json:"conversation"`
+	Text         string `json:"text"`
+}
+
+// Sent says what a message has set off.
+type Sent struct {
+	ID     string   `json:"id"`
+	Seq    int64    `json:"seq"`
+	Notify []string `json:"notify"` // the agents that are asked to answer
+	Repeat bool     `json:"repeat"` // it was sent before, under the same key
+}
+
+// Ask is work for an agent.
+type Ask struct {
+	Agent  string `json:"agent"`
+	Prompt string `json:"prompt"`
+	// Task asks for a conversation of its own; otherwise an ask conversation goes on.
+	Task bool `json:"task"`
+	// Conversation is the ask conversation that goes on, or is begun; empty: the agent's
+	// ongoing one.
+	Conversation string `json:"conversation"`
+	// History is what was said before, for a conversation that is begun.
+	History []HistoryItem `json:"history"`
+	// Form requires the answer to be JSON; nil: text.
+	Form      *Form     `json:"form"`
+	Model     string    `json:"model"`     // for this request only; empty: the agent's
+	Workspace string    `json:"workspace"` // an absolute path; empty: the agent's own
+	Deadline  time.Time `json:"deadline"`  // zero: none
+	Detached  bool      `json:"detached"`  // nobody waits for the answer
+}
+
+// HistoryItem is a message of a conversation that was held elsewhere.
+type HistoryItem struct {
+	Role    string `json:"role"` // user or assistant
+	Content string `json:"content"`
+}
+
+// Form is what an answer has to look like.
+type Form struct {
+	Schema json.RawMessage `json:"schema"` // JSON Schema; empty: any JSON
+}
+
+// Asked says which request stands for an ask.
+type Asked struct {
+	Request      string `json:"request"`
+	Conversation string `json:"conversation"`
+	State        string `json:"state"`
+	Repeat       bool   `json:"repeat"` // it was asked before, under the same key
+}
+
+// Answer is a person's answer to an approval.
+type Answer struct {
+	Allow bool   `json:"allow"`
+	Why   string `json:"why"` // a reason for the agent; may be empty
+}
