@@ -11,7 +11,7 @@
 // Scopes are query parameters: conversation, agent and request, as often as needed, kind,
 // tree, until. An Idempotency-Key makes a POST safe to repeat.
 //
-// Read first: [Handler], server.events, write.
+// Read first: [Handler], server.events, server.state, write.
 package door
 
 import (
@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -117,12 +118,20 @@ type (
 	done struct{}
 )
 
+// principal returns the service of whoever asks, or refuses the request.
+func (s server) principal(w http.ResponseWriter, r *http.Request) (api.Service, bool) {
+	to, ok := s.as(r)
+	if !ok {
+		fail(w, &api.Error{Code: api.Unauthenticated})
+	}
+	return to, ok
+}
+
 // read is a handler that shows a page of something.
 func read(s server, do func(*http.Request, api.Service, api.Page) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		to, ok := s.as(r)
+		to, ok := s.principal(w, r)
 		if !ok {
-			fail(w, &api.Error{Code: api.Unauthenticated})
 			return
 		}
 		p := api.Page{After: r.FormValue("after")}
@@ -133,26 +142,17 @@ func read(s server, do func(*http.Request, api.Service, api.Page) (any, error)) 
 				return
 			}
 		}
-		answer(w, do, r, to, p)
+		out, err := do(r, to, p)
+		answer(w, out, err)
 	}
-}
-
-func answer(w http.ResponseWriter, do func(*http.Request, api.Service, api.Page) (any, error), r *http.Request, to api.Service, p api.Page) {
-	out, err := do(r, to, p)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	send(w, http.StatusOK, out)
 }
 
 // write is a handler that changes something. Its body is JSON; an empty one is the zero
 // value. Unknown fields are refused, because they were meant to do something.
 func write[Body any](s server, do func(*http.Request, api.Service, Body, api.Write) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		to, ok := s.as(r)
-		if !ok { // before the body is looked at
-			fail(w, &api.Error{Code: api.Unauthenticated})
+		to, ok := s.principal(w, r) // before the body is looked at
+		if !ok {
 			return
 		}
 		key := r.Header.Get("Idempotency-Key")
@@ -163,7 +163,7 @@ func write[Body any](s server, do func(*http.Request, api.Service, Body, api.Wri
 		var body Body
 		from := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 		from.DisallowUnknownFields()
-		if err := from.Decode(&body); err != nil && (r.ContentLength != 0 || from.More()) {
+		if err := from.Decode(&body); err != nil && err != io.EOF {
 			var large *http.MaxBytesError
 			code := api.Invalid
 			if errors.As(err, &large) {
@@ -173,11 +173,7 @@ func write[Body any](s server, do func(*http.Request, api.Service, Body, api.Wri
 			return
 		}
 		out, err := do(r, to, body, api.Write{Key: key})
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		send(w, http.StatusOK, out)
+		answer(w, out, err)
 	}
 }
 
@@ -201,65 +197,63 @@ type State struct {
 }
 
 func (s server) state(w http.ResponseWriter, r *http.Request) {
-	to, ok := s.as(r)
+	to, ok := s.principal(w, r)
 	if !ok {
-		fail(w, &api.Error{Code: api.Unauthenticated})
 		return
 	}
 	st, at, err := to.Look(r.Context(), scopeOf(r))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	send(w, http.StatusOK, State{at, st})
+	answer(w, State{at, st}, err)
 }
 
 // events streams what happens. Each committed event has its cursor as id, so a browser
 // that connects again goes on where it was; live text has none. A stream that ends with
 // reset has to begin with GET /state.
 func (s server) events(w http.ResponseWriter, r *http.Request) {
-	to, ok := s.as(r)
+	to, ok := s.principal(w, r)
 	if !ok {
-		fail(w, &api.Error{Code: api.Unauthenticated})
 		return
 	}
 	since := api.Cursor(r.Header.Get("Last-Event-ID"))
 	if since == "" {
 		since = api.Cursor(r.FormValue("since"))
 	}
-	out := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
 	begun := false
-	begin := func() bool {
-		_ = out.SetWriteDeadline(time.Now().Add(patience)) // a connection that has none ends with its client
-		if !begun {
-			begun = true
-			fmt.Fprint(w, "retry: 100\n\n")
-		}
-		return true
-	}
 	for e, err := range to.Watch(r.Context(), scopeOf(r), since) {
-		if err != nil && !begun {
+		kind, data := string(e.Kind), any(e)
+		switch {
+		case err != nil && !begun:
 			fail(w, err)
 			return
-		}
-		begin()
-		kind, data := string(e.Kind), any(e)
-		if err != nil {
+		case err != nil:
 			kind, data = "error", failure(err)
+		case !begun:
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Cache-Control", "no-store")
 		}
-		body, err := json.Marshal(data)
-		if err != nil {
-			return // of what api declares it cannot fail
-		}
-		if e.Cursor != "" {
-			fmt.Fprintf(w, "id: %s\n", e.Cursor)
-		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, body); err != nil || out.Flush() != nil {
-			return
+		begun = true
+		if err := sendEvent(w, kind, e.Cursor, data); err != nil {
+			return // the client has left, or takes nothing
 		}
 	}
+}
+
+func sendEvent(w http.ResponseWriter, kind string, at api.Cursor, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	id := ""
+	if at != "" {
+		id = "id: " + string(at) + "\n"
+	}
+	out := http.NewResponseController(w)
+	if err := out.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%sevent: %s\ndata: %s\n\n", id, kind, body); err != nil {
+		return err
+	}
+	return errors.Join(out.Flush(), out.SetWriteDeadline(time.Time{}))
 }
 
 // failure returns an error as its client may know it: codes, and no text of ours.
@@ -307,6 +301,14 @@ func statusOf(code api.ErrorCode) int {
 		return http.StatusBadGateway
 	}
 	return http.StatusInternalServerError
+}
+
+func answer(w http.ResponseWriter, out any, err error) {
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	send(w, http.StatusOK, out)
 }
 
 func send(w http.ResponseWriter, status int, body any) {
