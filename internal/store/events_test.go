@@ -1,12 +1,15 @@
 package store_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"fika"
 	"fika/internal/store"
@@ -17,40 +20,112 @@ type seen struct {
 	times map[int64]int                 // by number
 	last  map[fika.ConversationID]int64 // seq of the last entry
 	order error
+	lives int // processes that have read for it
 }
 
-// read takes all events behind a cursor until done reports true and nothing more comes.
-// It is killed by die, after which another reader goes on from its cursor.
-func (s *seen) read(ctx context.Context, from *store.Store, at store.Cursor, done, die func() bool) (store.Cursor, error) {
-	tail := from.Tail(at)
-	for !die() {
-		over := done()
-		list, err := tail.Next(ctx, 200, false)
-		if err != nil {
-			return tail.Cursor(), err
-		}
-		for _, e := range list {
-			s.times[e.N]++
-			if e.Kind != store.EntryEvent {
-				continue
+// lifetime is how many events a watcher gets before it is killed.
+const lifetime = 500
+
+// follow runs a watcher as a process of its own, from a cursor on, and returns the cursor
+// of the last event that it has got from it. The process is killed after a lifetime, in
+// the middle of whatever it does; one that begins when nobody writes any more is read to
+// the end.
+func (s *seen) follow(t *testing.T, opt store.Options, at store.Cursor, done func() bool) (_ store.Cursor, over bool, err error) {
+	last := done() // then all that it will read is committed
+	w := watcherOf(t, opt, at)
+	out, err := w.StdoutPipe()
+	if err != nil {
+		return at, false, err
+	}
+	if err := w.Start(); err != nil {
+		return at, false, err
+	}
+	defer func() {
+		_ = w.Process.Kill()
+		_ = w.Wait()
+	}()
+	if err := w.start.Close(); err != nil {
+		return at, false, err
+	}
+	lines := bufio.NewScanner(out)
+	for got := 0; lines.Scan(); {
+		switch text := lines.Text(); {
+		case text == caughtUp && last:
+			return at, true, nil
+		case got >= lifetime && !last, text == caughtUp && done():
+			return at, false, nil
+		case text != caughtUp:
+			got++
+			if at, err = s.take(text); err != nil {
+				return at, false, err
 			}
-			if e.Seq != s.last[e.Conversation]+1 && s.order == nil {
-				s.order = fmt.Errorf("entry %d of %s comes after %d", e.Seq, e.Conversation, s.last[e.Conversation])
-			}
-			s.last[e.Conversation] = e.Seq
-		}
-		if over && len(list) == 0 {
-			return tail.Cursor(), nil
 		}
 	}
-	return tail.Cursor(), nil
+	return at, false, fmt.Errorf("the watcher ended by itself: %w", errors.Join(lines.Err(), w.Wait()))
+}
+
+// take counts an event as a watcher has printed it, and returns its cursor.
+func (s *seen) take(line string) (store.Cursor, error) {
+	var cursor, kind string
+	var room fika.ConversationID
+	var seq int64
+	if _, err := fmt.Sscan(line, &cursor, &kind, &room, &seq); err != nil {
+		return store.Cursor{}, fmt.Errorf("%q: %w", line, err)
+	}
+	at, err := store.ParseCursor(cursor)
+	if err != nil {
+		return at, err
+	}
+	s.times[at.N]++
+	if store.EventKind(kind) == store.EntryEvent {
+		if seq != s.last[room]+1 && s.order == nil {
+			s.order = fmt.Errorf("entry %d of %s comes after %d", seq, room, s.last[room])
+		}
+		s.last[room] = seq
+	}
+	return at, nil
+}
+
+// caughtUp is what a watcher prints when there is nothing more for now.
+const caughtUp = "-"
+
+// watcherOf returns a process that prints the events behind a cursor, a line each.
+func watcherOf(t *testing.T, opt store.Options, at store.Cursor) *actor {
+	w := actors(t, 1, "watch", opt.Path)[0]
+	w.Stdout = nil
+	w.Env = append(w.Env, "FIKA_STORE_TEST_URL="+opt.URL, "FIKA_STORE_TEST_CURSOR="+at.String())
+	if opt.PassesGaps() {
+		w.Env = append(w.Env, "FIKA_STORE_TEST_PASS=1")
+	}
+	return w
+}
+
+// watch is the watcher: it prints what is committed until it is killed.
+func watch(ctx context.Context, s *store.Store) error {
+	at, err := store.ParseCursor(os.Getenv("FIKA_STORE_TEST_CURSOR"))
+	if err != nil {
+		return err
+	}
+	for tail := s.Tail(at); ; {
+		list, err := tail.Next(ctx, 200, false)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			fmt.Println(e.Cursor(), e.Kind, e.Conversation, e.Seq)
+		}
+		if len(list) == 0 {
+			fmt.Println(caughtUp)
+			<-time.After(5 * time.Millisecond)
+		}
+	}
 }
 
 // errUndo rolls a transaction back.
 var errUndo = errors.New("undo")
 
-// watched runs eight writers, each with a store of its own, and two readers that are
-// killed now and then and go on from their cursors.
+// watched runs eight writers, each with a store of its own, and two watchers, which are
+// processes that are killed again and again and go on from their cursors.
 func watched(t *testing.T, opt store.Options, total int) (readers [2]*seen, want int64) {
 	ctx := t.Context()
 	rooms := make([]fika.ConversationID, 4)
@@ -90,26 +165,16 @@ func watched(t *testing.T, opt store.Options, total int) (readers [2]*seen, want
 		})
 	}
 	for i := range readers {
-		s := open(t, opt)
 		got := &seen{times: map[int64]int{}, last: map[fika.ConversationID]int64{}}
 		readers[i] = got
 		wg.Go(func() {
-			at := from
-			for {
-				life := 0
-				var err error
-				over := false
-				at, err = got.read(ctx, s, at, func() bool { over = writing.Load() == 0; return over }, func() bool { life++; return life > 50 && !over })
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if over {
-					if _, err = got.read(ctx, s, at, func() bool { return true }, func() bool { return false }); err != nil {
-						t.Error(err)
-					}
-					return
-				}
+			at, over, err := from, false, error(nil)
+			for err == nil && !over {
+				at, over, err = got.follow(t, opt, at, func() bool { return writing.Load() == 0 })
+				got.lives++
+			}
+			if err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -140,8 +205,8 @@ func TestEventsAreSeenOnceAndInOrder(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			readers, want := watched(t, e.new(t), total)
 			for i, r := range readers {
-				if missed, twice, order := r.missing(want); missed != 0 || twice != 0 || order != nil {
-					t.Errorf("reader %d of %d events: %d missed, %d twice, %v", i, want, missed, twice, order)
+				if missed, twice, order := r.missing(want); missed != 0 || twice != 0 || order != nil || r.lives < 3 {
+					t.Errorf("reader %d of %d events in %d lives: %d missed, %d twice, %v", i, want, r.lives, missed, twice, order)
 				}
 			}
 		})

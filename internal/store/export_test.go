@@ -176,3 +176,6 @@ func (s *Store) TakeNumber(ctx context.Context, undo error, hang ...func()) erro
 		return nil
 	})
 }
+
+// PassesGaps reports whether readers pass numbers that they do not see.
+func (o *Options) PassesGaps() bool { return o.passGaps }

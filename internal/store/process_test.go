@@ -45,7 +45,11 @@ func play(role, path string) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Options{Path: path})
+	opt := store.Options{Path: path, URL: os.Getenv("FIKA_STORE_TEST_URL")}
+	if os.Getenv("FIKA_STORE_TEST_PASS") != "" {
+		opt.PassGaps()
+	}
+	s, err := store.Open(ctx, opt)
 	if err != nil {
 		return err
 	}
@@ -58,6 +62,8 @@ func play(role, path string) error {
 		return claimAll(ctx, s)
 	case "storm":
 		return storm(ctx, s)
+	case "watch":
+		return watch(ctx, s)
 	}
 	return fmt.Errorf("no role %q", role)
 }
@@ -253,7 +259,11 @@ func checkAfterKill(t *testing.T, path string, told int64) {
 		t.Fatal("the storm never came")
 	}
 	ctx := t.Context()
-	s, err := store.Open(ctx, store.Options{Path: path})
+	opt := store.Options{Path: path, URL: os.Getenv("FIKA_STORE_TEST_URL")}
+	if os.Getenv("FIKA_STORE_TEST_PASS") != "" {
+		opt.PassGaps()
+	}
+	s, err := store.Open(ctx, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
