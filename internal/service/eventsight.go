@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"fika"
 	"fika/internal/api"
@@ -23,7 +24,11 @@ type eventSight struct {
 	v        *sight // nil: nothing is remembered
 	requests map[fika.RequestID]bool
 	settings *config.Config
+	began    time.Time
 }
+
+// sightTime is how long a watcher may at most still see what it may not any more.
+const sightTime = time.Second
 
 // note forgets what an event may have changed.
 func (s *eventSight) note(e store.Event) {
@@ -36,8 +41,8 @@ func (s *eventSight) note(e store.Event) {
 
 // current returns what is remembered. The caller holds mu.
 func (s *eventSight) current() *sight {
-	if settings := s.c.config(); s.v == nil || s.settings != settings {
-		s.v, s.requests, s.settings = s.c.sight(), map[fika.RequestID]bool{}, settings
+	if settings := s.c.config(); s.v == nil || s.settings != settings || time.Since(s.began) > sightTime {
+		s.v, s.requests, s.settings, s.began = s.c.sight(), map[fika.RequestID]bool{}, settings, time.Now()
 	}
 	return s.v
 }

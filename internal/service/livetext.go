@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// maxDeltas is how much live text waits for a watcher, in pieces. More is lost: the
-	// offset of what follows tells, and the entry has it all.
-	maxDeltas = 4096
+	// maxDeltas and maxWaiting are how much live text waits for a watcher, in pieces and in
+	// bytes. More is lost: the offset of what follows tells, and the entry has it all.
+	maxDeltas  = 4096
+	maxWaiting = 4 << 20
 	// liveTime bounds the wait for what an agent has streamed so far.
 	liveTime = 2 * time.Second
 	// maxEnded is how many requests are remembered whose late text is thrown away.
@@ -34,6 +35,7 @@ type liveText struct {
 
 	mu      sync.Mutex
 	pending []api.Event
+	waiting int             // bytes of text in pending
 	family  map[string]bool // requests that those of the scope have caused
 
 	// Of the goroutine that gives.
@@ -123,8 +125,8 @@ func deltasOf(s message.Status) []api.Event {
 func (l *liveText) add(list ...api.Event) {
 	l.mu.Lock()
 	for _, e := range list {
-		if len(l.pending) < maxDeltas && l.wants(e) {
-			l.pending = append(l.pending, e)
+		if len(l.pending) < maxDeltas && l.waiting+len(e.Delta.Text) <= maxWaiting && l.wants(e) {
+			l.pending, l.waiting = append(l.pending, e), l.waiting+len(e.Delta.Text)
 		}
 	}
 	l.mu.Unlock()
@@ -165,7 +167,7 @@ func (l *liveText) note(e store.Event) {
 func (l *liveText) give(ctx context.Context, yield func(api.Event, error) bool) (bool, error) {
 	l.mu.Lock()
 	list := l.pending
-	l.pending = nil
+	l.pending, l.waiting = nil, 0
 	l.mu.Unlock()
 	for _, e := range list {
 		if !l.joins(&e) {

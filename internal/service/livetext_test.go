@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"fika"
@@ -43,5 +45,32 @@ func TestLiveTextJoins(t *testing.T) {
 	l.committed(store.Event{Kind: store.RequestEvent, Request: "q", State: string(fika.Done)})
 	if l.joins(&api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &api.Delta{Kind: api.TextDelta, Attempt: 3, Round: 2, Text: "late"}}) {
 		t.Error("text is shown after the outcome")
+	}
+}
+
+// TestLiveTextOfASlowWatcherIsBounded: what a watcher does not take is lost, and what
+// follows says by its offset how much.
+func TestLiveTextOfASlowWatcherIsBounded(t *testing.T) {
+	for _, size := range []int{1, 64 << 10} {
+		l := liveText{scope: api.Scope{Deltas: true}, sees: &eventSight{all: true}, some: make(chan struct{}, 1)}
+		piece := func(at int) api.Event {
+			return api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &api.Delta{Kind: api.TextDelta, Attempt: 1, Round: 1, Offset: at * size, Text: strings.Repeat("x", size)}}
+		}
+		const many = 3 * maxDeltas
+		for i := range many {
+			l.add(piece(i))
+		}
+		if len(l.pending) > maxDeltas || l.waiting > maxWaiting || l.waiting != len(l.pending)*size {
+			t.Errorf("%d pieces of %d bytes wait", len(l.pending), size)
+		}
+		got, last := 0, 0
+		take := func(e api.Event, _ error) bool { got, last = got+1, e.Delta.Offset; return true }
+		if _, err := l.give(context.Background(), take); err != nil || got == 0 || last != (got-1)*size {
+			t.Errorf("%d pieces up to %d: %v", got, last, err)
+		}
+		l.add(piece(many))
+		if _, err := l.give(context.Background(), take); err != nil || last != many*size {
+			t.Errorf("what follows is at %d, not %d: %v", last, many*size, err)
+		}
 	}
 }

@@ -35,12 +35,23 @@ func open(t *testing.T) *service.Service {
 // openWith makes a home with these settings besides a model, and a service of it.
 func openWith(t *testing.T, settings string) *service.Service {
 	t.Helper()
+	c, _ := openHome(t, settings)
+	return c
+}
+
+// openHome is openWith for a home whose settings change: the function that it returns
+// writes others, which the service follows.
+func openHome(t *testing.T, settings string) (*service.Service, func(string)) {
+	t.Helper()
 	root := t.TempDir()
-	conf := "username = \"anna\"\n\n[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n" + settings
-	conf = "model = \"m\"\n" + conf
-	if err := os.WriteFile(filepath.Join(root, "config.toml"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(settings string) {
+		t.Helper()
+		conf := "model = \"m\"\nusername = \"anna\"\n\n[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n" + settings
+		path := filepath.Join(root, "config.toml")
+		check(t, os.WriteFile(path+".new", []byte(conf), 0o600))
+		check(t, os.Rename(path+".new", path))
 	}
+	write(settings)
 	if err := os.WriteFile(filepath.Join(root, "rules.toml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +65,11 @@ func openWith(t *testing.T, settings string) *service.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c, func(settings string) {
+		t.Helper()
+		a.FollowConfig(func(text string) { t.Error(text) })
+		write(settings)
+	}
 }
 
 func check(t *testing.T, err error) {

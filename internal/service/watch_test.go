@@ -141,3 +141,93 @@ func TestWatchFollowsWhoMaySee(t *testing.T) {
 	stop()
 	<-ended
 }
+
+// TestWatchFollowsTheSettings: from the moment at which the settings take the right away,
+// a watch shows nothing more of what it was about, and everything again once they give it.
+func TestWatchFollowsTheSettings(t *testing.T) {
+	const readable = "\n[[agents]]\nid = \"coder\"\nreadable_by = [%s]\n[[agents]]\nid = \"tester\"\n"
+	c, settings := openHome(t, fmt.Sprintf(readable, `"tester"`))
+	coder, err := c.Agents.Find(t.Context(), "coder")
+	check(t, err)
+	_, err = c.Agents.Find(t.Context(), "tester")
+	check(t, err)
+	asked := func() string {
+		t.Helper()
+		a, err := c.Requests.Submit(t.Context(), coder, service.Ask{Kind: fika.AskRequest, Prompt: "sesame"})
+		check(t, err)
+		return string(a.Request.ID)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	got := make(chan string)
+	ended := make(chan struct{})
+	go func() { // joined below
+		defer close(ended)
+		tester := c.As(api.Principal{Kind: api.Agent, Name: "tester", Door: api.DoorCLI})
+		for e, err := range tester.Watch(ctx, api.Scope{Kinds: []api.EventKind{api.RequestEvent, api.PauseEvent}}, api.FromOldest) {
+			line := string(e.Kind)
+			switch {
+			case err != nil:
+				line = err.Error()
+			case e.Kind == api.MarkEvent:
+				continue
+			case e.Request != "":
+				line = e.Request
+			}
+			select {
+			case got <- line:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	next := func(want string) {
+		t.Helper()
+		if line := <-got; line != want {
+			t.Errorf("got %q, not %q", line, want)
+		}
+	}
+	next(asked())
+	settings(fmt.Sprintf(readable, ""))
+	asked()
+	check(t, c.ChatControl.PauseAll(t.Context())) // all may know: it shows how far the watcher is
+	next("pause")
+	settings(fmt.Sprintf(readable, `"tester"`))
+	next(asked())
+	stop()
+	<-ended
+}
+
+// TestWatchOfAnUnknownPlaceIsReset: a place that is not in this store ends the stream with
+// a reset, and what is no place is refused.
+func TestWatchOfAnUnknownPlaceIsReset(t *testing.T) {
+	c, other := open(t), open(t)
+	d := service.Door(c)
+	for _, s := range []*service.Service{c, other} {
+		for i := range 3 {
+			_, err := s.Chats.Create(t.Context(), fmt.Sprint("room", i))
+			check(t, err)
+		}
+	}
+	_, elsewhere, err := other.Look(t.Context(), api.Scope{})
+	check(t, err)
+	_, here, err := c.Look(t.Context(), api.Scope{})
+	check(t, err)
+	n, _, _ := strings.Cut(string(here), ".")
+	for what, at := range map[string]api.Cursor{"of another store": elsewhere, "from the future": "999999999.1", "of another time": api.Cursor(n + ".1")} {
+		last := api.Event{}
+		for e, err := range d.Watch(t.Context(), api.Scope{Until: true, Kinds: []api.EventKind{api.RunEvent}}, at) {
+			check(t, err)
+			last = e
+		}
+		if last.Kind != api.ResetEvent {
+			t.Errorf("a place %s: %+v", what, last)
+		}
+	}
+	for _, at := range []api.Cursor{"yesterday", "-1.2", "1", "1.2.3", api.Cursor(strings.Repeat("9", 100))} {
+		for _, err := range d.Watch(t.Context(), api.Scope{}, at) {
+			if api.CodeOf(err) != api.Invalid {
+				t.Errorf("%.20q: %v", at, err)
+			}
+		}
+	}
+}
