@@ -43,12 +43,51 @@ func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation 
 	return nil
 }
 
-// Retried is a dead turn that is being tried again.
+// Retried is a dead turn that is being tried again, or one that waited for its model's
+// provider and goes on at once.
 type Retried struct {
-	Request   fika.RequestID // the new one
+	Request   fika.RequestID // the new one; of a turn that waited, Of itself
 	Of        fika.RequestID
 	AgentName fika.AgentName
 	Seqs      []int64 // of the messages that it answers
+}
+
+// Retry lets the turns of a chat that wait for their models' providers go on at once, and
+// retries the dead ones, as [Chats.RetryDead] does; only for one agent, if one is given.
+func (s *Chats) Retry(ctx context.Context, conv fika.Conversation, only fika.AgentID) ([]Retried, error) {
+	if err := s.c.may("conversation.retry"); err != nil {
+		return nil, err
+	}
+	woken, err := s.retryWaiting(ctx, conv, only)
+	if err != nil {
+		return woken, err
+	}
+	dead, err := s.RetryDead(ctx, conv, only)
+	return append(woken, dead...), err
+}
+
+// retryWaiting lets the requests of a chat that wait for a provider go on at once.
+func (s *Chats) retryWaiting(ctx context.Context, conv fika.Conversation, only fika.AgentID) ([]Retried, error) {
+	a, err := s.c.sight().activity(ctx, store.ActivityQuery{Conversation: conv.ID, DroppedSince: time.Unix(1<<33, 0)})
+	if err != nil {
+		return nil, err
+	}
+	var out []Retried
+	for _, r := range a.Requests {
+		if r.Conversation != conv.ID || only != "" && r.Agent != only || fika.WaitReason(r.Reason) != fika.WaitProvider {
+			continue
+		}
+		woken, err := s.c.store.RetryNow(ctx, r.ID)
+		if err != nil {
+			return out, err
+		}
+		if woken {
+			s.c.waker.Wake(r.AgentName)
+			out = append(out, Retried{Request: r.ID, Of: r.ID, AgentName: r.AgentName})
+		}
+	}
+	_ = s.c.bus.Flush(ctx)
+	return out, nil
 }
 
 // RetryDead makes new requests for the turns of a chat whose notifications are dead,

@@ -15,8 +15,9 @@ import (
 func newRetry(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry CHAT [AGENT]", Short: "retry what failed in a chat",
-		Long: `Makes a new request for each turn of the chat that failed, was interrupted or
-died, with the messages it had to answer, and prints the ids of the requests;
+		Long: `Lets each turn of the chat that waits for its model's provider ask again at once,
+and makes a new request for each turn of the chat that failed, was interrupted or
+died, with the messages it had to answer; prints the ids of the requests;
 with AGENT, only for turns of that agent. fika chat queue shows what is dead.
 The exit status is 3 if there is nothing to retry.`,
 		Example: "  fika chat retry design\n  fika chat retry design arya",
@@ -43,9 +44,9 @@ func chatRetry(ctx context.Context, e *command.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	tried, err := c.Chats.RetryDead(ctx, conv, only.ID)
+	tried, err := c.Chats.Retry(ctx, conv, only.ID)
 	for _, r := range tried {
-		e.Say("@%s tries again: %s", r.AgentName, page.SeqList(r.Seqs))
+		e.Say("%s", page.Retried(r))
 		if err := e.Println(r.Request); err != nil {
 			return err
 		}

@@ -137,7 +137,11 @@ func (p Page) Entry(n service.Node, turn *turnJSON) string {
 		}
 		return st.Yellow(notice) + "\n" + used + "\n"
 	case fika.Compaction:
-		return st.Dim("— cleared: agents no longer see what is above") + "\n\n"
+		text := "— cleared: agents no longer see what is above"
+		if x.Meta.Summary != "" {
+			text = fmt.Sprintf("— what @%s sees was compacted: %s", term.CleanLine(x.From), term.CleanLine(x.Content))
+		}
+		return st.Dim(text) + "\n\n"
 	case fika.ToolCall:
 		if p.render && x.Meta.ToolCallID != "" {
 			p.calls[x.Meta.ToolCallID] = x

@@ -80,6 +80,14 @@ func Compacted(d service.ChatCompacted) string {
 		term.Tokens(u.Input, u.Estimated), term.Tokens(u.Output, u.Estimated), term.Money(u))
 }
 
+// Retried says what becomes of a turn that is tried again.
+func Retried(r service.Retried) string {
+	if r.Request == r.Of {
+		return fmt.Sprintf("@%s asks its model's provider again", r.AgentName)
+	}
+	return fmt.Sprintf("@%s tries again: %s", r.AgentName, SeqList(r.Seqs))
+}
+
 // Stopped returns what was dropped and cancelled when a chat was stopped.
 func Stopped(d service.Dropped) string {
 	var said []string

@@ -54,6 +54,18 @@ func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 	return err
 }
 
+// retry carries out /retry.
+func (v *visit) retry(ctx context.Context, _ input.Line) error {
+	tried, err := v.chat.service().Chats.Retry(ctx, v.chat.conversation(), "")
+	for _, r := range tried {
+		v.screen.Note("— " + page.Retried(r))
+	}
+	if err == nil && len(tried) == 0 {
+		v.screen.Note("— nothing waits for a provider, nothing failed")
+	}
+	return err
+}
+
 // compact carries out /compact [@AGENT] [WHAT TO KEEP]. At a terminal it goes on beside
 // what the person types.
 func (v *visit) compact(ctx context.Context, line input.Line) error {

@@ -45,6 +45,7 @@ func slashCommands() []slashCommand {
 		{"/resume", "", "resume after a pause", false, (*visit).resume},
 		{"/stop", "", "drop what waits, cancel what runs", false, (*visit).stop},
 		{"/continue", "", "continue a chain that a limit ended", false, (*visit).continueChain},
+		{"/retry", "", "ask a provider that fails again at once; retry what failed", false, (*visit).retry},
 		{"/export", "[FILE]", "write the conversation to a Markdown file", false, (*visit).export},
 		{"/new", "", "begin another session", true, func(*visit, context.Context, input.Line) error { return errAnother }},
 		{"/help", "", "this list", false, (*visit).showHelp},

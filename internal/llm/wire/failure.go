@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"fika"
@@ -118,7 +120,24 @@ func (f Failure) Transport(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return f.Broken("the connection was closed before the answer was complete")
 	}
+	if why := unreachable(err); why != "" {
+		return f.fromProvider(&llm.ProviderError{Message: "cannot reach " + f.Host + ": " + why})
+	}
 	return f.Broken("no answer: %v", err)
+}
+
+// unreachable says in plain words why there is no connection to a host; "" if there was one.
+func unreachable(err error) string {
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name):
+		return "its name is not found (offline?)"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETDOWN):
+		return "no network (offline?)"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	}
+	return ""
 }
 
 func (f Failure) fromProvider(e *llm.ProviderError) error {
