@@ -143,11 +143,15 @@ func (r Request) Asked() AgentID {
 	return r.Agent
 }
 
+// Silent is the Stop of a request that is done though its agent said nothing: it was
+// notified of a message and had nothing to add.
+const Silent = "silent"
+
 // Outcome is the result of a finished request, stored as JSON.
 type Outcome struct {
 	Answer    string     `json:"answer,omitempty"`
 	Error     string     `json:"error,omitempty"`
-	Stop      string     `json:"stop,omitempty"` // why the last answer ended, if it is not whole; see docs/FAILURES.md
+	Stop      string     `json:"stop,omitempty"` // why the last answer ended, if it is not whole, or [Silent]; see docs/FAILURES.md
 	ErrorKind Kind       `json:"error_kind,omitempty"`
 	Entry     EntryID    `json:"entry,omitempty"` // of the final text
 	Seq       int64      `json:"seq,omitempty"`

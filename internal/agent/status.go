@@ -123,6 +123,9 @@ func (s *statuses) publishEvent(ev turn.Event) {
 func (s *statuses) publishEnd(r turn.Result) {
 	switch {
 	case r.State == fika.Done:
+		if r.Outcome.Stop == fika.Silent {
+			s.publishStatus("processing", message.StatusData{Message: "nothing to say"})
+		}
 		s.publishStatus("completed", message.StatusData{Message: clipStatus(r.Outcome.Answer)})
 	case r.State.Terminal():
 		s.publishStatus("error", message.StatusData{Message: r.Reason})

@@ -20,7 +20,10 @@ type Verdict string
 
 // The verdicts.
 const (
-	Answered  Verdict = "answered"  // a turn has answered it
+	Answered Verdict = "answered" // a turn has answered it
+	// SaidNothing: a turn has read it, and the agent had nothing to say.
+	SaidNothing Verdict = "silent"
+
 	AtWork    Verdict = "running"   // a turn is working it
 	Waits     Verdict = "waiting"   // a turn will reach it, or continues later
 	IsDropped Verdict = "dropped"   // it will not be worked
@@ -262,6 +265,9 @@ func (x *explainer) explainDone(r store.RequestInfo) {
 	case r.ID == "":
 		x.why.add(api.WhyDone, "agent", x.name())
 	default:
+		if r.Outcome.Stop == fika.Silent {
+			x.why.Verdict = SaidNothing
+		}
 		x.why.add(api.WhySilent, "agent", x.name(), "request", string(r.ID), "state", string(r.State), "time", took)
 	}
 }

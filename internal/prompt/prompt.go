@@ -163,7 +163,7 @@ func speakerNames(p Parts) string {
 	if p.Conversation != "" {
 		return fmt.Sprintf("You are @%s in the chat %q. Each message begins with its speaker in brackets, and its further lines are set in; do not write that yourself. "+
 			"Writing @name hands the conversation to that agent: mention an agent only when you want its answer, once, and never to thank or to agree. "+
-			"When nothing is left to do, mention nobody.",
+			"When nothing is left to do, mention nobody. If you are called and have nothing to add, end with an empty answer: nothing is posted.",
 			p.Agent, p.Conversation)
 	}
 	name := p.Username

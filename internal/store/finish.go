@@ -15,7 +15,8 @@ type Finish struct {
 	State  fika.RequestState // one of the terminal ones
 	Reason string
 	// Final is the model call that made the final text; its entry, step and usage are
-	// committed with the outcome. It is nil if there is none.
+	// committed with the outcome. Without text it has no entry, and calls nobody. It is nil
+	// if there is none.
 	Final *ModelCommit
 	// Notify lists the agents mentioned in the final text (chats only). They are not
 	// notified past Limits.MaxDepth, nor if Echo is set.
@@ -199,6 +200,10 @@ func (t *tx) finishingOf(ctx context.Context, id fika.RequestID) (*finishing, er
 // final stores the model call that made the final text and notifies the agents that
 // it mentions.
 func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) error {
+	r.found.usage = r.found.usage.Add(fin.Final.Usage)
+	if fin.Final.Text == "" {
+		return t.modelStep(ctx, r, *fin.Final, "")
+	}
 	to := fin.To
 	if to == "" {
 		to = r.addressee()
@@ -214,7 +219,6 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 	if err := t.modelStep(ctx, r, *fin.Final, e.ID); err != nil {
 		return err
 	}
-	r.found.usage = r.found.usage.Add(fin.Final.Usage)
 	fin.Outcome.Entry, fin.Outcome.Seq = e.ID, e.Seq
 	if fin.Outcome.Answer == "" && fin.State == fika.Done {
 		fin.Outcome.Answer = e.Content

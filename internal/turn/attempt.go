@@ -181,7 +181,7 @@ type ending struct {
 	kind   fika.Kind
 	reason string
 	limit  string // the chain's limit that ends the turn
-	stop   string // why the last answer ended, if it is not whole
+	stop   string // why the last answer ended, if it is not whole, or fika.Silent
 	// rejected says that no answer was in the form asked for.
 	rejected bool
 	final    *store.ModelCommit

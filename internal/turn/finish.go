@@ -42,7 +42,8 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected}
 	fin.Outcome = fika.Outcome{ToolCalls: f.used, Usage: f.usage, Model: f.model, Models: f.choice.used(end.final), Taint: f.exposure.taint.From}
 	fin.Rights = f.permits.passedRights()
-	if end.final != nil {
+	fin.Outcome.Stop = end.stop
+	if end.final != nil && end.stop != fika.Silent {
 		fin.Outcome.Answer = end.final.Text
 		fin.Notify, fin.Notice = f.resolveMentions(safe, end.final.Text)
 		var err error
@@ -51,7 +52,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 		}
 	}
 	if end.state != fika.Done {
-		fin.Outcome.Error, fin.Outcome.ErrorKind, fin.Outcome.Stop = end.reason, end.kind, end.stop
+		fin.Outcome.Error, fin.Outcome.ErrorKind = end.reason, end.kind
 		if end.state == fika.Cancelled {
 			fin.Partial = end.partial
 		} else if f.inChat() && end.limit == "" {
@@ -65,7 +66,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	})
 	res := Result{State: end.state, Reason: end.reason, Kind: end.kind, Outcome: fin.Outcome}
 	if err != nil {
-		res.Unsaved = end.final != nil
+		res.Unsaved = end.final != nil && end.stop != fika.Silent
 		return res, err
 	}
 	res.Entries, res.Notified, res.Limited = done.Entries, done.Notified, done.Limited
@@ -74,7 +75,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	for _, text := range f.limits.Budgets.Warnings(done.Booked) {
 		f.observeEvent(Event{Kind: Warning, Text: text})
 	}
-	if end.state == fika.Done {
+	if end.state == fika.Done && end.stop != fika.Silent {
 		f.firePostMessage(safe, end.final.Text)
 	}
 	return res, nil

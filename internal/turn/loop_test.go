@@ -14,6 +14,7 @@ import (
 	"fika"
 	"fika/internal/hook"
 	"fika/internal/llm"
+	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )
@@ -174,6 +175,68 @@ func TestEmptyThenAnswer(t *testing.T) {
 	if len(rows) != 1 || rows[0].Usage.Input < 14 {
 		t.Errorf("what empty answers cost is not in the ledger: %+v", rows)
 	}
+}
+
+// TestNotifiedAgentMaySayNothing: an agent that was notified of a message ends its turn
+// with an empty answer, in one call, without an entry; its later windows are valid. One
+// that was asked has to answer (TestModelTrouble).
+func TestNotifiedAgentMaySayNothing(t *testing.T) {
+	for name, answer := range map[string]func(int) (llm.Response, error){
+		"at once": func(int) (llm.Response, error) {
+			return llm.Response{Text: " \n", Usage: fika.Usage{Input: 7, Output: 1}}, nil
+		},
+		"with thoughts": func(int) (llm.Response, error) {
+			return llm.Response{Reasoning: "they do well @gendry", Usage: fika.Usage{Input: 7, Output: 1}}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			room := w.room("table")
+			w.agent("gendry")
+			w.say(room, store.Post{Content: "all is well", Notify: []fika.AgentName{"arya"}})
+			w.model.answer = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) { return answer(n) }
+			cfg := w.config()
+			cfg.Mentioned = func(context.Context, fika.Conversation, string) ([]fika.AgentName, error) {
+				return []fika.AgentName{"gendry"}, nil
+			}
+			res := w.runWith(cfg, w.claim())
+			if res.State != fika.Done || res.Outcome.Stop != fika.Silent || len(res.Entries) != 0 || len(res.Notified) != 0 || len(w.model.asked) != 1 {
+				t.Errorf("%+v after %d calls", res, len(w.model.asked))
+			}
+			if got := w.entries(room); len(got) != 1 {
+				t.Errorf("the chat holds %+v", got)
+			}
+			rows, err := w.store.UsageSince(t.Context(), time.Time{})
+			w.ok(err)
+			if len(rows) != 1 || rows[0].Usage.Input != 7 {
+				t.Errorf("the ledger has %+v", rows)
+			}
+
+			w.say(room, store.Post{Content: "and now?", Notify: []fika.AgentName{"arya"}})
+			w.model.answer = func(_ context.Context, _ int, r llm.Request) (llm.Response, error) { return text("now I say it"), nil }
+			if res := w.run(w.claim()); res.Outcome.Answer != "now I say it" || res.Outcome.Stop != "" {
+				t.Errorf("%+v", res)
+			}
+			w.whole(room)
+		})
+	}
+	t.Run("after a tool", func(t *testing.T) {
+		w := newWorld(t)
+		w.add("look", fika.Pure, nil)
+		w.say(w.room("table"), store.Post{Content: "look", Notify: []fika.AgentName{"arya"}})
+		w.model.says(calls(call("1", "look", "{}")), llm.Response{})
+		if res := w.run(w.claim()); res.State != fika.Done || res.Outcome.Stop != fika.Silent || len(w.calls()) != 1 {
+			t.Errorf("%+v", res)
+		}
+	})
+	t.Run("a call that cannot be read is no silence", func(t *testing.T) {
+		w := newWorld(t)
+		w.say(w.room("table"), store.Post{Content: "look", Notify: []fika.AgentName{"arya"}})
+		w.model.says(llm.Response{Stop: llm.StopBadCall}, text("again"))
+		if res := w.run(w.claim()); res.Outcome.Answer != "again" {
+			t.Errorf("%+v", res)
+		}
+	})
 }
 
 // TestRepeatedCallIDs: providers repeat and omit ids; each call still gets its

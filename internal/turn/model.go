@@ -245,6 +245,9 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 			}
 		}
 		return &ending{state: fika.Done, final: &commit}
+	case resp.Stop == llm.StopEnd && m.maySayNothing():
+		commit.Text = ""
+		return &ending{state: fika.Done, final: &commit, stop: fika.Silent}
 	}
 	if _, err := m.commitModel(ctx, commit); err != nil { // it was paid for
 		return err
@@ -256,6 +259,12 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 	}
 	m.observeEvent(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
 	return nil
+}
+
+// maySayNothing reports whether an empty answer ends the turn: that of an agent that was
+// notified of a message, and not asked for an answer.
+func (m *modelCall) maySayNothing() bool {
+	return m.claimed.Request.Kind == fika.NotifyRequest && m.check == nil
 }
 
 // stopEnding returns the outcome of an answer that is not whole, as in the table in

@@ -101,7 +101,7 @@ type tailOutcomes struct {
 // Finish ends the request as the store does, and remembers the record of its answer.
 func (o tailOutcomes) Finish(ctx context.Context, f store.Fence, fin store.Finish) (store.Finished, error) {
 	out, err := o.Outcomes.Finish(ctx, f, fin)
-	if err == nil && fin.Final != nil && len(out.Entries) > 0 {
+	if err == nil && fin.Final != nil && fin.Final.Text != "" && len(out.Entries) > 0 {
 		o.tail.mu.Lock()
 		defer o.tail.mu.Unlock()
 		o.tail.keepRecord(out.Entries[0].ID, fin.Final.Blob)

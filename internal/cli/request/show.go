@@ -76,6 +76,9 @@ func showRequest(e *command.Env, f service.Family, c *service.Service) {
 	p("cost", costOf(f, c))
 	p("retry of", string(r.RetryOf))
 	p("prompt", r.Payload.Prompt)
+	if r.Outcome.Stop == fika.Silent {
+		p("answer", "(said nothing)")
+	}
 	p("answer", r.Outcome.Answer)
 	p("error", r.Outcome.Error)
 }

@@ -178,6 +178,26 @@ var finishTests = map[string]func(*world){
 		equal(w, "depth", c.Request.Depth, 1)
 		equal(w, "participants", fmt.Sprint(must(w.Participants(w.ctx, room.ID))(w)), "[ann a b]")
 	},
+	"an agent that says nothing leaves no entry and calls nobody": func(w *world) {
+		a := w.lease("a")
+		w.lease("b")
+		room := w.chat("room")
+		w.post(room, "@a", "a")
+		c := w.claim(a)
+		f := must(w.Finish(w.ctx, c.Fence, store.Finish{
+			State: fika.Done, Final: &store.ModelCommit{Round: 1, Usage: fika.Usage{Input: 5, Output: 1}, Model: "m"}, Notify: []fika.AgentName{"b"},
+			Outcome: fika.Outcome{Stop: fika.Silent},
+		}))(w)
+		equal(w, "committed", fmt.Sprint(len(f.Entries), f.Notified), "0 []")
+		equal(w, "entries", types(w.entries(room.ID)), "message")
+		r := w.state(c.Request.ID, fika.Done)
+		equal(w, "outcome", fmt.Sprintf("%q %q %d %d", r.Outcome.Stop, r.Outcome.Entry, r.Outcome.Seq, r.Outcome.Usage.Input), `"silent" "" 0 5`)
+		equal(w, "steps", len(must(w.Steps(w.ctx, c.Request.ID))(w)), 1)
+		equal(w, "open", w.pending(room.ID), 0)
+		w.nothing(a)
+		w.post(room, "@a again", "a")
+		equal(w, "the next window", w.claim(a).Covers, 1)
+	},
 	"mentions outside a chat are text": func(w *world) {
 		l := w.lease("coder")
 		w.lease("other")
