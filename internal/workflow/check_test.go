@@ -184,6 +184,27 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// TestBindFallback: of a list of agents, the first that exists is meant.
+func TestBindFallback(t *testing.T) {
+	one := func(value string) string {
+		return "[inputs]\nwho = { type = \"agent\", default = " + value + " }\n[[steps]]\nid = \"a\"\nagent = \"{{.inputs.who}}\"\nprompt = \"x\"\n"
+	}
+	for value, want := range map[string]string{`["coder", "nobody"]`: "coder", `["nobody", "noone", "coder"]`: "coder"} {
+		in, err := load(t, one(value), nil).Bind(nil, home().Agents)
+		if err != nil || in["who"] != want {
+			t.Errorf("%s: %v, %v", value, in, err)
+		}
+	}
+	if _, err := load(t, one(`["nobody", "noone"]`), nil).Bind(nil, home().Agents); err == nil || !strings.Contains(err.Error(), `no agent "nobody"`) {
+		t.Errorf("got %v", err)
+	}
+	for _, value := range []string{`[]`, `["coder", 3]`} {
+		if _, err := workflow.Load("x", "x.toml", []byte(one(value)), home()); err == nil {
+			t.Errorf("%s is accepted", value)
+		}
+	}
+}
+
 // TestCheckOutput: JSON is taken out of its fence and checked against the schema; the
 // error messages are written for the model.
 func TestCheckOutput(t *testing.T) {

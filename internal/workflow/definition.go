@@ -59,6 +59,9 @@ type Input struct {
 	Description string `json:"description,omitempty"`
 	Type        string `json:"type"`
 	Default     any    `json:"default,omitempty"` // nil: it must be given
+	// Fallback are agents of which the first that exists takes the place of a Default that
+	// does not.
+	Fallback []string `json:"fallback,omitempty"`
 
 	at int
 }

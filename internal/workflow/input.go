@@ -22,6 +22,11 @@ func (i *Input) bind(given map[string]string, agents []Agent) (any, string) {
 			return nil, fmt.Sprintf("the input %s is missing: %s", i.Name, i.example())
 		}
 		if name, isText := i.Default.(string); isText && i.Type == TypeAgent {
+			for _, other := range i.Fallback {
+				if i.wrongAgent(name, agents) != "" && i.wrongAgent(other, agents) == "" {
+					return other, ""
+				}
+			}
 			return name, i.wrongAgent(name, agents)
 		}
 		return i.Default, ""

@@ -59,6 +59,41 @@ func TestShipped(t *testing.T) {
 	}
 }
 
+// TestShippedStartWithTheTeams: the built-in workflows find their agents in the teams of
+// fika init.
+func TestShippedStartWithTheTeams(t *testing.T) {
+	for team, names := range map[string][]string{
+		"coder reviewer tester": workflow.ShippedNames(), "researcher coder tester": workflow.ShippedNames(),
+		"moderator researcher reviewer": {"debate", "review", "tandem"},
+	} {
+		agents := []workflow.Agent{}
+		for name := range strings.FieldsSeq(team) {
+			agents = append(agents, workflow.Agent{Name: name})
+		}
+		known := workflow.Known{Agents: agents, Names: workflow.ShippedNames(), Read: func(name string) (string, []byte, error) {
+			text, _ := workflow.ShippedText(name)
+			return name + ".toml", text, nil
+		}}
+		for _, name := range names {
+			text, _ := workflow.ShippedText(name)
+			d, err := workflow.Load(name, name+".toml", text, known)
+			if err != nil {
+				t.Errorf("%s: %v", team, err)
+				continue
+			}
+			given := map[string]string{}
+			for _, in := range d.Inputs {
+				if in.Default == nil {
+					given[in.Name] = "x"
+				}
+			}
+			if _, err := d.Bind(given, agents); err != nil {
+				t.Errorf("%s does not start with %s: %v", name, team, err)
+			}
+		}
+	}
+}
+
 // TestDocument: the file shown in docs/WORKFLOWS.md is valid.
 func TestDocument(t *testing.T) {
 	page, err := os.ReadFile("../../docs/WORKFLOWS.md")

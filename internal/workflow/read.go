@@ -167,9 +167,32 @@ func (i *Input) checkDefault(r *reader, t *toml.Table) {
 	want := i.Type
 	if want == TypeAgent {
 		want = TypeText
+		if e.Value.Kind == toml.KindList {
+			i.readFallback(r, e.Value)
+			return
+		}
 	}
 	if got := typeOf(e.Value); got != want {
 		r.Problem(e.Value.At, "the default of %s must be a %s; this is %s", i.Name, want, e.Value.Kind)
+	}
+}
+
+// readFallback reads a default that names several agents, of which the first that exists is
+// meant.
+func (i *Input) readFallback(r *reader, v toml.Value) {
+	i.Default = nil
+	for n, x := range v.Items {
+		switch {
+		case x.Kind != toml.KindText:
+			r.Problem(x.At, "the default of %s must name agents; this is %s", i.Name, x.Kind)
+		case n == 0:
+			i.Default = x.Text
+		default:
+			i.Fallback = append(i.Fallback, x.Text)
+		}
+	}
+	if len(v.Items) == 0 {
+		r.Problem(v.At, "the default of %s names no agent", i.Name)
 	}
 }
 
