@@ -23,11 +23,14 @@ const foregroundGrace = 60 * time.Second
 
 // RunOptions are the options of a one-shot prompt.
 type RunOptions struct {
-	Who          api.Principal
-	Context      fika.AgentName
-	From         fika.AgentName // the current context, if Context is used for this prompt only
-	Prompt       string
-	Attachments  []fika.Attachment // stored pictures, described in the prompt
+	Who         api.Principal
+	Context     fika.AgentName
+	From        fika.AgentName // the current context, if Context is used for this prompt only
+	Prompt      string
+	Attachments []fika.Attachment // stored pictures, described in the prompt
+	// Input returns the prompt and its pictures instead, once the context is held: nobody is
+	// asked for input that a busy context would not take. nil: Prompt and Attachments are used.
+	Input        func() (string, []fika.Attachment, error)
 	Flags        map[string]string // settings of this command
 	Verbose      bool
 	Continue     bool // continue the interrupted request instead of a new prompt
@@ -74,6 +77,11 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	r := live.last()
 	if err := w.recoverForeground(ctx, o.Warn); err != nil {
 		return RunResult{}, err
+	}
+	if o.Input != nil {
+		if o.Prompt, o.Attachments, err = o.Input(); err != nil {
+			return RunResult{}, err
+		}
 	}
 	if o.From != "" && o.From != o.Context {
 		if _, err := r.hooks.Fire(ctx, hook.OnContextSwitch, SwitchPayload(o.From, o.Context, true)); err != nil {

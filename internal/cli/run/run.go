@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,23 +106,15 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	prompt := ""
 	switch {
 	case o.cont && len(args) > 0:
 		return command.UsageError("--continue takes no prompt: it goes on with the interrupted one")
-	case !o.cont:
-		if o.InTTY && len(args) == 0 {
-			if err := o.checkBeforeTyping(name); err != nil {
-				return err
-			}
-		}
-		if prompt, err = o.ReadPrompt(args); err != nil {
-			return err
-		}
-		if prompt, o.pictures, err = o.AttachFiles(o.files, prompt); err != nil {
+	case !o.cont && o.InTTY && len(args) == 0:
+		if err := o.checkBeforeTyping(name); err != nil {
 			return err
 		}
 	}
+	input := sync.OnceValues(func() (string, error) { return o.readInput(args) })
 	o.hintSpelling(name)
 	flags, err := o.settings(ctx, name)
 	if err != nil {
@@ -134,8 +127,12 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 		return err
 	}
 	ro := worker.RunOptions{
-		Who: who, Context: name, From: current, Prompt: prompt, Attachments: o.pictures, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
+		Who: who, Context: name, From: current, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.Warn,
+		Input: func() (string, []fika.Attachment, error) {
+			prompt, err := input()
+			return prompt, o.pictures, err
+		},
 	}
 	if o.InTTY {
 		ro.Ask = func(ctx context.Context, q turn.Question, listen func() (io.Reader, error)) error {
@@ -157,9 +154,26 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	}
 	if errors.As(err, &held) && held.Info.Kind == folder.LockAgent && ran.Request == "" {
 		view.shown.Finish()
+		prompt, err := input()
+		if err != nil {
+			return err
+		}
 		return o.askHolder(ctx, name, prompt, flags)
 	}
 	return view.end(ran, command.HeldHint(err))
+}
+
+// readInput returns the prompt, with the files that were named, and sets o.pictures;
+// nothing with --continue.
+func (o *Options) readInput(args []string) (prompt string, err error) {
+	if o.cont {
+		return "", nil
+	}
+	if prompt, err = o.ReadPrompt(args); err != nil {
+		return "", err
+	}
+	prompt, o.pictures, err = o.AttachFiles(o.files, prompt)
+	return prompt, err
 }
 
 // checkBeforeTyping refuses, before a person types a prompt for it, a context that
