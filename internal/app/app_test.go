@@ -1,9 +1,13 @@
 package app_test
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"fika"
@@ -214,5 +218,47 @@ func TestCallersAreThoseOfTheFilesNow(t *testing.T) {
 	}
 	if by, err := a.CallableBy("arya"); err == nil {
 		t.Fatalf("a file that cannot be read: %v", by)
+	}
+}
+
+// TestReconnectAttempts: reconnect_attempts is how often a command tries to reach a bus on
+// another machine.
+func TestReconnectAttempts(t *testing.T) {
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(addrs, func(a net.Addr) bool {
+		ip, ok := a.(*net.IPNet)
+		return ok && ip.IP.To4() != nil && !ip.IP.IsLoopback()
+	})
+	if at < 0 {
+		t.Skip("this machine has no address but loopback")
+	}
+	var tried atomic.Int64
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			tried.Add(1)
+			_ = c.Close()
+		}
+	}()
+	host := addrs[at].(*net.IPNet).IP.String()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	for _, want := range []int64{1, 4} {
+		settings := fmt.Sprintf("[nats]\nserver = \"tls://%s:%s\"\nuser = \"u\"\npassword = \"p\"\nreconnect_delay_ms = 1\nreconnect_attempts = %d\n", host, port, want)
+		a := open(t, app.Options{Root: home(t, settings)})
+		tried.Store(0)
+		if _, err := a.Bus(t.Context(), "member", false); !fika.IsKind(err, fika.Failed) || tried.Load() != want {
+			t.Errorf("%d tries, want %d: %v", tried.Load(), want, err)
+		}
 	}
 }

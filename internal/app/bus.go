@@ -11,6 +11,7 @@ import (
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/sleep"
 )
 
 // BusLink connects to the bus of the home.
@@ -70,6 +71,13 @@ func (l *BusLink) dial(ctx context.Context, who string, retry bool, localWait ti
 		l.eitherServer(c, h, who, &o)
 	}
 	b, err := busnats.Dial(ctx, o)
+	far := c.NATS.Server != "" && !address.LoopbackURL(c.NATS.Server) // a hub on this machine is started instead
+	for tried := 1; far && !retry && fika.IsKind(err, fika.Failed) && tried < c.NATS.ReconnectAttempts; tried++ {
+		if sleep.For(ctx, o.WaitAfter(tried)) != nil {
+			break
+		}
+		b, err = busnats.Dial(ctx, o)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -70,9 +70,7 @@ func (c *Configuration) Config() (*config.Config, error) {
 	}
 	if c.now == nil || !c.now.Equal(read) {
 		c.now = read
-		if KeepConfig(root, read) && len(read.Ignored) > 0 { // once for each version of the files
-			c.opts.Warn(ignoredKeys(read))
-		}
+		keepConfig(root, read)
 	}
 	return c.now, nil
 }
@@ -134,26 +132,15 @@ func BrokenConfig(cause error) string {
 
 func lastGoodFile(root string) string { return filepath.Join(root, "run", "config.last") }
 
-// KeepConfig stores a configuration for times when its files cannot be read, and
-// reports whether it differs from the stored one. Failing to store it has no other
-// effect.
-func KeepConfig(root string, c *config.Config) bool {
+// keepConfig stores a configuration for times when its files cannot be read. Failing to
+// store it has no other effect.
+func keepConfig(root string, c *config.Config) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() || len(c.Files) == 0 {
-		return false
+		return
 	}
 	path := lastGoodFile(root)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return false
+		return
 	}
-	changed, err := c.KeepCopy(path)
-	return changed && err == nil
-}
-
-// ignoredKeys says in one line which keys of the files have no effect.
-func ignoredKeys(c *config.Config) string {
-	text := c.Ignored[0].String() + "; remove it"
-	if n := len(c.Ignored) - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more: fika config check)", n)
-	}
-	return text
+	_, _ = c.KeepCopy(path)
 }

@@ -282,16 +282,10 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 // config.toml. The tables of workflows are read by TestDocument of that package.
 var notTables = map[string]bool{"stale": true, "inputs": true, "limits": true, "steps": true}
 
-// ignoredSettings are accepted, do nothing, and are in no reference.
-var ignoredSettings = []string{"nats.reconnect_attempts"}
-
 // TestSettingsOfThePages: a table or setting that a page names exists, and so
 // does each that an example of config.toml sets.
 func TestSettingsOfThePages(t *testing.T) {
 	known := map[string]bool{}
-	for _, key := range ignoredSettings {
-		known[key] = true
-	}
 	for _, k := range config.KeyReference() {
 		known[k.Key] = true
 		if k.Context {

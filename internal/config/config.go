@@ -42,8 +42,6 @@ type Config struct {
 
 	// Files lists the files that were read, in order; missing files are not listed.
 	Files []string
-	// Ignored are the keys that were accepted and have no effect.
-	Ignored []Problem
 
 	where map[string]Place
 	known *catalog.Table // of models, by their makers
@@ -164,17 +162,19 @@ type NATS struct {
 	Server         string
 	Timeout        time.Duration // of one bus call, never of a turn
 	ReconnectDelay time.Duration // before the first attempt; grows with each attempt
-	User           string
-	Password       string
-	PasswordEnv    string
-	Token          string
-	TokenEnv       string
-	NKey           string // path of a seed file
-	Creds          string // path of a credentials file
-	TLS            TLS
-	SubjectPrefix  string
-	RequestTools   []string // for requests over an external server
-	Port           int      // of the embedded server; 0: chosen once and kept
+	// ReconnectAttempts is how many times a command tries to reach the bus.
+	ReconnectAttempts int
+	User              string
+	Password          string
+	PasswordEnv       string
+	Token             string
+	TokenEnv          string
+	NKey              string // path of a seed file
+	Creds             string // path of a credentials file
+	TLS               TLS
+	SubjectPrefix     string
+	RequestTools      []string // for requests over an external server
+	Port              int      // of the embedded server; 0: chosen once and kept
 }
 
 // TLS names certificate files; all paths.

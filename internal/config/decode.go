@@ -10,8 +10,7 @@ import (
 // reader fills a configuration from one file's tree and records where each key was set.
 type reader struct {
 	*toml.Source
-	where   map[string]Place
-	ignored *[]Problem
+	where map[string]Place
 }
 
 // decodeTable reads t into target by the keys. path is the path of the table, as in
@@ -25,10 +24,6 @@ func decodeTable[T any](r *reader, t *table, path string, target *T, keys []key[
 			if rest == nil || !rest(e) {
 				r.reportUnknown(e, path, keyNames(keys))
 			}
-			continue
-		}
-		if k.ignored != "" {
-			*r.ignored = append(*r.ignored, Problem{Place: r.Place(e.At), Message: path + k.name + " does nothing: " + k.ignored})
 			continue
 		}
 		at := k.at(target)
@@ -50,13 +45,11 @@ func findKey[T any](keys []key[T], name string) *key[T] {
 	return nil
 }
 
-// keyNames returns the names of the keys that have an effect.
+// keyNames returns the names of the keys.
 func keyNames[T any](keys []key[T]) []string {
 	list := make([]string, 0, len(keys))
 	for i := range keys {
-		if keys[i].ignored == "" {
-			list = append(list, keys[i].name)
-		}
+		list = append(list, keys[i].name)
 	}
 	return list
 }

@@ -18,9 +18,6 @@ type key[T any] struct {
 	max     float64 // 0: no upper bound
 	oneOf   []string
 	check   func(v value, at any) string // further check of the value read into the field; returns what is wrong
-	// ignored says why a key that is still accepted has no effect; empty: it has one.
-	// An ignored key has only a name.
-	ignored string
 	// inherits names the table that sets the key for all contexts that do not set it
 	// themselves; the top level has no such key.
 	inherits string
@@ -123,7 +120,7 @@ func ownKeys() []key[PerContext] {
 		{name: "api_key_env", at: func(c *PerContext) any { return &c.APIKeyEnv }, check: checkEnvName, example: `"OPENAI_API_KEY"`,
 			doc: "The environment variable that holds the key, overriding the model's definition."},
 		{name: "reasoning", at: func(c *PerContext) any { return &c.Reasoning }, example: `{effort = "medium"}`,
-			doc: "How much the model is asked to reason."},
+			doc: "How much the model is asked to reason. In the environment, where no table can stand: an effort, as medium, or a number of tokens."},
 		{name: "max_tokens", at: func(c *PerContext) any { return &c.MaxTokens }, example: "8192",
 			doc: "The maximum number of tokens in one answer; 0 takes the value of the model's definition."},
 		{name: "system_prompt", at: func(c *PerContext) any { return &c.SystemPrompt }, example: `"prompts/coder.md"`,
@@ -177,9 +174,10 @@ func natsKeys() []key[NATS] {
 			doc: "The NATS server. Unset: the hub runs its own, on loopback. If nothing answers at a loopback address given here, the hub's own server listens there."},
 		{name: "timeout_ms", at: func(n *NATS) any { return &n.Timeout }, unit: time.Millisecond, min: 1,
 			doc: "How long one call on the bus may take; it does not limit the length of a turn."},
-		{name: "reconnect_attempts", ignored: "a lost connection is told of at once and tried again until the server is back"},
+		{name: "reconnect_attempts", at: func(n *NATS) any { return &n.ReconnectAttempts }, min: 1, max: 1000,
+			doc: "How many times a command tries to reach a bus on another machine before it works without it or fails; the hub, agents and commands that had reached it try until it is back."},
 		{name: "reconnect_delay_ms", at: func(n *NATS) any { return &n.ReconnectDelay }, unit: time.Millisecond,
-			doc: "The pause before fika retries a lost connection; it doubles with each attempt, up to two seconds, until the server is back."},
+			doc: "The pause before fika tries again to reach the bus; it doubles with each attempt up to two seconds, and stays as it is if it is longer than that."},
 		{name: "user", at: func(n *NATS) any { return &n.User }, example: `"fika"`, doc: "User name at the server."},
 		{name: "password", at: func(n *NATS) any { return &n.Password }, example: `"…"`, doc: "Password of that user, in plain text; password_env is better."},
 		{name: "password_env", at: func(n *NATS) any { return &n.PasswordEnv }, check: checkEnvName, example: `"NATS_PASSWORD"`, doc: "The environment variable that holds the password."},
@@ -210,7 +208,7 @@ func masterKeys() []key[Master] {
 		{name: "enabled", at: func(m *Master) any { return &m.Enabled }, doc: "Makes fika without arguments, on a terminal, open the master console (fika run still takes one prompt)."},
 		{name: "default_agent", at: func(m *Master) any { return &m.DefaultAgent }, check: checkName, example: `"coder"`, doc: "The agent that gets what you type without @name."},
 		{name: "auto_start_agents", at: func(m *Master) any { return &m.AutoStartAgents }, doc: "Starts agents that have auto_start = true when the hub starts."},
-		{name: "heartbeat_check_interval", at: func(m *Master) any { return &m.HeartbeatCheckInterval }, min: 1, doc: "How often the master console checks the health of agents; it does so at least every five seconds."},
+		{name: "heartbeat_check_interval", at: func(m *Master) any { return &m.HeartbeatCheckInterval }, min: 1, doc: "How often the master console checks the health of agents."},
 	}
 }
 

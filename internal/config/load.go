@@ -33,7 +33,7 @@ func Default() *Config {
 		},
 		LockHeartbeat: 30 * time.Second,
 		NATS: NATS{
-			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika", RequestTools: RequestTools(),
+			Timeout: 30 * time.Second, ReconnectDelay: time.Second, ReconnectAttempts: 1, SubjectPrefix: "fika", RequestTools: RequestTools(),
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:      Hub{Autostart: true, MaxIdle: 30 * time.Minute},
@@ -180,7 +180,7 @@ func (l *loading) finishLoading() (*Config, error) {
 
 // readSource adds one file to c.
 func (c *Config) readSource(s *toml.Source, modelsOnly bool) {
-	r := &reader{Source: s, where: c.where, ignored: &c.Ignored}
+	r := &reader{Source: s, where: c.where}
 	if modelsOnly {
 		type file struct{ Models *[]Model }
 		decodeTable(r, s.Root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
@@ -235,7 +235,7 @@ func ParseLocal(file string, data []byte) (*Local, error) {
 	l := &Local{where: map[string]Place{}}
 	var problems Problems
 	s := toml.Read(file, data, &problems)
-	r := &reader{Source: s, where: l.where, ignored: new([]Problem)}
+	r := &reader{Source: s, where: l.where}
 	decodeTable(r, s.Root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {
 		case findKey(topKeys(), e.Name) != nil && findKey(contextKeys(), e.Name) == nil:

@@ -29,8 +29,8 @@ func TestExampleLoadsUnchanged(t *testing.T) {
 	if m := c.Master; m.Enabled || m.DefaultAgent != "coder" || !m.AutoStartAgents || m.HeartbeatCheckInterval != 30*time.Second {
 		t.Errorf("master: %+v", m)
 	}
-	if len(c.Ignored) != 1 || c.Ignored[0].Line != 8 || !strings.Contains(c.Ignored[0].Message, "nats.reconnect_attempts does nothing") {
-		t.Errorf("ignored: %v", c.Ignored)
+	if c.NATS.ReconnectAttempts != 5 {
+		t.Errorf("reconnect_attempts = %d", c.NATS.ReconnectAttempts)
 	}
 	if len(c.Agents) != 4 || len(c.Models) != 4 {
 		t.Fatalf("%d agents, %d models", len(c.Agents), len(c.Models))
@@ -205,7 +205,7 @@ func TestProblems(t *testing.T) {
 		"unknown keys": {"modle = \"gpt-5\"\n[nats]\n  sever = 1\nfoo = 2\n", []string{
 			`c.toml:1:1: unknown key "modle" at the top level; did you mean model?`,
 			`c.toml:3:3: unknown key "sever" in nats; did you mean server?`,
-			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, request_tools, port`,
+			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_attempts, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, request_tools, port`,
 		}},
 		"wrong table": {"default_agent = \"x\"\n[hub]\nusername = \"ann\"\n", []string{
 			`c.toml:1:1: unknown key "default_agent" at the top level; it belongs in [master]`,

@@ -45,9 +45,6 @@ func KeyReference() []KeyDoc {
 // their own entry.
 func describeKeys[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) []KeyDoc {
 	for _, k := range keys {
-		if k.ignored != "" {
-			continue
-		}
 		at := k.at(defaults)
 		name := prefix + k.name
 		if k.doc != "" {

@@ -33,15 +33,10 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 			return ConfigReport{}, err
 		}
 	}
-	root, err := a.Root()
-	if err != nil {
-		return ConfigReport{}, err
-	}
 	c, err := a.LoadConfig()
 	if err != nil {
 		return ConfigReport{}, err
 	}
-	app.KeepConfig(root, c) // otherwise its first reader would warn of ignored keys, too
 	h, err := a.Home()
 	if err != nil {
 		return ConfigReport{}, err
@@ -56,9 +51,6 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	report := ConfigReport{Config: c}
 	if at.Trust == project.Changed || at.Project != "" && at.Trust == project.Untrusted {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in force, and what they name was looked for in those: fika trust shows the difference and puts these in force", at.Root))
-	}
-	for _, p := range c.Ignored {
-		report.Warnings = append(report.Warnings, p.String())
 	}
 	report.Warnings = append(report.Warnings, c.BackupNotes()...)
 	var errs []error

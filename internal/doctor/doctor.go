@@ -152,9 +152,6 @@ func (d *examination) checkConfig() bool {
 		return inForce == nil
 	}
 	d.add(check, Fine, "", "%d agents, %d models", len(c.Entries()), len(c.Models))
-	for _, p := range c.Ignored {
-		d.add(check, Note, "remove it", "%s", p)
-	}
 	for _, note := range c.BackupNotes() {
 		d.add("backups", Note, "", "%s", note)
 	}

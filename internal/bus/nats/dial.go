@@ -62,7 +62,7 @@ func (c *conn) clientOptions() ([]nats.Option, error) {
 	}
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.Timeout(c.dialTimeout()), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.CustomReconnectDelay(c.reconnectDelay), nats.ReconnectBufSize(reconnectBytes),
+		nats.CustomReconnectDelay(o.WaitAfter), nats.ReconnectBufSize(reconnectBytes),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(pingsOut),
 		nats.RetryOnFailedConnect(o.Retry), nats.SetCustomDialer(dialer{c}),
 		nats.ConnectHandler(func(*nats.Conn) { c.changeState(bus.Connected, nil) }),
@@ -179,14 +179,14 @@ func (c *conn) dialTimeout() time.Duration {
 	return defaultTimeout
 }
 
-// reconnectDelay returns a wait that doubles with each attempt, with jitter so that
-// clients do not all return at once.
-func (c *conn) reconnectDelay(attempt int) time.Duration {
-	d := c.opts.ReconnectWait
+// WaitAfter returns the wait after an attempt to connect, counted from 1. It doubles with
+// each attempt, and has jitter so that clients do not all return at once.
+func (o Options) WaitAfter(attempt int) time.Duration {
+	d := o.ReconnectWait
 	if d <= 0 {
 		d = defaultWait
 	}
-	longest := cmp.Or(c.opts.LongestWait, longestWait)
+	longest := max(cmp.Or(o.LongestWait, longestWait), d)
 	for ; attempt > 1 && d < longest; attempt-- {
 		d *= 2
 	}

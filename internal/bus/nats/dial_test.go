@@ -291,14 +291,20 @@ func FuzzKeptFiles(f *testing.F) {
 
 // TestLongestWait: waits double up to the longest that was asked for.
 func TestLongestWait(t *testing.T) {
-	c := &conn{opts: Options{ReconnectWait: 100 * time.Millisecond, LongestWait: 100 * time.Millisecond}}
+	o := Options{ReconnectWait: 100 * time.Millisecond, LongestWait: 100 * time.Millisecond}
 	for attempt := range 20 {
-		if d := c.reconnectDelay(attempt); d < 50*time.Millisecond || d >= 150*time.Millisecond {
+		if d := o.WaitAfter(attempt); d < 50*time.Millisecond || d >= 150*time.Millisecond {
 			t.Fatalf("attempt %d: %s", attempt, d)
 		}
 	}
-	c.opts.LongestWait = 0
-	if d := c.reconnectDelay(20); d < longestWait/2 {
+	o.LongestWait = 0
+	if d := o.WaitAfter(20); d < longestWait/2 {
 		t.Errorf("%s", d)
+	}
+	o.ReconnectWait = 10 * longestWait // a person's own value is not cut
+	for attempt := range 20 {
+		if d := o.WaitAfter(attempt); d < 5*longestWait || d >= 15*longestWait {
+			t.Fatalf("attempt %d: %s", attempt, d)
+		}
 	}
 }

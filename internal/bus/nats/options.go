@@ -30,7 +30,7 @@ type Options struct {
 	Name          string        // shown in the server's list of connections
 	Inbox         string        // prefix of reply subjects; "_INBOX" if empty
 	ReconnectWait time.Duration // first wait, doubled up to the longest, with jitter; 100 ms if zero
-	LongestWait   time.Duration // 2 s if zero
+	LongestWait   time.Duration // 2 s if zero; never less than ReconnectWait
 	Timeout       time.Duration // for one attempt to connect; 5 s if zero
 	Retry         bool          // Dial succeeds even when the server is away
 

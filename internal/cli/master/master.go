@@ -162,15 +162,9 @@ func masterOptionsOf(e *command.Env, c *service.Service, flags Flags) master.Opt
 			return host.compact(ctx, c, agent, instructions)
 		},
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
-		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
+		Health: conf.Master.HeartbeatCheckInterval, Now: e.App().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
 		Quiet: flags.quiet, Wait: flags.wait, Timeout: flags.timeout, Style: e.OutStyle(), Revive: host.reviveHub, Revives: host.revivesHub,
 	}
-	if o.Health <= 0 {
-		o.Health = mostHealth
-	}
 	return o
 }
-
-// mostHealth is the longest time between two looks of a console at the agents.
-const mostHealth = 5 * time.Second

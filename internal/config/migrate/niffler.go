@@ -66,12 +66,13 @@ func nifflerNATS(d *draft, n object) {
 	d.addHeader("[nats]", "The bus.")
 	n.moveKey("server", "url")
 	n.moveKey("timeout_ms", "timeout")
+	n.moveKey("reconnect_attempts")
 	n.moveKey("reconnect_delay_ms")
 	n.moveKey("user", "username")
 	n.moveKey("password")
 	n.moveKey("token")
 	d.addComment("subject_prefix = \"niffler\" shares the bus with programs that use those subjects.")
-	n.reportRest(map[string]string{"reconnect_attempts": "a lost connection is tried again until the server is back"})
+	n.reportRest(nil)
 }
 
 func nifflerModels(d *draft, models []object) {
