@@ -43,6 +43,9 @@ func TestA13Grammar(t *testing.T) {
 				t.Errorf("%s has --%s and no -%s", c.CommandPath(), name, short)
 			}
 		}
+		if slices.Contains([]string{"delete", "remove", "forget", "restore"}, c.Name()) && c.Flags().Lookup("yes") == nil {
+			t.Errorf("%s refuses --yes: a script gives it to every command that removes something", c.CommandPath())
+		}
 		for _, name := range []string{"last", "lines", "max", "count"} {
 			if f := c.Flags().Lookup(name); f != nil && f.Name == name {
 				t.Errorf("%s says --%s: elsewhere that is --limit", c.CommandPath(), name)

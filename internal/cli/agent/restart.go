@@ -32,7 +32,7 @@ so that changed settings take effect. Unfinished work continues.`,
 				if v, err := agents.View(ctx, string(row.Name)); err != nil || !v.Entry {
 					return errors.Join(err, fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry: end it in its terminal and start it there again", row.Name))
 				}
-				if err := stopAgent(ctx, e, agents, row, how, 0); err != nil {
+				if err := stopAgent(ctx, e, agents, row, how, 0, ""); err != nil {
 					return err
 				}
 				return startAgent(ctx, e, agents, row, 20*time.Second)

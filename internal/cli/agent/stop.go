@@ -41,7 +41,7 @@ agent start, even after fika down and up and when work waits for it.`,
 				return err
 			}
 			return eachAgent(cmd.Context(), e, list, func(row fika.Agent) error {
-				return stopAgent(cmd.Context(), e, c.Agents, row, how, timeout)
+				return stopAgent(cmd.Context(), e, c.Agents, row, how, timeout, ", and stays stopped")
 			})
 		},
 	}
@@ -53,7 +53,9 @@ agent start, even after fika down and up and when work waits for it.`,
 	return c
 }
 
-func stopAgent(ctx context.Context, e *command.Env, agents *service.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
+// stopAgent stops an agent and says so. idle follows what it says about an agent that was
+// not running.
+func stopAgent(ctx context.Context, e *command.Env, agents *service.Agents, row fika.Agent, how fika.Desired, timeout time.Duration, idle string) error {
 	if timeout == 0 {
 		timeout = command.StopPatience(how)
 	}
@@ -64,7 +66,7 @@ func stopAgent(ctx context.Context, e *command.Env, agents *service.Agents, row 
 	case err != nil:
 		return err
 	case !before.Alive():
-		e.Say("@%s was not running, and stays stopped", row.Name)
+		e.Say("@%s was not running%s", row.Name, idle)
 	default:
 		e.Say("%s @%s stopped (pid: %d)", e.ErrStyle().Green("✓"), row.Name, before.PID)
 	}

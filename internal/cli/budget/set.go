@@ -65,7 +65,7 @@ func newRemove(e *command.Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	o.perFlag(c)
-	return c
+	return command.AcceptYes(c)
 }
 
 func (o *setOptions) perFlag(c *cobra.Command) {

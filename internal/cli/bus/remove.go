@@ -8,7 +8,7 @@ import (
 )
 
 func newRemove(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	return command.AcceptYes(&cobra.Command{
 		Use: "remove NAME", Short: "revoke a member's right to ask, and its credential",
 		Long:    "Removes a member from [[bus_members]]. A running hub disconnects the member at\nonce and no longer accepts its credential; requests that it made before are\nstill worked on.",
 		Example: "  fika bus remove build-server", Args: command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
@@ -23,5 +23,5 @@ func newRemove(e *command.Env) *cobra.Command {
 			e.Say("%s may not ask any more", args[0])
 			return nil
 		},
-	}
+	})
 }

@@ -121,6 +121,15 @@ func (o *viewOptions) watch(ctx context.Context, c *service.Service, conv fika.C
 		entry := show
 		show = func(x fika.Entry) error { return foot.above(func() error { return entry(x) }) }
 		live.AfterLook, live.Renamed = t.Refresh, t.Renamed
+	} else {
+		unread, stop := context.WithCancel(ctx)
+		defer stop()
+		ctx = unread
+		live.AfterLook = func(context.Context) { // a reader such as head -1 has what it wanted
+			if o.ReaderGone() {
+				stop()
+			}
+		}
 	}
 	last, err := c.Chats.Read(ctx, q, show)
 	if err != nil {

@@ -135,6 +135,12 @@ func (e *Env) CheckWritten(kept string) error {
 	return nil
 }
 
+// ReaderGone reports whether nobody can read stdout any more.
+func (e *Env) ReaderGone() bool {
+	a, ok := e.Out.(*term.Answer)
+	return ok && a.ReaderGone()
+}
+
 // CheckAnswered adds a failure to write the answer to the outcome of a command. A
 // command that did everything else has failed then; one that failed anyway keeps
 // its own status.

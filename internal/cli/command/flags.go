@@ -65,6 +65,13 @@ func YesFlag(c *cobra.Command, yes *bool, about string) {
 	c.Flags().BoolVarP(yes, "yes", "y", false, about)
 }
 
+// AcceptYes adds --yes to a command that asks nothing, so that scripts may give it to every
+// command that removes something. It returns c.
+func AcceptYes(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolP("yes", "y", false, "accepted for scripts; nothing is asked")
+	return c
+}
+
 // JSONFlag adds --json, for programs.
 func JSONFlag(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print JSON")

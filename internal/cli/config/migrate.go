@@ -35,7 +35,7 @@ config.toml that somebody has written in. It names what cannot be carried over.`
 				return err
 			}
 			for _, b := range r.Backups {
-				e.Say("backup: %s", b)
+				e.Say("backup: %s (keys and passwords of the original are in it, too; to remove it: rm %s)", b, b)
 			}
 			for _, x := range r.Lost {
 				e.Warn("not carried over: " + x)

@@ -8,7 +8,7 @@ import (
 )
 
 func newRemove(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	return command.AcceptYes(&cobra.Command{
 		Use: "remove NAME", Short: "forget a stored key", Example: "  fika key remove OPENAI_API_KEY", Args: command.Exactly(1, "the name of a key"),
 		ValidArgsFunction: complete.FirstOnly(complete.KeyNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -21,5 +21,5 @@ func newRemove(e *command.Env) *cobra.Command {
 			}
 			return err
 		},
-	}
+	})
 }

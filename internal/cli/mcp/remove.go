@@ -9,7 +9,7 @@ import (
 )
 
 func newRemove(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	return command.AcceptYes(&cobra.Command{
 		Use: "remove NAME", Short: "remove a server from config.toml", Long: "Removes the [[mcp]] entry of a server from config.toml, and forgets its tools.",
 		Example: "  fika mcp remove files", Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -21,5 +21,5 @@ func newRemove(e *command.Env) *cobra.Command {
 				return nil
 			})
 		},
-	}
+	})
 }

@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/plugin"
 	"fika/internal/pluginadmin"
+	"fika/internal/setup"
 	"fika/internal/term"
 )
 
@@ -40,11 +42,40 @@ come:
 				return err
 			}
 			shipped := slices.Contains(plugin.ShippedNames(), args[0]) // a plugin of fika gets what it asks for
-			return grantTools(e, r, yes || shipped)
+			if err := grantTools(e, r, yes || shipped); err != nil || !shipped {
+				return err
+			}
+			return makeKeeper(e, fika.AgentName(args[0]))
 		},
 	}
 	command.YesFlag(c, &yes, "grant what it asks for: environment variables, the use of fika")
 	return c
+}
+
+// makeKeeper makes the agent that belongs to a plugin that comes with fika, if there is a
+// template of its name and no such agent yet.
+func makeKeeper(e *command.Env, name fika.AgentName) error {
+	templates, err := setup.AgentTemplates(e.App())
+	if err != nil {
+		return err
+	}
+	if _, err := templates.Find(string(name)); err != nil {
+		return nil // most plugins have no agent
+	}
+	n, err := setup.AgentFrom(e.App(), name, setup.FromTemplate{})
+	if err != nil {
+		return err
+	}
+	n.Own = true
+	made, err := setup.CreateAgent(e.App(), n)
+	switch {
+	case fika.IsKind(err, fika.Conflict):
+		return nil // as a person made it
+	case err != nil:
+		return err
+	}
+	e.Say("created agent %s (%s), which a hub wakes when something is said there; fika agent delete %s removes it", name, made.File, name)
+	return nil
 }
 
 // sayWhoGets says which agents and contexts may use the tools of a new plugin.

@@ -28,10 +28,10 @@ func controlWith(e *command.Env, open func(context.Context) (*service.Service, e
 }
 
 func newDelete(e *command.Env) *cobra.Command {
-	return control(e, &cobra.Command{
+	return control(e, command.AcceptYes(&cobra.Command{
 		Use: "delete NAME", Short: "delete a schedule", Example: "  fika schedule delete report",
 		Long: "Removes a schedule from config.toml. Work that it started continues.",
-	}, func(ctx context.Context, s *service.Schedules, name string) error {
+	}), func(ctx context.Context, s *service.Schedules, name string) error {
 		if err := s.Remove(ctx, name); err != nil {
 			return err
 		}

@@ -304,9 +304,9 @@ func withLogin(server string, access service.BusAccess) string {
 
 // executorLine returns the state of an executor.
 func executorLine(x service.ExecutorStatus) string {
-	line := x.Name + ", which nobody runs: fika executor " + x.Name + " starts it"
+	line := x.Name + ": not running (start it: fika up, or fika executor " + x.Name + ")"
 	if x.Running {
-		line = x.Name + ", which runs"
+		line = x.Name + ": running"
 	}
 	if x.User != "" {
 		line += " (tools as " + x.User + ")"

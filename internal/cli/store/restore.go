@@ -46,5 +46,5 @@ chats and tasks are gone.`,
 		},
 	}
 	c.Flags().BoolVar(&empty, "empty", false, "begin a new, empty database")
-	return c
+	return command.AcceptYes(c)
 }
