@@ -45,6 +45,7 @@ type Directory interface {
 // Messages is what is needed to answer other programs.
 type Messages interface {
 	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
+	Announceable(context.Context, fika.RequestID) (store.RequestInfo, error)
 	ParkMessage(ctx context.Context, subject string, body []byte, reason string) error
 }
 

@@ -136,7 +136,7 @@ func (in *requestIntake) tellWaiting(agent fika.AgentName, t Taken) {
 // announceAgain publishes the stored outcome of finished work again, for a sender that
 // repeats its request.
 func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) error {
-	info, err := in.store.Request(ctx, id)
+	info, err := in.store.Announceable(ctx, id)
 	if err != nil {
 		return err
 	}

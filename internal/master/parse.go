@@ -1,6 +1,7 @@
 package master
 
 import (
+	"slices"
 	"strings"
 
 	"fika"
@@ -61,6 +62,9 @@ func parseRoute(s string) (Line, error) {
 	if namesSeveral(s) {
 		return parseTeam("@" + s)
 	}
+	if names := namesWithoutComma(s); len(names) > 1 {
+		return Line{}, fika.Errorf(fika.Invalid, "", "a comma goes between agents: write \"%s: …\"", strings.Join(names, ", "))
+	}
 	end := strings.IndexAny(s, ": \t\n")
 	if end < 0 {
 		end = len(s)
@@ -104,6 +108,17 @@ func parseTeam(s string) (Line, error) {
 		return Line{}, fika.Errorf(fika.Invalid, "", "a team is named before the first colon: write \"%s -> @b: …\"", l.Address)
 	}
 	return Line{Verb: Team, Team: l, Text: l.Prompt}, nil
+}
+
+// namesWithoutComma returns the @names before the first colon if there is nothing else, as
+// in @a @b: prompt; nil otherwise.
+func namesWithoutComma(s string) []string {
+	head, _, ok := strings.Cut("@"+s, ":")
+	names := strings.Fields(head)
+	if !ok || slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "@") || n == "@" }) {
+		return nil
+	}
+	return names
 }
 
 // namesSeveral reports whether a line is meant for several agents, correctly written or

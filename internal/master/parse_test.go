@@ -76,6 +76,8 @@ func TestE4Refused(t *testing.T) {
 		"@a -> b -> c: x":         `write "@a -> @b -> @c: …"`,
 		"@a=>@b: x":               `write "@a -> @b: …"`,
 		"@a→@b x":                 "",
+		"@a @b: x":                `write "@a, @b: …"`,
+		"@a  @b\t@c: x":           `write "@a, @b, @c: …"`,
 		"@a,@a: x":                "named twice",
 		"@a,@b --combin c: x":     `write "@a, @b --combine @c: …"`,
 		"@a,b --combine c: x":     `write "@a, @b --combine @c: …"`,

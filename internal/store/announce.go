@@ -13,7 +13,32 @@ import (
 func (s Requests) Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error) {
 	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued'
 AND (? = '' OR (r.agent = ? AND r.addressed = '')) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
+	for i := 0; err == nil && i < len(all); i++ {
+		err = s.withRunUsage(ctx, &all[i])
+	}
 	return all, s.explain("list unannounced", err)
+}
+
+// Announceable returns a request as its response tells of it: for one that stands for a
+// run, with the usage of everything that came of the run.
+func (s Requests) Announceable(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
+	r, err := s.Request(ctx, id)
+	if err == nil {
+		err = s.explain("read request", s.withRunUsage(ctx, &r))
+	}
+	return r, err
+}
+
+// withRunUsage sets the usage of a request that stands for a run to that of the run.
+func (s Requests) withRunUsage(ctx context.Context, r *RequestInfo) (err error) {
+	if !StandsForRun(r.Request) {
+		return nil
+	}
+	r.Outcome.Usage, _, err = one(ctx, s.r, scanUsage, `SELECT COALESCE(sum(u.input), 0), COALESCE(sum(u.output), 0), COALESCE(sum(u.cached), 0),
+COALESCE(sum(u.reasoning), 0), COALESCE(sum(u.cost), 0) FROM usage u JOIN requests r ON r.id = u.request
+WHERE r.chain IN (SELECT x.chain FROM requests x JOIN conversations y ON y.id = x.conversation WHERE y.run = ?)
+AND r.n >= COALESCE((SELECT q.n FROM requests q WHERE q.id = ?), 0)`, r.ID, r.ID)
+	return err
 }
 
 // MarkAnnounced records that responses were published, in one round trip on a server:

@@ -72,7 +72,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	}
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil {
-		return nil, fika.Errorf(fika.Invalid, opOpen, "[store] url is not that of a PostgreSQL database: want postgres://user@host/name")
+		return nil, notPostgres(text)
 	}
 	p := config.ConnConfig.RuntimeParams
 	if p["search_path"] == "" {
@@ -121,13 +121,22 @@ func isSchema(name string) bool {
 	return name != "" && len(name) <= 63
 }
 
+// notPostgres refuses an address, and names the usual reason why a good one cannot be read.
+func notPostgres(text string) error {
+	hint := ""
+	if _, rest, ok := strings.Cut(text, "://"); ok && strings.Contains(rest, "@") {
+		hint = "; a password with / ? # % : or @ is written percent-encoded, as %2F for /"
+	}
+	return fika.Errorf(fika.Invalid, opOpen, "[store] url is not that of a PostgreSQL database: want postgres://user@host/name%s", hint)
+}
+
 // strictURL returns the URL with a verified certificate required if the server is on
 // another machine. It refuses weaker settings, and a password file that others may
 // read.
 func strictURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return "", fika.Errorf(fika.Invalid, opOpen, "[store] url is not that of a PostgreSQL database: want postgres://user@host/name")
+		return "", notPostgres(text)
 	}
 	q := u.Query()
 	hosts := hostsOf(u)

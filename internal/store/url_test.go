@@ -31,4 +31,12 @@ func TestStrictURL(t *testing.T) {
 			t.Errorf("%s becomes %q, %v", url, got, err)
 		}
 	}
+	for _, password := range []string{"a/b", "a#b", "a?b", "a%b", "5/%"} {
+		if _, err := strictURL("postgres://u:" + password + "@127.0.0.1/x"); err == nil || !strings.Contains(err.Error(), "percent-encoded") || strings.Contains(err.Error(), password) {
+			t.Errorf("a password with %q: %v", password, err)
+		}
+	}
+	if got, err := strictURL("postgres://u:a%2Fb@127.0.0.1/x"); err != nil || !strings.Contains(got, "a%2Fb") {
+		t.Errorf("%q, %v", got, err)
+	}
 }

@@ -142,7 +142,7 @@ func (t *toolCalls) tellAwaited(ctx context.Context, x store.Execution) {
 	if err != nil || time.Until(e.LeaseUntil) > 0 {
 		return
 	}
-	what := "which nobody runs"
+	what := "which is not running"
 	if x.State == store.ExecutionClaimed {
 		what = "which ended in the middle of the call"
 	}

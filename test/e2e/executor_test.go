@@ -115,7 +115,7 @@ func TestExecutor(t *testing.T) {
 	}
 	h.gone("until [ -e go")
 	h.one(h.run("executor", "box"), 4, "runs already")
-	if out := h.must("status"); !strings.Contains(out, "box, which runs") {
+	if out := h.must("status"); !strings.Contains(out, "box: running") {
 		t.Errorf("status:\n%s", out)
 	}
 	h.one(h.run("executor", "bok"), 2, "did you mean", "box")
