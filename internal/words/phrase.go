@@ -104,7 +104,7 @@ func whyPhrases() []Phrase {
 		{api.WhyRetried, "It is tried again: request {request} did not end well.", ""},
 		{api.WhyAnswered, "@{agent} answered it with #{answer} (request {request}, done {time}).", ""},
 		{api.WhyDone, "A turn of @{agent} has covered it.", ""},
-		{api.WhySilent, "Request {request} of @{agent} covered it and ended without an answer ({state}, {time}).", ""},
+		{api.WhySilent, "@{agent} read it and had nothing to say (request {request}, {state}, {time}).", ""},
 		{api.WhyFailed, "The turn of @{agent} that covered it failed (request {request}, {state}, {time}): {reason}.", ""},
 		{api.WhyRetry, "{help} tries again.", ""},
 		{api.WhyTogether, "What had come together, the turn took together: also {list}.", ""},
