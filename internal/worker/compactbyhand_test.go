@@ -163,7 +163,7 @@ func TestAProviderThatFindsAPartTooLongGetsSmallerOnes(t *testing.T) {
 
 func TestNothingToCompactIsSaid(t *testing.T) {
 	x := sit(t, "")
-	_, err := x.runtime.compactWith(t.Context(), x.model, false, x.warn)
+	_, err := x.runtime.compactWith(t.Context(), x.model, Compaction{}, x.warn)
 	if !fika.IsKind(err, fika.Conflict) {
 		t.Errorf("got %v", err)
 	}
@@ -177,7 +177,7 @@ func TestADryRunTellsAndChangesNothing(t *testing.T) {
 	x := sit(t, "")
 	x.prompt("one")
 	x.prompt("two")
-	got, err := Compact(t.Context(), x.app, CompactOptions{Context: "default", DryRun: true, Rolling: true, Person: app.Person{Warn: x.warn}}) // the lock is held: reading needs none
+	got, err := Compact(t.Context(), x.app, CompactOptions{Context: "default", DryRun: true, Compaction: Compaction{Rolling: true}, Person: app.Person{Warn: x.warn}}) // the lock is held: reading needs none
 	x.must(err)
 	if len(got.Archived) != 2 || got.Kept != 2 || got.Before <= got.After || got.Counted {
 		t.Errorf("got %+v", got)
