@@ -226,7 +226,7 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 	m.lastIn = resp.Usage.Input + resp.Usage.Output
 	m.usage = m.usage.Add(resp.Usage)
 	end := stopEnding(resp)
-	if end != nil {
+	if end != nil || resp.Stop == llm.StopBadCall {
 		resp.Calls, resp.Blob = nil, nil // what an answer that is not whole asks for is not done
 	}
 	commit := m.modelCommit(resp, started)

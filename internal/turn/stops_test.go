@@ -52,3 +52,18 @@ func TestOnlyAWholeAnswerIsDone(t *testing.T) {
 		w.whole(c.Conversation.ID)
 	}
 }
+
+// TestNothingBesideAMalformedCallIsRun: of an answer with a call that the provider could not
+// read, no other call is run; the model is asked again.
+func TestNothingBesideAMalformedCallIsRun(t *testing.T) {
+	w := newWorld(t)
+	w.add("push", fika.Unsafe, nil)
+	broken := calls(call("1", "push", "{}"))
+	broken.Stop = llm.StopBadCall
+	w.model.says(broken, text("done"))
+	c := w.ask("go")
+	if res := w.run(c); res.State != fika.Done || len(w.calls()) > 0 || len(w.model.asked) != 2 {
+		t.Errorf("%+v, ran %v, asked %d times", res, w.calls(), len(w.model.asked))
+	}
+	w.whole(c.Conversation.ID)
+}

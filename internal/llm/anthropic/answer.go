@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fika"
 	"fika/internal/llm"
@@ -16,8 +17,8 @@ import (
 type answer struct {
 	*wire.Call
 
-	blocks  map[int]*block
-	order   []int // indexes in order of their first appearance
+	blocks  map[int]*block // those that still grow, and the last of those that do not
+	order   []*block
 	reason  string
 	refusal string // why the model declined, if the API says so
 	usage   usage
@@ -34,6 +35,7 @@ type block struct {
 	input     json.RawMessage // as given at the start
 	text      wire.Joiner     // text, thinking, or the JSON of a call's input
 	signature string
+	stopped   bool
 }
 
 // Complete reports whether the stop reason has arrived.
@@ -60,10 +62,15 @@ func (a *answer) Take(_ string, data []byte) error {
 		return a.startBlock(e.Index, e.Block)
 	case "content_block_delta":
 		return a.addDelta(e.Index, e.Delta)
+	case "content_block_stop":
+		if b := a.blocks[e.Index]; b != nil {
+			b.stopped = true
+		}
+		return a.Emit(llm.KeepAlive, "")
 	case "message_delta":
 		a.usage.updateFrom(e.Usage)
 		if e.Delta.StopReason != "" {
-			a.reason, a.refusal = e.Delta.StopReason, e.Delta.StopDetails.Explanation
+			a.reason, a.refusal = string(e.Delta.StopReason), e.Delta.StopDetails.Explanation
 			a.Arm()
 		}
 		return nil
@@ -74,8 +81,12 @@ func (a *answer) Take(_ string, data []byte) error {
 		return wire.ErrDone
 	case "message":
 		return a.readWhole(e)
+	case "":
+		if len(e.Error) > 0 {
+			return a.Halt(a.Failure().Stated(statusOf(e.Error), data))
+		}
 	}
-	return a.Emit(llm.KeepAlive, "") // ping, content_block_stop, and kinds not known yet
+	return a.Emit(llm.KeepAlive, "") // ping, and kinds not known yet
 }
 
 // readStart reads the usage in the first event.
@@ -97,7 +108,7 @@ func (a *answer) readWhole(e event) error {
 		}
 	}
 	a.usage.updateFrom(e.Usage)
-	a.reason, a.refusal = e.StopReason, e.StopDetails.Explanation
+	a.reason, a.refusal = string(e.StopReason), e.StopDetails.Explanation
 	if a.reason == "" {
 		a.reason = "end_turn"
 	}
@@ -107,7 +118,7 @@ func (a *answer) readWhole(e event) error {
 func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	var s struct {
 		Type      string          `json:"type"`
-		ID        string          `json:"id"`
+		ID        wire.Text       `json:"id"`
 		Name      string          `json:"name"`
 		Text      wire.Text       `json:"text"`
 		Thinking  wire.Text       `json:"thinking"`
@@ -117,12 +128,15 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return a.Halt(a.Failure().Broken("sent a block that cannot be read"))
 	}
-	b := &block{kind: s.Type, id: s.ID, name: s.Name, start: bytes.Clone(raw), input: bytes.Clone(s.Input), signature: s.Signature}
-	if _, twice := a.blocks[index]; twice {
+	b := &block{kind: s.Type, id: string(s.ID), name: s.Name, start: bytes.Clone(raw), input: bytes.Clone(s.Input), signature: s.Signature}
+	switch was := a.blocks[index]; {
+	case was == nil, was.stopped: // some servers count every block from zero
+	case was.kind == "tool_use" && was.kind == b.kind && was.id == b.id:
+		return nil
+	default:
 		return a.Halt(a.Failure().Broken("sent block %d twice", index))
 	}
-	a.blocks[index] = b
-	a.order = append(a.order, index)
+	a.addBlock(index, b)
 	a.size += len(raw)
 	switch s.Type {
 	case "text":
@@ -133,8 +147,18 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	return a.growBlock(b, llm.Alive, "")
 }
 
+func (a *answer) addBlock(index int, b *block) {
+	a.blocks[index] = b
+	a.order = append(a.order, b)
+	a.size += 256 // what an empty one takes
+}
+
 func (a *answer) addDelta(index int, d delta) error {
 	b := a.blocks[index]
+	if kind := strings.TrimSuffix(d.Type, "_delta"); b == nil && (kind == "text" || kind == "thinking") {
+		b = &block{kind: kind} // some servers leave out the beginning
+		a.addBlock(index, b)
+	}
 	if b == nil {
 		return a.Halt(a.Failure().Broken("sent a piece of block %d, which never began", index))
 	}
@@ -178,8 +202,7 @@ func (a *answer) Finish() (llm.Response, error) {
 	r.Stop, r.StopText = stopOf(a.reason)
 	message := rawMessage{Role: "assistant"}
 	taken := map[string]bool{}
-	for _, index := range a.order {
-		b := a.blocks[index]
+	for _, b := range a.order {
 		if err := a.closeBlock(b); err != nil {
 			return llm.Response{}, err
 		}
@@ -244,6 +267,9 @@ func (b *block) callArgs() string {
 	if isObject(b.input) {
 		return string(b.input)
 	}
+	if text := ""; json.Unmarshal(b.input, &text) == nil && text != "" {
+		return text
+	}
 	return "{}"
 }
 
@@ -264,6 +290,9 @@ func (b *block) raw() json.RawMessage {
 			input = json.RawMessage("{}") // cut off; never executed, but the history must stay readable
 		}
 		return rawBlock{Type: "tool_use", ID: b.id, Name: b.name, Input: input}.raw()
+	}
+	if b.kind == "" {
+		return nil
 	}
 	return slices.Clone(b.start)
 }

@@ -17,7 +17,7 @@ type event struct {
 	Error   json.RawMessage `json:"error"`
 
 	Content     []json.RawMessage `json:"content"`
-	StopReason  string            `json:"stop_reason"`
+	StopReason  wire.Text         `json:"stop_reason"`
 	StopDetails stopDetails       `json:"stop_details"`
 }
 
@@ -33,7 +33,7 @@ type delta struct {
 	Thinking  wire.Text `json:"thinking"`
 	Signature string    `json:"signature"`
 
-	StopReason  string      `json:"stop_reason"`
+	StopReason  wire.Text   `json:"stop_reason"`
 	StopDetails stopDetails `json:"stop_details"`
 }
 

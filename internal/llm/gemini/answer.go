@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"fika"
@@ -136,7 +137,11 @@ func (a *answer) takePart(raw json.RawMessage) error {
 		} else if s := ""; json.Unmarshal(p.Call.Args, &s) == nil && s != "" {
 			args = s
 		}
-		a.calls = append(a.calls, llm.Call{ID: p.Call.ID, Name: p.Call.Name, Args: args})
+		call := llm.Call{ID: p.Call.ID, Name: p.Call.Name, Args: args}
+		if call.ID != "" && slices.Contains(a.calls, call) {
+			return a.Emit(llm.Alive, "") // some proxies send the last chunk again
+		}
+		a.calls = append(a.calls, call)
 	}
 	kind, shown := llm.TextDelta, ""
 	if p.Thought {
@@ -222,7 +227,7 @@ func stopOf(reason, why string) (llm.Stop, string) {
 	switch reason {
 	case "STOP":
 		return llm.StopEnd, ""
-	case "MAX_TOKENS":
+	case "MAX_TOKENS", "CONTINUATION":
 		return llm.StopLength, ""
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "PROMPT_BLOCKED",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":

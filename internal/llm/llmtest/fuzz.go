@@ -15,15 +15,17 @@ import (
 )
 
 // FuzzStream feeds arbitrary bytes as a streamed answer to a model that open builds on
-// an HTTP client. Whatever the bytes, the call must end in a response of valid text with
-// usable calls, or in an error of a known kind.
-func FuzzStream(f *testing.F, w Wire, open func(baseURL string, c *http.Client) llm.Model) {
-	for _, seed := range seeds(w) {
-		f.Add("text/event-stream", seed)
+// an HTTP client, starting from the replies of the files. Whatever the bytes, the call must
+// end in a response of valid text with usable calls, or in an error of a known kind.
+func FuzzStream(f *testing.F, open func(baseURL string, c *http.Client) llm.Model, files ...string) {
+	for _, file := range files {
+		_, replies := readReplies(f, file)
+		for _, r := range replies {
+			if len(r.body) < 10_000 {
+				f.Add(r.header.Get("Content-Type"), r.body)
+			}
+		}
 	}
-	f.Add("application/json", `{"choices":[{"message":{"content":"hi","tool_calls":[{"function":{"name":"x"}}]},"finish_reason":"stop"}]}`)
-	f.Add("application/json", `{"type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}`)
-	f.Add("text/html", "<html>")
 	f.Fuzz(func(t *testing.T, kind, body string) {
 		m := open("http://model.invalid/v1", &http.Client{Transport: canned{kind, body}})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -64,27 +66,6 @@ func checkResponse(t *testing.T, res llm.Response, events []llm.Event) {
 	}
 	if u := res.Usage; u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Cost < 0 {
 		t.Errorf("usage is %+v", u)
-	}
-}
-
-// seeds returns well-formed streams to start from.
-func seeds(w Wire) []string {
-	var s speech = &openAISpeech{model: "m"}
-	if w == Anthropic {
-		s = &anthropicSpeech{model: "m"}
-	}
-	stream := s.begin() + s.reasoning("hm") + s.text("hel") + s.text("lo")
-	for _, e := range s.call("a", "read", []string{`{"path":`, `"x"}`}) {
-		stream += e
-	}
-	s.usage(UsageOf(3, 2, 1, 1, 0.5))
-	return []string{
-		stream + s.end("", true),
-		stream,
-		stream + s.trouble("500", "no"),
-		": keep-alive\n\n" + stream + s.end("length", false),
-		"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"\\ude00\"},\"finish_reason\":\"stop\"}]}\n\n",
-		"data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"a\"}],\"tool_calls\":[{\"index\":0},{\"id\":\"x\",\"function\":{\"arguments\":{\"a\":1}}}]},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
 	}
 }
 

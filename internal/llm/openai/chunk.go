@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -107,7 +108,7 @@ func usageOf(raw json.RawMessage) (wire.Report, bool) {
 			Reasoning wire.Count `json:"reasoning_tokens"`
 		} `json:"completion_tokens_details"`
 	}
-	if json.Unmarshal(raw, &u) != nil {
+	if err := json.Unmarshal(raw, &u); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return wire.Report{}, false
 	}
 	return wire.Report{

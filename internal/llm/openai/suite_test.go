@@ -21,8 +21,15 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// Whatever a server sends, however broken, has the outcome that is written down for it.
+func TestReplies(t *testing.T) {
+	llmtest.TestReplies(t, func(baseURL string) llm.Model {
+		return openai.New(openai.Options{BaseURL: baseURL, APIKey: llmtest.Secret, Model: "m"})
+	}, "../llmtest/testdata/replies.txt", "testdata/replies.txt")
+}
+
 func FuzzStream(f *testing.F) {
-	llmtest.FuzzStream(f, llmtest.OpenAI, func(baseURL string, c *http.Client) llm.Model {
+	llmtest.FuzzStream(f, func(baseURL string, c *http.Client) llm.Model {
 		return openai.New(openai.Options{BaseURL: baseURL, Model: "m", HTTPClient: c})
-	})
+	}, "../llmtest/testdata/replies.txt", "testdata/replies.txt")
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"fika"
@@ -18,8 +17,10 @@ import (
 type event struct {
 	Type     string          `json:"type"`
 	Object   string          `json:"object"`
-	Index    int             `json:"output_index"`
+	Index    *int            `json:"output_index"`
+	ItemID   string          `json:"item_id"`
 	Item     json.RawMessage `json:"item"`
+	Args     wire.Text       `json:"arguments"`
 	Delta    wire.Text       `json:"delta"`
 	Response json.RawMessage `json:"response"`
 	Error    json.RawMessage `json:"error"`
@@ -33,22 +34,26 @@ type response struct {
 	Incomplete struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Usage *struct {
-		Input  wire.Count `json:"input_tokens"`
-		Output wire.Count `json:"output_tokens"`
-		In     struct {
-			Cached wire.Count `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		Out struct {
-			Reasoning wire.Count `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+	Usage usage `json:"usage"`
+}
+
+// usage is ResponseUsage.
+type usage struct {
+	Input  wire.Count `json:"input_tokens"`
+	Output wire.Count `json:"output_tokens"`
+	In     struct {
+		Cached wire.Count `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	Out struct {
+		Reasoning wire.Count `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 // itemFields are what is read of an item: ResponseOutputMessage, ResponseFunctionToolCall or
 // ResponseReasoningItem.
 type itemFields struct {
 	Type      string    `json:"type"`
+	ID        string    `json:"id"`
 	CallID    string    `json:"call_id"`
 	Name      string    `json:"name"`
 	Arguments wire.Text `json:"arguments"`
@@ -66,17 +71,30 @@ type itemFields struct {
 // item is one item of the answer that is still arriving.
 type item struct {
 	itemFields
+	place int
 	raw   json.RawMessage // as it was when it was done; nil: it is not
 	args  wire.Joiner
-	shown bool // text of it has come in pieces
+	whole wire.Text // the arguments, where they came whole; they count
+	shown bool      // text of it has come in pieces
+}
+
+// arguments returns the arguments of a call.
+func (i *item) arguments() string {
+	if i.whole != "" {
+		i.args = wire.Joiner{}
+		i.args.Add(i.whole)
+	}
+	i.args.Close()
+	return cmp.Or(i.args.String(), "{}")
 }
 
 // answer gathers one streamed answer.
 type answer struct {
 	*wire.Call
 	text, reasoning, refusal wire.Joiner
-	items                    map[int]*item
-	end                      *response
+	items                    []*item
+	end                      *response // nil: it has not come
+	usage                    usage
 	limit                    int64
 	size                     int
 }
@@ -96,22 +114,25 @@ func (a *answer) Take(_ string, data []byte) error {
 		}
 		return a.Halt(a.Failure().Broken("sent something that is not an answer: %.80q", data))
 	}
-	if a.size += len(e.Delta); a.size > wire.MaxAnswer {
+	if a.size += len(e.Delta) + len(e.Args); a.size > wire.MaxAnswer {
 		return a.Halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
 	}
 	switch e.Type {
 	case "response.output_text.delta":
-		a.itemAt(e.Index).shown = true
+		a.itemOf(e.Index, e.ItemID, itemFields{}).shown = true
 		return a.Emit(llm.TextDelta, a.text.Add(e.Delta))
 	case "response.refusal.delta":
-		a.itemAt(e.Index).shown = true
+		a.itemOf(e.Index, e.ItemID, itemFields{}).shown = true
 		a.refusal.Add(e.Delta)
 		return a.Emit(llm.Alive, "")
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		a.itemAt(e.Index).shown = true
+		a.itemOf(e.Index, e.ItemID, itemFields{}).shown = true
 		return a.Emit(llm.ReasoningDelta, a.reasoning.Add(e.Delta))
 	case "response.function_call_arguments.delta":
-		a.itemAt(e.Index).args.Add(e.Delta)
+		a.itemOf(e.Index, e.ItemID, itemFields{}).args.Add(e.Delta)
+		return a.Emit(llm.Alive, "")
+	case "response.function_call_arguments.done":
+		a.itemOf(e.Index, e.ItemID, itemFields{}).whole = e.Args
 		return a.Emit(llm.Alive, "")
 	case "response.output_item.added", "response.output_item.done":
 		return a.takeItem(e.Index, e.Item, e.Type == "response.output_item.done")
@@ -134,24 +155,42 @@ func (a *answer) Take(_ string, data []byte) error {
 	return a.Emit(llm.Alive, "") // created, in_progress, … done, and kinds not known yet
 }
 
-func (a *answer) itemAt(index int) *item {
-	if a.items[index] == nil {
-		a.items[index] = &item{}
-		a.size += 256 // what an empty one takes
+// itemOf returns the item that an event is about, or a new one: by its id, else by its place.
+// Some gateways give no ids, no places, new ids with every event, or one place to every item.
+func (a *answer) itemOf(place *int, id string, f itemFields) *item {
+	for _, i := range a.items {
+		if id != "" && i.ID == id {
+			return i
+		}
 	}
-	return a.items[index]
+	for _, i := range slices.Backward(a.items) {
+		if place != nil && i.place != *place {
+			continue
+		}
+		if place == nil && id != "" && i.ID != "" || i.raw != nil && f.Type != "" && (f.Type != i.Type || f.CallID != i.CallID) {
+			break // another one at this place
+		}
+		return i
+	}
+	i := &item{place: len(a.items)}
+	if i.ID = id; place != nil {
+		i.place = *place
+	}
+	a.items = append(a.items, i)
+	a.size += 256 // what an empty one takes
+	return i
 }
 
 // takeItem reads an item as it begins, or as it is in the end. What its deltas have brought
-// is not taken twice.
-func (a *answer) takeItem(index int, raw json.RawMessage, done bool) error {
-	i := a.itemAt(index)
-	if i.raw != nil {
-		return nil
-	}
+// is not taken twice, but arguments that come whole count.
+func (a *answer) takeItem(place *int, raw json.RawMessage, done bool) error {
 	var f itemFields
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return a.Halt(a.Failure().Broken("sent an item that cannot be read"))
+	}
+	i := a.itemOf(place, f.ID, f)
+	if i.raw != nil {
+		return nil
 	}
 	if a.size += len(raw); a.size > wire.MaxAnswer {
 		return a.Halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
@@ -160,10 +199,7 @@ func (a *answer) takeItem(index int, raw json.RawMessage, done bool) error {
 	if !done {
 		return a.Emit(llm.Alive, "")
 	}
-	i.raw = bytes.Clone(raw)
-	if i.args.Len() == 0 {
-		i.args.Add(f.Arguments)
-	}
+	i.raw, i.whole = bytes.Clone(raw), cmp.Or(f.Arguments, i.whole)
 	if i.shown {
 		return a.Emit(llm.Alive, "")
 	}
@@ -192,11 +228,16 @@ func (a *answer) finishWith(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return a.Halt(a.Failure().Broken("sent a response that cannot be read"))
 	}
+	a.usage = r.Usage
 	if r.Status == "failed" || r.Status == "cancelled" {
 		return a.Halt(a.Failure().Stated(statusOf(r.Error), r.Error))
 	}
+	missing := len(a.items) < len(r.Output) || slices.ContainsFunc(a.items, func(i *item) bool { return i.raw == nil })
 	for i, raw := range r.Output {
-		if err := a.takeItem(i, raw, true); err != nil {
+		if !missing {
+			break
+		}
+		if err := a.takeItem(&i, raw, true); err != nil {
 			return err
 		}
 	}
@@ -247,34 +288,25 @@ func (a *answer) Finish() (llm.Response, error) {
 	kept := blob{Role: "assistant"}
 	whole := true // every thought can go back
 	taken := map[string]bool{}
-	for _, index := range slices.Sorted(maps.Keys(a.items)) {
-		i := a.items[index]
+	slices.SortStableFunc(a.items, func(x, y *item) int { return cmp.Compare(x.place, y.place) })
+	for _, i := range a.items {
 		if i.Type == "function_call" {
-			i.args.Close()
 			id := i.CallID
 			for n := len(r.Calls) + 1; id == "" || taken[id]; n++ {
 				id = fmt.Sprintf("call_%d", n)
 			}
 			taken[id] = true
 			whole = whole && id == i.CallID
-			r.Calls = append(r.Calls, llm.Call{ID: id, Name: i.Name, Args: cmp.Or(i.args.String(), "{}")})
+			r.Calls = append(r.Calls, llm.Call{ID: id, Name: i.Name, Args: i.arguments()})
 		}
 		whole = whole && i.raw != nil && (i.Type != "reasoning" || i.Encrypted != "")
 		kept.Output = append(kept.Output, i.raw)
 	}
-	r.Usage = a.usage(r)
+	r.Usage = a.Usage(a.Reported(), r)
 	if whole && len(kept.Output) > 0 && r.Stop == llm.StopEnd {
 		r.Blob, _ = json.Marshal(kept)
 	}
 	return r, nil
-}
-
-func (a *answer) usage(r llm.Response) fika.Usage {
-	u := a.end.Usage
-	if u == nil {
-		return a.Usage(wire.Report{}, r)
-	}
-	return a.Usage(a.Reported(), r)
 }
 
 // stop returns why the answer ended: ResponseStatus and ResponseIncompleteDetails.
@@ -294,8 +326,6 @@ func (a *answer) stop() (llm.Stop, string) {
 
 // Reported implements [wire.Answer].
 func (a *answer) Reported() wire.Report {
-	if u := a.end.Usage; u != nil {
-		return wire.Report{Input: u.Input, Output: u.Output, Cached: u.In.Cached, Reasoning: u.Out.Reasoning}
-	}
-	return wire.Report{}
+	u := a.usage
+	return wire.Report{Input: u.Input, Output: u.Output, Cached: u.In.Cached, Reasoning: u.Out.Reasoning}
 }

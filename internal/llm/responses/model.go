@@ -35,6 +35,6 @@ func New(o Options) llm.Model {
 // Generate implements [llm.Model].
 func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
 	return m.endpoint.Generate(ctx, r, encodeBody(m.name, r), emit, func(c *wire.Call) wire.Answer {
-		return &answer{Call: c, items: map[int]*item{}, limit: max(r.MaxTokens, 0)}
+		return &answer{Call: c, limit: max(r.MaxTokens, 0)}
 	})
 }

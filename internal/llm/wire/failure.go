@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,7 @@ func (f Failure) Stated(status int, body []byte) error {
 // errorDetails returns the provider's word for an error, and the wait that Google's
 // errors ask for in their details.
 func errorDetails(body []byte) (code string, after time.Duration) {
+	body = onlyElement(body)
 	var e struct {
 		Error   json.RawMessage `json:"error"`
 		Code    Text            `json:"code"`
@@ -167,10 +169,20 @@ func oneLine(s string) string {
 	return s
 }
 
+// onlyElement returns the element of a list of one, as which Google's errors come, else body.
+func onlyElement(body []byte) []byte {
+	var list []json.RawMessage
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) && json.Unmarshal(body, &list) == nil && len(list) == 1 {
+		return list[0]
+	}
+	return body
+}
+
 // ErrorMessage returns the message in the body of an error: {"error":{"message"}},
 // {"error":"…"}, {"message"}, {"detail"}, else the body itself unless it is an HTML
 // page.
 func ErrorMessage(body []byte) string {
+	body = onlyElement(body)
 	var known struct {
 		Error   json.RawMessage `json:"error"`
 		Message Text            `json:"message"`
@@ -194,6 +206,9 @@ func ErrorMessage(body []byte) string {
 		}
 	}
 	s := strings.TrimSpace(string(body))
+	if plain := ""; json.Unmarshal(body, &plain) == nil && plain != "" {
+		s = plain
+	}
 	if strings.HasPrefix(s, "<") {
 		return "(a page of HTML)"
 	}

@@ -16,16 +16,18 @@ import (
 )
 
 // wires are the packages under test, each with its server.
-func wires(t *testing.T) map[string]llm.Model {
+func wires(t *testing.T) map[string]llm.Model { return wiresOver(t, nil) }
+
+func wiresOver(t *testing.T, c *http.Client) map[string]llm.Model {
 	serve := func(h http.Handler) string {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)
 		return s.URL
 	}
 	return map[string]llm.Model{
-		"responses":             responses.New(responses.Options{BaseURL: serve(strict.Responses()) + "/v1", APIKey: "k", Model: "m"}),
-		"gemini":                gemini.New(gemini.Options{BaseURL: serve(strict.Gemini(true)) + "/v1beta", APIKey: "k", Model: "m"}),
-		"gemini, unnamed calls": gemini.New(gemini.Options{BaseURL: serve(strict.Gemini(false)) + "/v1beta", APIKey: "k", Model: "m"}),
+		"responses":             responses.New(responses.Options{BaseURL: serve(strict.Responses()) + "/v1", APIKey: "k", Model: "m", HTTPClient: c}),
+		"gemini":                gemini.New(gemini.Options{BaseURL: serve(strict.Gemini(true)) + "/v1beta", APIKey: "k", Model: "m", HTTPClient: c}),
+		"gemini, unnamed calls": gemini.New(gemini.Options{BaseURL: serve(strict.Gemini(false)) + "/v1beta", APIKey: "k", Model: "m", HTTPClient: c}),
 	}
 }
 
