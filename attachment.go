@@ -2,7 +2,8 @@ package fika
 
 import "fmt"
 
-// Attachment is a picture that belongs to a message. Its bytes are a file of the home,
+// Attachment is a picture or a document that belongs to a message or to the result of a tool
+// call. Its bytes are a file of the home,
 // found by their hash. A line in the message's text describes the picture, for readers
 // that cannot see it.
 type Attachment struct {
@@ -23,16 +24,27 @@ func (a Attachment) TextLine() string {
 	if a.Width > 0 {
 		size = fmt.Sprintf("%d×%d, %s", a.Width, a.Height, size)
 	}
-	return fmt.Sprintf("[picture %s: %s, %s]", a.Name, a.MIME, size)
+	what := "picture"
+	if a.IsDocument() {
+		what = "document"
+	}
+	return fmt.Sprintf("[%s %s: %s, %s]", what, a.Name, a.MIME, size)
 }
+
+// IsDocument reports whether the attachment has pages rather than a size: a PDF.
+func (a Attachment) IsDocument() bool { return a.MIME == "application/pdf" }
 
 // maxPictureTokens is the most that a picture counts: providers scale larger pictures
 // down.
 const maxPictureTokens = 1600
 
 // Tokens estimates how much of a model's window the picture takes: one token per 750
-// pixels, from 85 to 1600, and 1600 if its size is not known.
+// pixels, from 85 to 1600, and 1600 if its size is not known; of a document, one for 20
+// bytes.
 func (a Attachment) Tokens() int64 {
+	if a.IsDocument() {
+		return max(a.Bytes/20, maxPictureTokens)
+	}
 	if a.Width <= 0 || a.Height <= 0 {
 		return maxPictureTokens
 	}

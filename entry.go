@@ -76,7 +76,7 @@ type EntryMeta struct {
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`
 	Taint      Taint    `json:"taint,omitzero"`
-	// Attachments are the pictures of a message; its text describes them.
+	// Attachments are the pictures of a message or a tool result; its text describes them.
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 

@@ -45,7 +45,7 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m = retry.WithoutRefusedSchema(m)
+	m = retry.WithoutRefused(m)
 	m = &advised{redacted.Model(m, p.keys.Secrets()), keyAdvice(s.Model)}
 	m = bound.Model(m, bound.Limits{Calls: s.Answer.MaxToolCalls, Bytes: s.Answer.MaxBytes, Silent: crash.Pace(s.Answer.MaxSilent), Total: crash.Pace(s.Answer.MaxTime)})
 	m = retry.IdleTimeout(m, crash.Pace(silence))

@@ -84,7 +84,7 @@ func kindOf(m fs.FileMode) string {
 }
 
 func (f *File) check(size int64) error {
-	f.Picture = mimeOf(f.Data) != ""
+	f.Picture = strings.HasPrefix(mimeOf(f.Data), "image/")
 	most := int64(MaxText)
 	if f.Picture {
 		most = MaxBytes

@@ -11,8 +11,8 @@ import (
 	"fika"
 )
 
-// mimeOf returns the MIME type of a picture that providers accept, going by its first
-// bytes, or "" if the data is not such a picture.
+// mimeOf returns the MIME type of a picture or document that providers accept, going by its
+// first bytes, or "" if the data is none.
 func mimeOf(data []byte) string {
 	begins := func(text string) bool { return bytes.HasPrefix(data, []byte(text)) }
 	switch {
@@ -24,6 +24,8 @@ func mimeOf(data []byte) string {
 		return "image/gif"
 	case begins("RIFF") && len(data) > 12 && string(data[8:12]) == "WEBP":
 		return "image/webp"
+	case begins("%PDF-"):
+		return "application/pdf"
 	}
 	return ""
 }
@@ -32,10 +34,13 @@ func mimeOf(data []byte) string {
 func describe(name string, data []byte) (fika.Attachment, error) {
 	a := fika.Attachment{SHA256: hashOf(data), MIME: mimeOf(data), Bytes: int64(len(data)), Name: name}
 	if a.MIME == "" {
-		return a, fika.Errorf(fika.Invalid, "", "%s is no picture that a model can be sent: PNG, JPEG, GIF and WebP are", name)
+		return a, fika.Errorf(fika.Invalid, "", "%s is no picture that a model can be sent: PNG, JPEG, GIF, WebP and PDF are", name)
 	}
 	if len(data) > MaxBytes {
 		return a, fika.Errorf(fika.Invalid, "", "%s is too large (%.1f MB; providers take pictures up to %.2f MB): make it smaller first", name, float64(len(data))/1e6, MaxBytes/1e6)
+	}
+	if a.IsDocument() {
+		return a, nil
 	}
 	if a.MIME == "image/webp" {
 		a.Width, a.Height = sizeOfWebP(data)

@@ -27,7 +27,11 @@ const Folder = "attachments"
 // sent.
 const MaxBytes = 3_750_000
 
-// Put stores a picture, which is on disk when Put returns. It fails with Invalid if
+// Takes reports whether data that begins so is a picture or a PDF document, as far as its
+// first bytes show.
+func (s Store) Takes(begin []byte) bool { return mimeOf(begin) != "" }
+
+// Put stores a picture or a document, which is on disk when Put returns. It fails with Invalid if
 // the bytes are not a picture of a kind that providers accept, or are too many.
 func (s Store) Put(name string, data []byte) (fika.Attachment, error) {
 	a, err := describe(name, data)

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// shelf keeps what begins like a PNG or a PDF.
+type shelf struct{}
+
+func (shelf) Takes(begin []byte) bool {
+	return bytes.HasPrefix(begin, []byte("\x89PNG")) || bytes.HasPrefix(begin, []byte("%PDF"))
+}
+
+func (shelf) Put(name string, data []byte) (fika.Attachment, error) {
+	return fika.Attachment{Name: name, Bytes: int64(len(data))}, nil
+}
+
 // bench is a home for servers.
 type bench struct {
 	*testing.T
@@ -55,6 +67,7 @@ func newBench(t *testing.T) *bench {
 			path := filepath.Join(b.dir, strings.ReplaceAll(name, "/", "_"))
 			return path, os.WriteFile(path, data, 0o600)
 		},
+		Pictures: shelf{},
 	}
 	b.pool = mcp.NewPool(b.opts)
 	t.Cleanup(func() { _ = b.pool.Close() })
@@ -134,6 +147,12 @@ func TestResults(t *testing.T) {
 	b := newBench(t)
 	s := b.server("ordinary")
 	r := b.must(s, "mixed", "")
+	if a := r.Attachments; len(a) != 2 || a[0].Name != "srv__mixed-1" || a[1].Name != "srv__mixed-4" {
+		t.Errorf("the model is shown %+v", a)
+	}
+	if n := len(b.must(s, "album", "").Attachments); n != tool.MaxAttachments {
+		t.Errorf("the model is shown %d pictures of one result", n)
+	}
 	for _, want := range []string{"a text\n(image, image/png, 4 bytes; kept in ", "(resource demo://x, x)", "(resource demo://y)\ninside", "(resource demo://z, application/pdf, 4 bytes; kept in", `{"n":1}`} {
 		if !strings.Contains(r.Text, want) {
 			t.Errorf("%q is not in %s", want, r.Text)

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/process"
+	"fika/internal/tool"
 )
 
 // Options are shared by all servers of one process.
@@ -28,6 +29,8 @@ type Options struct {
 	// KeepFile stores data that cannot be shown as text, and returns its path; nil:
 	// nothing is stored.
 	KeepFile func(name string, data []byte) (path string, err error)
+	// Pictures keeps pictures and documents for the model to see; nil: it reads about them.
+	Pictures tool.Keeper
 }
 
 // maxAlike is how many processes of one server may run at once, each for another folder

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"fika"
 	"fika/internal/safetext"
 	"fika/internal/tool"
 )
@@ -25,13 +26,17 @@ func (t *serverTool) result(c tool.Call, res *sdk.CallToolResult) tool.Result {
 		return tool.Errorf(fmt.Sprintf("the server %s returned %d pieces of content, and at most %d are taken: ask it for less at a time", t.server.Name, len(res.Content), maxContent))
 	}
 	var parts []string
+	var shown []fika.Attachment
 	for i, one := range res.Content {
 		parts = append(parts, t.part(c, i, one))
+		if a := t.picture(i, one); a != nil && len(shown) < tool.MaxAttachments {
+			shown = append(shown, *a)
+		}
 	}
 	if text := structured(res, parts); text != "" {
 		parts = append(parts, text)
 	}
-	r := tool.Result{Text: strings.TrimRight(strings.Join(parts, "\n"), "\n"), IsError: res.IsError}
+	r := tool.Result{Text: strings.TrimRight(strings.Join(parts, "\n"), "\n"), IsError: res.IsError, Attachments: shown}
 	if r.Text == "" {
 		r.Text = "(no output)"
 	}
@@ -106,6 +111,28 @@ func (t *serverTool) part(c tool.Call, i int, one sdk.Content) string {
 		return "(resource " + safetext.Line(x.Resource.URI) + ")\n" + x.Resource.Text
 	}
 	return fmt.Sprintf("(content of a sort that fika does not know: %T)", one)
+}
+
+// picture keeps a piece of a result that the model can be shown; nil: it is none.
+func (t *serverTool) picture(i int, one sdk.Content) *fika.Attachment {
+	var data []byte
+	switch x := one.(type) {
+	case *sdk.ImageContent:
+		data = x.Data
+	case *sdk.EmbeddedResource:
+		if x.Resource != nil {
+			data = x.Resource.Blob
+		}
+	}
+	keep := t.use.Pool.opts.Pictures
+	if keep == nil || len(data) == 0 || !keep.Takes(data) {
+		return nil
+	}
+	kept, err := keep.Put(fmt.Sprintf("%s-%d", t.spec.Name, i), data)
+	if err != nil { // too large or broken: the text says where it is
+		return nil
+	}
+	return &kept
 }
 
 // data describes a piece of data, and says where it is stored.

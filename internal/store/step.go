@@ -71,6 +71,7 @@ type ToolCommit struct {
 	Taint       fika.Taint
 	Executed    bool   // an executor ran it; its row is deleted with this commit
 	Sandbox     string // how its processes were confined; empty: there were none, or they were not confined
+	Attachments []fika.Attachment
 }
 
 // Planned reports what [Turns.CommitModel] stored.

@@ -118,7 +118,22 @@ type Result struct {
 	Unknown bool
 	Offline bool   // it failed for want of the network, as far as its output shows
 	Taint   string // the text from outside that it brings in, as in "fetch example.org"; empty: none
-	Tier    string // how its processes were confined; empty: there were none, or they were not confined
+	// Attachments are pictures and documents that the model is shown besides Text, which
+	// describes them. Their bytes are on disk.
+	Attachments []fika.Attachment
+	Tier        string // how its processes were confined; empty: there were none, or they were not confined
+}
+
+// MaxAttachments is the most pictures and documents that one result may have.
+const MaxAttachments = 10
+
+// Keeper keeps the pictures and documents of results. It is safe for concurrent use.
+type Keeper interface {
+	// Takes reports whether data that begins so, in at least 16 bytes, may be kept.
+	Takes(begin []byte) bool
+	// Put stores data, which is on disk when it returns. It fails with Invalid if the data
+	// is not what its beginning promised, or is too large for a provider.
+	Put(name string, data []byte) (fika.Attachment, error)
 }
 
 // WithLines returns the result with lines of fika's own after the output, where they are

@@ -76,8 +76,8 @@ func blocksOf(body []byte) (out []json.RawMessage, err error) {
 	out = append(append(out, b.Tools...), b.System...)
 	for _, m := range b.Messages {
 		var parts []json.RawMessage
-		if json.Unmarshal(m.Content, &parts) != nil {
-			parts = []json.RawMessage{m.Content}
+		if json.Unmarshal(m.Content, &parts) != nil { // a text, which is as good as a part
+			parts = []json.RawMessage{fmt.Appendf(nil, `{"type":"text","text":%s}`, m.Content)}
 		}
 		out = append(append(out, parts...), m.Calls...)
 	}

@@ -69,7 +69,11 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 				out, answer = append(out, llm.Message{Role: llm.User, Text: "(" + e.Content + ": do not go on with this unless you are asked to)"}), nil
 			}
 		case fika.ToolResult:
-			out = append(out, llm.Message{Role: llm.ToolRole, Text: c.window.fitResult(e.Content), CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError})
+			seen := pictures[e.ID]
+			out = append(out, llm.Message{
+				Role: llm.ToolRole, Text: c.window.fitResult(e.Content) + seen.notes, Images: seen.shown,
+				CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError,
+			})
 			answer = nil
 		case fika.Message:
 			if c.isOwn(e) {

@@ -27,6 +27,11 @@ type pictured struct {
 func (c *composer) loadPictures(entries []fika.Entry) map[fika.EntryID]pictured {
 	out := map[fika.EntryID]pictured{}
 	if c.picture == nil {
+		for _, e := range entries {
+			if e.Type == fika.ToolResult && len(e.Meta.Attachments) > 0 {
+				out[e.ID] = pictured{notes: "\n[this model is shown no pictures]"}
+			}
+		}
 		return out
 	}
 	count, bytes := 0, int64(0)

@@ -45,4 +45,8 @@ func TestPictures(t *testing.T) {
 	if len((&composer{}).loadPictures(entries)) != 0 {
 		t.Error("a model that takes none is shown some")
 	}
+	entries[0].Type = fika.ToolResult
+	if got := (&composer{}).loadPictures(entries); len(got) != 1 || got["0"].notes != "\n[this model is shown no pictures]" || got["0"].shown != nil {
+		t.Errorf("of a result: %+v", got)
+	}
 }

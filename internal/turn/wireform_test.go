@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"fika/internal/llm/openai"
 	"fika/internal/llm/responses"
 	"fika/internal/llm/retry"
+	"fika/internal/tool"
 	"fika/internal/turn"
 )
 
@@ -88,7 +90,7 @@ func TestFormIsAskedForOnEveryWire(t *testing.T) {
 				t.Cleanup(s.Close)
 				w := newWorld(t)
 				cfg := w.config()
-				cfg.Model = retry.WithoutRefusedSchema(wire.open(s.URL))
+				cfg.Model = retry.WithoutRefused(wire.open(s.URL))
 				cfg.Schema = schema
 				cfg.Check = func(text string) error {
 					if !json.Valid([]byte(text)) {
@@ -106,6 +108,66 @@ func TestFormIsAskedForOnEveryWire(t *testing.T) {
 					t.Errorf("%s %q %q, asked with the schema %v", res.State, res.Reason, res.Outcome.Answer, asked)
 				}
 			})
+		}
+	}
+}
+
+// TestPicturesOfResultsOnEveryWire: what a tool has to show reaches a model that can see, with
+// the result, on strict servers; it is committed with the result, so that a later turn shows
+// it too. A model that cannot see reads so. Trial row P9.
+func TestPicturesOfResultsOnEveryWire(t *testing.T) {
+	shown := []fika.Attachment{
+		{SHA256: "1", MIME: "image/png", Bytes: 3, Name: "shot.png"}, {SHA256: "2", MIME: "application/pdf", Bytes: 3, Name: "doc.pdf"},
+	}
+	for name, provider := range strictProviders(t) {
+		for _, sees := range []bool{true, false} {
+			w := newWorld(t)
+			w.tools = append(w.tools, tool.Func[struct{ Path string }]{
+				About: tool.Spec{Name: "look", Effect: fika.Pure, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+				Do: func(context.Context, tool.Call, struct{ Path string }) (tool.Result, error) {
+					return tool.Result{Text: "[picture shot.png]", Attachments: shown}, nil
+				},
+			})
+			var asked llm.Request
+			w.model.answer = func(ctx context.Context, n int, r llm.Request) (llm.Response, error) {
+				if n == 1 {
+					return calls(call("call_a", "look", "{}"), call("call_b", "look", "{}")), nil
+				}
+				asked = r
+				return provider.Generate(ctx, r, func(llm.Event) error { return nil })
+			}
+			cfg := w.config()
+			if sees {
+				cfg.Picture = func(a fika.Attachment) ([]byte, error) { return []byte(a.Name), nil }
+			}
+			for range 2 {
+				c := w.ask("what is on it?")
+				if n := len(w.model.asked); n > 0 {
+					w.model.answer = func(ctx context.Context, _ int, r llm.Request) (llm.Response, error) {
+						asked = r
+						return provider.Generate(ctx, r, func(llm.Event) error { return nil })
+					}
+				}
+				res, err := turn.New(cfg).Run(t.Context(), c)
+				w.ok(err)
+				if res.State != fika.Done {
+					t.Fatalf("%s: %+v", name, res)
+				}
+				var images, notes int
+				for _, m := range asked.Messages {
+					if m.Role != llm.ToolRole {
+						continue
+					}
+					images += len(m.Images)
+					notes += strings.Count(m.Text, "[this model is shown no pictures]")
+				}
+				if sees && (images != 4 || notes != 0) || !sees && (images != 0 || notes != 2) {
+					t.Errorf("%s: %d pictures, %d notes", name, images, notes)
+				}
+				if answer := res.Outcome.Answer; sees && strings.Contains(answer, "pictures;") && !strings.Contains(answer, "2 pictures; 2 files") {
+					t.Errorf("%s saw %s", name, answer)
+				}
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fika"
+	"fika/internal/attachment"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/guard"
@@ -87,7 +88,7 @@ func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
 	}
 	return mcp.NewPool(mcp.Options{
 		Pins: b.Pins(), Children: b.app.Children(), Dir: dir, Version: "1", Mark: mark, Owned: owned,
-		LogPath: h.MCPLog, KeepFile: keeper(b.folder), Idle: b.settings.Tools.ServerIdle,
+		LogPath: h.MCPLog, KeepFile: keeper(b.folder), Idle: b.settings.Tools.ServerIdle, Pictures: attachment.StoreIn(h.Root),
 		Log: func(server string) (io.WriteCloser, error) {
 			return openServerLog(h, server, b.app.Now(), b.app.Secrets())
 		},

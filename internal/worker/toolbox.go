@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fika/internal/app"
+	"fika/internal/attachment"
 	"fika/internal/config"
 	"fika/internal/confine"
 	"fika/internal/folder"
@@ -92,7 +93,7 @@ func (b Toolbox) builtins() []tool.Tool {
 	if p := b.settings.ToolPermissions; slices.Contains(p, "edit") || slices.Contains(p, "create") {
 		paths.Obeyed = BothNames(b.app.SandboxProbe().Obeyed(b.settings.WorkspaceOr(b.app.Dir()))...)
 	}
-	list := file.Tools(file.Options{Paths: paths, Keep: b.keepForUndo})
+	list := file.Tools(file.Options{Paths: paths, Keep: b.keepForUndo, Pictures: attachment.StoreIn(b.folder.Home.Root)})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}),

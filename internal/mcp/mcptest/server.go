@@ -106,6 +106,13 @@ func addResults(add adder) {
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "demo://z", MIMEType: "application/pdf", Blob: []byte("%PDF")}},
 		}}, nil
 	})
+	add("album", "Gives twelve pictures.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+		r := &sdk.CallToolResult{}
+		for range 12 {
+			r.Content = append(r.Content, &sdk.ImageContent{MIMEType: "image/png", Data: []byte("\x89PNG")})
+		}
+		return r, nil
+	})
 	add("structured", "Says it twice.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{StructuredContent: map[string]any{"said": "twice"}, Content: []sdk.Content{&sdk.TextContent{Text: "twice"}}}, nil
 	})

@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"fika"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 	"fika/internal/tool/tooltest"
@@ -367,5 +369,56 @@ func BenchmarkEdit(b *testing.B) {
 			from, to = to, from
 		}
 		k.ok("edit", m{"path": "f", "old": from, "new": to})
+	}
+}
+
+// shelf keeps what begins like a PNG or a PDF, up to 100 bytes.
+type shelf struct{ kept map[string]string }
+
+func (s shelf) Takes(begin []byte) bool {
+	return bytes.HasPrefix(begin, []byte("\x89PNG")) || bytes.HasPrefix(begin, []byte("%PDF-"))
+}
+
+func (s shelf) Put(name string, data []byte) (fika.Attachment, error) {
+	if len(data) > 100 {
+		return fika.Attachment{}, fika.Errorf(fika.Invalid, "", "%s is too large", name)
+	}
+	s.kept[name] = string(data)
+	mime := "image/png"
+	if data[0] == '%' {
+		mime = "application/pdf"
+	}
+	return fika.Attachment{SHA256: "hash", MIME: mime, Bytes: int64(len(data)), Name: name}, nil
+}
+
+// A picture or a document that is read is kept for the model to see; one that nobody can send
+// is refused, and so is any where nothing keeps them.
+func TestReadPictures(t *testing.T) {
+	k := newKit(t)
+	kept := shelf{map[string]string{}}
+	seeing := newKit(t)
+	for _, one := range file.Tools(file.Options{Pictures: kept}) {
+		seeing.tools[one.Spec().Name] = one
+	}
+	seeing.dir = k.dir
+	k.write("shot.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	k.write("a\x1b[2Jb.pdf", "%PDF-1.7 text")
+	k.write("large.png", "\x89PNG"+strings.Repeat("x", 200))
+	k.write("huge.pdf", "%PDF-"+strings.Repeat("x", 9<<20))
+	k.write("program", "\x7fELF\x00")
+
+	r := seeing.do("read", m{"path": "shot.png"})
+	if r.IsError || r.Text != "[picture shot.png: image/png, 10 bytes]" || len(r.Attachments) != 1 || r.File != "shot.png" || kept.kept["shot.png"] != k.content("shot.png") {
+		t.Errorf("%+v", r)
+	}
+	if r := seeing.do("read", m{"path": "a\x1b[2Jb.pdf"}); r.IsError || len(r.Attachments) != 1 || strings.ContainsRune(r.Text, '\x1b') || !strings.HasPrefix(r.Text, "[document ") {
+		t.Errorf("%+v", r)
+	}
+	seeing.fails("read", m{"path": "large.png"}, "too large")
+	seeing.fails("read", m{"path": "huge.pdf"}, "of 9437189 bytes")
+	seeing.fails("read", m{"path": "program"}, "binary file")
+	k.fails("read", m{"path": "shot.png"}, "binary file (10 bytes")
+	if r := k.do("read", m{"path": "a\x1b[2Jb.pdf"}); r.IsError || len(r.Attachments) != 0 {
+		t.Errorf("%+v", r)
 	}
 }

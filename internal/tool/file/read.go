@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"fika"
+	"fika/internal/safetext"
 	"fika/internal/tool"
 )
 
 const (
 	maxLine  = 2000    // bytes shown of one line
 	countMax = 8 << 20 // bytes read after the part shown, to count the lines
+	// maxPicture is more than any Keeper takes, in bytes.
+	maxPicture = 8 << 20
 )
 
 type readArgs struct {
@@ -31,46 +35,67 @@ func (t *Read) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := tool.Decode(t.Spec(), c, &a); err != nil {
 		return tool.Refusal(err), nil
 	}
-	text, err := t.read(ctx, c, a)
+	r, err := t.read(ctx, c, a)
 	if err != nil {
 		return refuse(ctx, a.Path, err)
 	}
-	return tool.Result{Text: text, File: a.Path}, nil
+	r.File = a.Path
+	return r, nil
 }
 
-func (t *Read) read(ctx context.Context, c tool.Call, a readArgs) (string, error) {
+func (t *Read) read(ctx context.Context, c tool.Call, a readArgs) (tool.Result, error) {
 	if a.Offset < 0 || a.Limit < 0 {
-		return "", fika.Errorf(fika.Invalid, "read", "offset and limit must be at least 1: lines are counted from 1")
+		return tool.Result{}, fika.Errorf(fika.Invalid, "read", "offset and limit must be at least 1: lines are counted from 1")
 	}
 	p, err := enter(c, t.opts.Paths, a.Path)
 	if err != nil {
-		return "", err
+		return tool.Result{}, err
 	}
 	defer p.close()
 	f, info, err := p.openRegular(a.Path)
 	if err != nil {
-		return "", err
+		return tool.Result{}, err
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 64<<10)
 	first, err := in.Peek(8 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", explain(a.Path, err)
+		return tool.Result{}, explain(a.Path, err)
 	}
 	if len(first) == 0 {
-		return "(empty file)", nil
+		return tool.Result{Text: "(empty file)"}, nil
+	}
+	if t.opts.Pictures != nil && t.opts.Pictures.Takes(first) {
+		return t.picture(a.Path, in, info.Size())
 	}
 	if bytes.IndexByte(first, 0) >= 0 {
-		return "", fika.Errorf(fika.Invalid, "read", "%s is a binary file (%d bytes, beginning with % x)", short(a.Path), info.Size(), first[:min(16, len(first))])
+		return tool.Result{}, fika.Errorf(fika.Invalid, "read", "%s is a binary file (%d bytes, beginning with % x)", short(a.Path), info.Size(), first[:min(16, len(first))])
 	}
 	s := &scan{ctx: ctx, in: in, from: max(1, whole(a.Offset)), limit: whole(a.Limit), room: t.opts.ReadBytes, numbers: a.Numbers}
 	if s.limit == 0 {
 		s.limit = t.opts.ReadLines
 	}
 	if err := s.run(); err != nil {
-		return "", explain(a.Path, err)
+		return tool.Result{}, explain(a.Path, err)
 	}
-	return s.text(a.Path)
+	text, err := s.text(a.Path)
+	return tool.Result{Text: text}, err
+}
+
+// picture keeps a picture or a document, which the model is shown.
+func (t *Read) picture(path string, in io.Reader, size int64) (tool.Result, error) {
+	if size > maxPicture {
+		return tool.Result{}, fika.Errorf(fika.Invalid, "read", "%s is a picture or document of %d bytes, and up to %d can be shown: make it smaller first", short(path), size, maxPicture)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxPicture))
+	if err != nil {
+		return tool.Result{}, explain(path, err)
+	}
+	kept, err := t.opts.Pictures.Put(safetext.Line(filepath.Base(path)), data)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Text: kept.TextLine(), Attachments: []fika.Attachment{kept}}, nil
 }
 
 // whole converts a number to an int with an upper bound.

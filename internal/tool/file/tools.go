@@ -23,6 +23,9 @@ type Options struct {
 	EditSize  int64 // of a file that edit and create accept: 16 MiB
 	// Paths says what is out of reach, whatever the workspace.
 	Paths guard.Paths
+	// Pictures keeps pictures and documents that are read, for the model to see; nil: they
+	// are refused like other binary files.
+	Pictures tool.Keeper
 	// Keep is called before every change and may refuse it with an error; may be nil.
 	Keep func(tool.Call, Change) error
 }
@@ -83,7 +86,7 @@ var (
 func (*Read) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "read",
-		Description: "Show lines of a file.",
+		Description: "Show a text file, picture or PDF.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"},` +
 			`"limit":{"type":"integer"},"numbers":{"type":"boolean"}},"required":["path"]}`),
 		Checked: true, Effect: fika.Pure,
