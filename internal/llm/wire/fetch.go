@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -76,7 +77,7 @@ func ReadStream(res *http.Response, f Failure, each func(name string, data []byt
 		if len(body) > MaxEvent {
 			return tooLarge("answer", MaxEvent)
 		}
-		if err := each("", body); !errors.Is(err, ErrDone) {
+		if err := each("", bytes.TrimSpace(body)); !errors.Is(err, ErrDone) {
 			return err
 		}
 		return nil
