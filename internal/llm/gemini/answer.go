@@ -236,6 +236,7 @@ func stopOf(reason, why string) (llm.Stop, string) {
 		return llm.StopBadCall, why
 	case "TOO_MANY_TOOL_CALLS":
 		return llm.StopFlood, "too many tools in a row"
+	case "OTHER", "NO_IMAGE", "IMAGE_OTHER": // known, and nothing follows from them
 	}
 	return llm.StopUnknown, reason
 }

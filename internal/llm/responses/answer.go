@@ -316,7 +316,7 @@ func (a *answer) stop() (llm.Stop, string) {
 		return llm.StopLength, ""
 	case a.end.Status == "incomplete" && a.end.Incomplete.Reason == "content_filter":
 		return llm.StopFilter, ""
-	case a.end.Status != "completed":
+	case a.end.Status != "completed": // also "max_messages" and "steered", which nothing here asks for
 		return llm.StopUnknown, cmp.Or(a.end.Incomplete.Reason, a.end.Status)
 	case a.refusal.Len() > 0:
 		return llm.StopRefusal, a.refusal.String()
