@@ -19,7 +19,7 @@ func managed() (args map[string]string, left map[string]string) {
 	return map[string]string{
 			"fika chat new": "room", "fika chat create": "room", "fika chat pause": "design", "fika chat resume": "design", "fika chat stop": "design",
 			"fika chat continue": "design", "fika chat retry": "design", "fika chat pin": "design 1", "fika chat unpin": "design 1", "fika chat clear": "design",
-			"fika chat delete": "design --yes", "fika chat rename": "design sketch", "fika chat cleanup": "", "fika request cancel": "REQUEST", "fika request retry": "REQUEST",
+			"fika chat delete": "design --yes", "fika chat compact": "design", "fika model update": "--file HOME/table.toml", "fika chat rename": "design sketch", "fika chat cleanup": "", "fika request cancel": "REQUEST", "fika request retry": "REQUEST",
 			"fika agent start": "coder", "fika agent stop": "coder", "fika agent restart": "coder", "fika agent reset": "coder", "fika agent summarise": "coder", "fika agent recall": "coder words", "fika agent learn": "coder",
 			"fika context switch": "other", "fika context rename": "other third", "fika context delete": "other --yes", "fika context clear": "other",
 			"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
@@ -82,6 +82,7 @@ func walkHome(t *testing.T) walkedHome {
 	h.write(t, "greet", "#!/bin/sh\nif [ \"$1\" = --schema ]; then echo '{\"name\":\"greet\",\"description\":\"greets\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}'; else echo hello; fi\n")
 	h.write(t, "old.json", `{"model": "gpt-4o", "username": "ann"}`)
 	h.write(t, "servers.json", `{"mcpServers": {"third": {"command": "cat"}}}`)
+	h.write(t, "table.toml", "[[model]]\nid = \"m\"\nhost = \"models.example\"\ncontext_window = 1000\nmax_tokens = 100\nsource = \"https://models.example\"\nread = \"2026-01-01\"\n")
 	h.write(t, "foreign.md", "---\nname: foreign\n---\nYou help.\n")
 	if err := os.Chmod(filepath.Join(h.dir, "greet"), 0o700); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"fika/internal/catalog"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/config"
 )
 
@@ -40,6 +41,7 @@ checked first: a mistake in it changes nothing. [[models]] entries go before it.
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "file with the new table")
+	_ = c.RegisterFlagCompletionFunc("file", complete.FileNames)
 	c.Flags().BoolVar(&shipped, "shipped", false, "use the table that fika comes with again")
 	command.JSONFlag(c, &asJSON)
 	return c
