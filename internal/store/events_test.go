@@ -23,14 +23,11 @@ type seen struct {
 	lives int // processes that have read for it
 }
 
-// lifetime is how many events a watcher gets before it is killed.
-const lifetime = 500
-
 // follow runs a watcher as a process of its own, from a cursor on, and returns the cursor
-// of the last event that it has got from it. The process is killed after a lifetime, in
+// of the last event that it has got from it. The process is killed after lifetime events, in
 // the middle of whatever it does; one that begins when nobody writes any more is read to
 // the end.
-func (s *seen) follow(t *testing.T, opt store.Options, at store.Cursor, done func() bool) (_ store.Cursor, over bool, err error) {
+func (s *seen) follow(t *testing.T, opt store.Options, at store.Cursor, lifetime int, done func() bool) (_ store.Cursor, over bool, err error) {
 	last := done() // then all that it will read is committed
 	w := watcherOf(t, opt, at)
 	out, err := w.StdoutPipe()
@@ -170,7 +167,7 @@ func watched(t *testing.T, opt store.Options, total int) (readers [2]*seen, want
 		wg.Go(func() {
 			at, over, err := from, false, error(nil)
 			for err == nil && !over {
-				at, over, err = got.follow(t, opt, at, func() bool { return writing.Load() == 0 })
+				at, over, err = got.follow(t, opt, at, total/8, func() bool { return writing.Load() == 0 })
 				got.lives++
 			}
 			if err != nil {
