@@ -134,7 +134,7 @@ func TestWhatACompactionKeepsIsInTheNextWindowAfterReloading(t *testing.T) {
 	x.prompt("and now?")
 	r := x.model.requests[len(x.model.requests)-1]
 	if !strings.Contains(r.Messages[0].Text, "CONVERSATION SUMMARY") || !strings.HasPrefix(r.Messages[1].Text, "word-0") {
-		t.Errorf("the window begins with %q", r.Messages[:2])
+		t.Errorf("the window begins with %+v", r.Messages[:2])
 	}
 }
 

@@ -40,7 +40,7 @@ func TestTeamOverTheBus(t *testing.T) {
 	if w.Status != "completed" || w.AgentName != "workflow" || strings.Count(w.Result.Content, "you said") != 2 {
 		t.Errorf("a chain: %+v", w)
 	}
-	if u := w.Result.TokensUsed; u.Input == 0 || u.Output == 0 { // those of both agents
+	if u := w.Result.TokensUsed; u["input"] == 0 || u["output"] == 0 { // those of both agents
 		t.Errorf("tokens: %+v", u)
 	}
 	if out := h.must("workflow", "list", "--runs"); strings.Count(out, "coder") != 1 {
