@@ -86,7 +86,7 @@ var (
 func (*Read) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "read",
-		Description: "Show a text file, picture or PDF.",
+		Description: "Show text, image or PDF.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"},` +
 			`"limit":{"type":"integer"},"numbers":{"type":"boolean"}},"required":["path"]}`),
 		Checked: true, Effect: fika.Pure,
