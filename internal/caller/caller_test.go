@@ -29,7 +29,7 @@ func TestD2Find(t *testing.T) {
 		},
 		"a mark names the request": {
 			caller.Options{Ancestors: tree, Known: true, Holders: []caller.Holder{agent}, Step: "r1/3"},
-			caller.Caller{Kind: caller.Agent, Agent: "arya", Home: "/h", Request: "r1", Certain: true},
+			caller.Caller{Kind: caller.Agent, Agent: "arya", Home: "/h", Request: "r1", Step: "r1/3", Certain: true},
 		},
 		"the nearest holder counts": {
 			caller.Options{Ancestors: []fika.Process{proc(70, 700), proc(60, 600), proc(50, 500), proc(40, 400)}, Known: true, Holders: []caller.Holder{agent, shot}},
@@ -49,15 +49,15 @@ func TestD2Find(t *testing.T) {
 		},
 		"a mark without an agent": {
 			caller.Options{Ancestors: []fika.Process{proc(1, 1)}, Known: true, Step: "r1/3"},
-			caller.Caller{Kind: caller.Tool, Request: "r1", Certain: true},
+			caller.Caller{Kind: caller.Tool, Request: "r1", Step: "r1/3", Certain: true},
 		},
 		"a mark that names nothing": {
 			caller.Options{Known: true, Step: "yes"},
-			caller.Caller{Kind: caller.Tool, Certain: true},
+			caller.Caller{Kind: caller.Tool, Step: "yes", Certain: true},
 		},
 		"a platform that cannot tell": {
 			caller.Options{Step: "r1/3"},
-			caller.Caller{Kind: caller.Tool, Request: "r1"},
+			caller.Caller{Kind: caller.Tool, Request: "r1", Step: "r1/3"},
 		},
 	} {
 		if got := caller.Find(c.o); got != c.want {
