@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"fika/internal/api"
 	"fika/internal/service"
@@ -50,6 +51,9 @@ func outliveKills(t *testing.T, verb string, w keyedWrite, calm, h keyHome) {
 	check(t, err)
 	passed, err := filepath.Glob(filepath.Join(chaos, "passed-*"))
 	check(t, err)
+	// What is committed is not committed again, so they are tried in the order in which
+	// they were passed.
+	slices.SortFunc(passed, func(a, b string) int { return modified(t, a).Compare(modified(t, b)) })
 	var ids []string
 	kills := 0
 	for _, file := range passed {
@@ -82,6 +86,13 @@ func outliveKills(t *testing.T, verb string, w keyedWrite, calm, h keyHome) {
 		t.Errorf("another body under the same key: %q, %v", out, err)
 	}
 	t.Logf("%d kills at %d points, ids %q", kills, len(passed), ids[0])
+}
+
+func modified(t *testing.T, file string) time.Time {
+	t.Helper()
+	st, err := os.Stat(file)
+	check(t, err)
+	return st.ModTime()
 }
 
 var errKilled = errors.New("killed")

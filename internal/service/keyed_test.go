@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func (h keyHome) rows(t *testing.T) string {
 	for _, name := range []string{"config.toml", "changed.txt"} {
 		text, err := os.ReadFile(filepath.Join(h.root, name))
 		check(t, err)
-		b.WriteString(string(text[max(0, len(text)-500):]))
+		b.WriteString(strings.Replace(string(text), strconv.Quote(h.url), "", 1))
 	}
 	return b.String()
 }
@@ -410,11 +411,22 @@ func keyedForRuns() map[string]keyedWrite {
 		}
 		return nil
 	}
-	number := func(other bool) int64 {
+	nth := func(other bool) int {
 		if other {
 			return 2
 		}
 		return 1
+	}
+	number := func(ctx context.Context, s *service.Service, other bool) int64 { // of a question, answered or not
+		found := 0
+		for n := int64(1); ; n++ {
+			if _, err := s.Approvals().Find(ctx, n); err == nil {
+				found++
+			}
+			if found == nth(other) || n > 10_000 {
+				return n
+			}
+		}
 	}
 	return map[string]keyedWrite{
 		"run.start": texted(startRun),
@@ -435,7 +447,7 @@ func keyedForRuns() map[string]keyedWrite {
 			if err != nil {
 				return "", err
 			}
-			r, err := s.Runs().Resume(ctx, list[number(other)-1], nil, "")
+			r, err := s.Runs().Resume(ctx, list[nth(other)-1], nil, "")
 			return string(r.ID) + string(r.Request), err
 		}, prepare: func(h keyHome, s *service.Service) error {
 			if err := started(h, s); err != nil {
@@ -450,10 +462,10 @@ func keyedForRuns() map[string]keyedWrite {
 			return err
 		}, single: true},
 		"approval.answer": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
-			return "", s.Approvals().Answer(ctx, number(other), service.ApprovalAnswer{Allow: true, By: s.Principal().Name})
+			return "", s.Approvals().Answer(ctx, number(ctx, s, other), service.ApprovalAnswer{Allow: true, By: s.Principal().Name})
 		}, prepare: started, single: true},
 		"approval.answer-always": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
-			return "", s.Approvals().AddRule(ctx, number(other), guard.Rule{Tool: "bash", Match: "ls", Do: "allow"})
+			return "", s.Approvals().AddRule(ctx, number(ctx, s, other), guard.Rule{Tool: "bash", Match: "ls", Do: "allow"})
 		}, prepare: started, single: true},
 	}
 }
