@@ -373,8 +373,7 @@ func TestHung(t *testing.T) {
 	w.bus.Down() // nor has the bus a say
 	w.later(80 * time.Second)
 	w.until("a tick", func() bool { return w.procs.Alive(fika.Process{PID: 1}) })
-	w.later(20 * time.Second)
-	w.until("an end", func() bool { return !w.procs.Alive(fika.Process{PID: 1}) })
+	w.until("an end", func() bool { w.later(time.Second); return !w.procs.Alive(fika.Process{PID: 1}) })
 	set(0)
 	w.until("a start", func() bool { w.later(time.Second); return w.procs.count("coder") == 2 })
 }
