@@ -58,7 +58,7 @@ func newShell(t *testing.T) *shell {
 		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
 		"AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "schedule NAME": "nightly", "schedule create NAME": "", "context NAME": "notes", "plugin NAME": "recurse", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "key show NAME": "SOME_KEY", "chat rename OLD": "design", "model show MODEL": "nick", "model check MODEL": "nick", "OLD": "notes",
-		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
+		"request retry REQUEST": failed[1], "chat retry AGENT": "", "chat compact AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
 		"PROMPT": "", "MESSAGE": "", "ID": "", "CALL": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",

@@ -10,7 +10,7 @@ import (
 
 func newImport(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE|FOLDER", Short: "store the rows of archives again", Args: command.Exactly(1, "an archive, or a folder of archives"),
+		Use: "import PATH", Short: "store the rows of archives again", Args: command.Exactly(1, "an archive, or a folder of archives"),
 		ValidArgsFunction: complete.FileNames,
 		Long: `Stores again what fika store shrink or the hub has archived: the rows of one
 archive (a file that ends in .jsonl), or of all archives below a folder. Rows
