@@ -113,7 +113,7 @@ reply = "together"
 	h.must("chat", "create", "room")
 	h.must("chat", "send", "room", "@coder quick")
 	h.must("chat", "wait", "room")
-	if out := h.must("chat", "why", "room", "1", "coder"); !strings.Contains(out, "a pool; the member @coder-") || !strings.Contains(out, "answered it with #2") {
+	if out := h.must("chat", "why", "room", "1", "coder"); !strings.Contains(out, "a pool; it went to the member @coder-") || !strings.Contains(out, "answered it with #2") {
 		t.Errorf("why: %s", out)
 	}
 	if r := h.run("doctor"); strings.Contains(r.stdout, "coder is gone") {
