@@ -162,7 +162,7 @@ func (h keyHome) rows(t *testing.T) string {
 	for _, text := range []string{
 		"agents", "conversations", "conversations WHERE status = 'active'", "participants", "entries", "entries WHERE pinned <> 0", "notifications",
 		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "bindings", "chains", "flow_runs", "flow_steps",
-		"approvals WHERE state = 'open'", "schedules", "schedules WHERE paused_at > 0", "events", "keys",
+		"approvals WHERE state = 'open'", "schedules WHERE paused_at > 0", "events", "keys",
 	} {
 		var n int
 		check(t, db.QueryRow("SELECT count(*) FROM "+text).Scan(&n))

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,11 +69,13 @@ func (c *chain) answer(r llmtest.Request) llmtest.Script {
 	return append(s, llmtest.Text("@", next, fmt.Sprintf(" hop %d", hop+1)), llmtest.Usage(50, 5))
 }
 
-// lastHop is what was said last, from its "hop" on.
+// lastHop is the newest hop that somebody else has named, from its "hop" on; what fika
+// adds to a request names none.
 func lastHop(r llmtest.Request) string {
-	said := lastSaid(r)
-	if i := strings.LastIndex(said, "hop "); i >= 0 {
-		return said[i:]
+	for _, m := range slices.Backward(r.Messages) {
+		if i := strings.LastIndex(m.Text, "hop "); i >= 0 && m.Role == "user" {
+			return m.Text[i:]
+		}
 	}
 	return ""
 }
