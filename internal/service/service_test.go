@@ -19,11 +19,15 @@ import (
 
 var servers pgtest.Shared
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		servers.Stop()
-		os.Exit(code)
-	}))
+func TestMain(m *testing.M) { goleak.VerifyTestMain(withServers{m}) }
+
+// withServers ends the database server after the tests, before anybody looks for what is
+// left of them.
+type withServers struct{ *testing.M }
+
+func (m withServers) Run() int {
+	defer servers.Stop()
+	return m.M.Run()
 }
 
 // open makes a home with one agent and a service of it. No hub runs.
