@@ -45,7 +45,7 @@ func newFar(t *testing.T, h http.Handler) *far {
 }
 
 func remoteServer(url, bearer string) mcp.Server {
-	s := mcp.Server{Name: "srv", URL: url, Taint: true, Timeout: time.Minute}
+	s := mcp.Server{Name: "srv", URL: url, Taint: true, Timeout: 10 * time.Minute}
 	if bearer != "" {
 		s.Bearer = func() (string, error) { return bearer, nil }
 	}
