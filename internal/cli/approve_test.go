@@ -102,14 +102,15 @@ func TestApproveAtTheTerminal(t *testing.T) {
 }
 
 // TestApproveInSession: the same in a session and in a chat that somebody has
-// joined, where only its own questions are shown.
+// joined, where only its own questions are shown: one key answers, a refusal has its
+// reason, and calls like one are allowed from then on (trial row U10).
 func TestApproveInSession(t *testing.T) {
 	t.Parallel()
 	h := newAskingHome(t)
 	t.Cleanup(func() { h.run(0, "down") })
 	ran := filepath.Join(t.TempDir(), "ran")
 	h.dialogue([][2]string{
-		{"/help", "sh date > " + ran + "\r"}, {"deny WHY", "/approve 1 --deny no, later\r"}, {"1 was denied by user: no, later", ""},
+		{"/help", "sh date > " + ran + "\r"}, {"a key above answers", "N"}, {"no, because: ", "no, later\r"}, {"you refused @coder: bash date", ""},
 		{"I did: denied by user: no, later", "/quit\r"},
 	})
 	if exists(ran) {
@@ -119,12 +120,17 @@ func TestApproveInSession(t *testing.T) {
 	h.run(0, "task", "coder", "--no-wait", "sh date >> "+ran)
 	eventually(func() bool { out, _ := h.run(0, "approve"); return strings.Contains(out, "2  @coder") }) // asked about elsewhere
 	shown := h.scene([]act{
-		{"design> ", func(*terminal) string { return "@coder sh date > " + ran + "\r" }},
-		{"/approve 3 --deny WHY", func(*terminal) string { return "/approve 3\r" }},
-		{"3 was approved by user", func(*terminal) string { return "" }},
-		{"I did: ", func(*terminal) string { return "/quit\r" }},
+		{"design> ", typed("@coder sh date > " + ran + "\r")},
+		{"a key above answers", typed("y")},
+		{"you allowed @coder: bash date", typed("")},
+		{"I did: ", typed("@coder sh date > " + ran + "\r")},
+		{"a key above answers", func(*terminal) string { h.run(0, "approve", "4", "--deny", "not on a Friday"); return "" }},
+		{"4 was denied by user: not on a Friday", typed("@coder sh date > " + ran + "\r")},
+		{"a key above answers", typed("a")},
+		{"from now on allowed: bash date", typed("/quit\r")},
 	}, "chat", "join", "design")
-	if strings.Contains(shown, "/approve 2") || !exists(ran) {
+	if strings.Contains(shown, "date >>") || !exists(ran) {
 		t.Errorf("joining shows\n%s", shown)
 	}
+	h.run(0, "rules", "test", "coder", "date")
 }

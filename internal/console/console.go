@@ -59,6 +59,8 @@ type Options struct {
 
 	now        func() time.Time // nil: time.Now
 	escapeWait time.Duration    // zero: escapeWait
+
+	readingTime time.Duration // how long nothing may be typed before a key answers; zero: readingTime
 }
 
 // Console is a line editor whose output appears above the line. All methods are safe for
@@ -69,6 +71,8 @@ type Console struct {
 	in   cancelreader.CancelReader // input of the reading goroutine
 
 	lines   chan string   // entered lines that ReadLine has not taken
+	calls   chan func()   // callbacks that wait for their goroutine; if full, the newest is dropped
+	asked   chan struct{} // capacity 1: the question has changed, or a key delays it
 	quit    chan struct{} // closed by Close
 	ended   chan struct{} // closed when no more lines can come; see endErr
 	endOnce sync.Once
@@ -89,6 +93,7 @@ type Console struct {
 	hist   *history
 	menu   menu
 	hint   string // shown in place of the status until the next key
+	ask    asking
 }
 
 const (
@@ -96,6 +101,7 @@ const (
 	interruptGap = 2 * time.Second
 	escapeWait   = 50 * time.Millisecond // after this, ESC was the key
 	pasteWait    = 5 * time.Second       // after this, a paste is complete without its end
+	readingTime  = 700 * time.Millisecond
 )
 
 // New returns a console. On a terminal (in and out, and TERM is not dumb) it switches to
@@ -111,8 +117,12 @@ func New(o Options) (*Console, error) {
 	if o.escapeWait == 0 {
 		o.escapeWait = escapeWait
 	}
+	if o.readingTime == 0 {
+		o.readingTime = readingTime
+	}
 	c := &Console{
 		opts: o, lines: make(chan string, maxWaiting),
+		calls: make(chan func(), 1), asked: make(chan struct{}, 1),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 		screen: screen{w: o.Streams.Out},
 	}
@@ -254,6 +264,7 @@ func (c *Console) redraw(text string) {
 	}
 	v.text, v.pos = c.edit.text, c.edit.pos
 	v.menu, v.chosen = c.menu.labels(), c.menu.chosen
+	c.ask.show(&v)
 	if c.hint != "" {
 		v.status = c.hint
 	}

@@ -7,7 +7,8 @@
 //
 // [Display] is the same without a line to type in: text above, rows below.
 //
-// Read first: [New] with [Options], [Console.ReadLine] and [Console.Print].
+// Read first: [New] with [Options], [Console.ReadLine] and [Console.Print]; question.go,
+// in which something is asked that one key answers.
 //
 // How it draws: the live rows, the line being edited, the status line and the completions
 // are one block of rows at the end of the output. Whatever happens, the block is erased,
@@ -26,7 +27,8 @@
 // that left the screen stay in the scrollback.
 //
 // Goroutines, all owned by the Console and joined by Close: one reads the terminal; one
-// owns the line being edited and acts on keys, signals and timers; one calls OnInterrupt.
+// owns the line being edited and acts on keys, signals and timers; one calls OnInterrupt
+// and the Answer of questions.
 // Print, Status and SetPrompt draw in the caller's goroutine, under the Console's one
 // mutex; they return when the terminal has taken the text, which is the only
 // back-pressure there is.

@@ -37,7 +37,8 @@ const (
 	actYank
 	actRedraw
 	actSuspend
-	actQuit // ctrl-\: quit with a stack dump
+	actQuit   // ctrl-\: quit with a stack dump
+	actEscape // the escape key alone
 )
 
 // key is one key press or paste; text is the text to insert.
@@ -95,6 +96,8 @@ func (d *decoder) flush() []key {
 	if d.pasting {
 		d.paste = append(d.paste, d.rest...)
 		d.endPaste(&keys)
+	} else if string(d.rest) == "\x1b" {
+		add(&keys, actEscape)
 	}
 	d.rest = nil
 	return keys
@@ -152,6 +155,7 @@ func (d *decoder) takeEscape(src []byte, keys *[]key) int {
 		add(keys, finalKey(src[2], false))
 		return 3
 	case 0x1b: // two escapes: the first was a key of its own
+		add(keys, actEscape)
 		return 1
 	default:
 		add(keys, altKey(c))

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ const (
 	maxInputRows = 12 // for the line being edited; a longer one scrolls
 	maxMenuRows  = 6
 	maxLiveRows  = 8
+	maxAskRows   = 28
 	tabWidth     = 4
 )
 
@@ -28,6 +30,9 @@ type view struct {
 	chosen         int // of the menu; -1 none
 	width, height  int
 	style          term.Style
+
+	question func(width, height int) []string // nil: nothing is asked
+	aside    bool                             // the line is put aside while the keys answer
 }
 
 // block is a view laid out: rows narrower than the terminal, and where the cursor rests.
@@ -57,21 +62,29 @@ func layout(v view) block {
 	if v.status != "" && (height > 1 || !v.reading) {
 		status = []string{v.style.Dim(term.Truncate(v.status, width))}
 	}
-	if v.reading {
+	switch {
+	case v.aside:
+		b = asideRow(v, width)
+	case v.reading:
 		b = inputRows(v, width, height-len(status))
-	} else {
+	default:
 		b.row = len(status) // nothing is being typed: the cursor waits below
 	}
 	b.rows = append(b.rows, status...)
 	if left := height - len(b.rows); left > 0 && len(v.menu) > 0 {
 		b.rows = append(b.rows, menuRows(v, width, min(left, maxMenuRows))...)
 	}
-	live := v.live[max(0, len(v.live)-max(0, min(maxLiveRows, height/2, height-len(b.rows)))):]
-	if len(live) == 0 {
+	var asked []string
+	if v.question != nil {
+		asked = v.question(width, max(1, min(maxAskRows, height-len(b.rows))))
+		asked = asked[max(0, len(asked)-max(0, height-len(b.rows))):] // the keys are its last row
+	}
+	live := v.live[max(0, len(v.live)-max(0, min(maxLiveRows, height/2, height-len(b.rows)-len(asked)))):]
+	if len(live)+len(asked) == 0 {
 		return b
 	}
-	rows := make([]string, 0, len(live)+len(b.rows))
-	for _, r := range live {
+	rows := make([]string, 0, len(live)+len(asked)+len(b.rows))
+	for _, r := range slices.Concat(live, asked) {
 		rows = append(rows, truncate(oneRow(r), width))
 	}
 	b.rows, b.row, b.top = append(rows, b.rows...), 0, true
@@ -108,13 +121,22 @@ func inputRows(v view, width, room int) (b block) {
 		if i == cursor {
 			b.row = len(b.rows)
 			b.before = lead + shown(v.text[rows[i].from:v.pos], width-indent)
-			if len(v.live) > 0 {
+			if len(v.live) > 0 || v.question != nil {
 				line = drawnCursor(v.text, rows[i], v.pos, width-indent)
 			}
 		}
 		b.rows = append(b.rows, lead+line)
 	}
 	return b
+}
+
+// asideRow is shown in place of a line that is put aside.
+func asideRow(v view, width int) block {
+	text := "a key above answers"
+	if v.text != "" {
+		text += "; your line is kept: " + strings.Join(strings.Fields(plain(v.text)), " ")
+	}
+	return block{rows: []string{v.style.Dim(term.Truncate(text, width))}}
 }
 
 // drawnCursor returns a row of the text with the place at pos marked, as a terminal would

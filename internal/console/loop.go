@@ -13,12 +13,9 @@ import (
 // run starts the goroutines of a console on a terminal.
 func (c *Console) run() {
 	chunks := make(chan []byte)
-	interrupts := make(chan struct{}, 1) // if full, OnInterrupt is called anyway
 	c.wg.Go(func() { c.read(chunks) })
-	c.wg.Go(func() { c.act(chunks, interrupts) })
-	if c.opts.OnInterrupt != nil {
-		c.wg.Go(func() { c.interrupts(interrupts) })
-	}
+	c.wg.Go(func() { c.act(chunks) })
+	c.wg.Go(c.callBack)
 }
 
 // read passes on what the terminal sends until it goes away or Close is called.
@@ -40,14 +37,25 @@ func (c *Console) read(chunks chan<- []byte) {
 	}
 }
 
-func (c *Console) interrupts(ring <-chan struct{}) {
+// callBack calls OnInterrupt and the Answer of questions, one call at a time.
+func (c *Console) callBack() {
 	for {
 		select {
-		case <-ring:
-			c.opts.OnInterrupt()
+		case f := <-c.calls:
+			f()
 		case <-c.quit:
 			return
 		}
+	}
+}
+
+// call has f called by callBack; false: another call waits, and f is not called.
+func (c *Console) call(f func()) bool {
+	select {
+	case c.calls <- f:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -55,20 +63,21 @@ func (c *Console) interrupts(ring <-chan struct{}) {
 type actor struct {
 	*Console
 	keys      decoder
-	interrupt chan<- struct{}
 	last      time.Time // time of the ctrl-c just before; zero: there was none
 	suspended bool
 }
 
 // act is the goroutine that owns the line being edited: it alone changes the line (under
 // mu, because others draw it).
-func (c *Console) act(chunks <-chan []byte, interrupt chan<- struct{}) {
-	a := actor{Console: c, interrupt: interrupt}
+func (c *Console) act(chunks <-chan []byte) {
+	a := actor{Console: c}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, terminalSignals()...)
 	defer signal.Stop(signals)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	arm := time.NewTimer(time.Hour)
+	defer arm.Stop()
 	for {
 		select {
 		case p, ok := <-chunks:
@@ -88,6 +97,10 @@ func (c *Console) act(chunks <-chan []byte, interrupt chan<- struct{}) {
 			if a.keys.waiting() {
 				a.handle(a.keys.flush())
 			}
+		case <-c.asked:
+			arm.Reset(a.opts.readingTime)
+		case <-arm.C:
+			c.change(c.ask.arm)
 		case s := <-signals:
 			if isContinue(s) {
 				a.resume()
@@ -119,6 +132,9 @@ func (a *actor) handle(keys []key) {
 // actOnKey acts on one key; show says that the outcome is to be drawn, which is not
 // necessary between the keys of one chunk.
 func (a *actor) actOnKey(k key, show bool) {
+	if a.answer(k) {
+		return
+	}
 	switch k.action {
 	case actTab, actBackTab:
 		a.complete(k.action)
@@ -167,6 +183,7 @@ func (a *actor) actOnKey(k key, show bool) {
 	default:
 		a.edit.apply(k.action)
 	}
+	a.askAgain()
 	if show {
 		a.redraw(text)
 	}
@@ -217,7 +234,7 @@ func (a *actor) older() (string, bool) { return a.hist.older(a.edit.text) }
 // caller holds mu.
 func (a *actor) enter() string {
 	line := a.edit.text
-	if a.over() {
+	if a.over() || a.catch(line) {
 		return ""
 	}
 	select {
@@ -249,7 +266,7 @@ func (a *actor) interrupted() {
 	a.hint = ""
 	now := a.opts.now()
 	switch {
-	case a.edit.text != "":
+	case a.edit.text != "" && !a.ask.armed():
 		a.edit.killed = a.edit.text
 		a.edit.set("")
 		a.hist.reset()
@@ -262,10 +279,7 @@ func (a *actor) interrupted() {
 		a.hint = "press ctrl-c again to leave"
 		if a.opts.OnInterrupt != nil {
 			a.hint = ""
-			select {
-			case a.interrupt <- struct{}{}:
-			default:
-			}
+			a.call(a.opts.OnInterrupt)
 		}
 	}
 	if !a.closed {

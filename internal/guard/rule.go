@@ -98,6 +98,14 @@ func (r Rule) TOML() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// Pattern returns in a few words which calls the rule fits, as in "bash git push *".
+func (r Rule) Pattern() string {
+	if text := strings.Join(strings.Fields(strings.Join([]string{r.Match, r.Path, r.Host}, " ")), " "); text != "" {
+		return r.Tool + " " + text
+	}
+	return "every call of " + r.Tool
+}
+
 // literals counts the literal characters of a rule: of two rules that fit, the more
 // specific one wins.
 func (r Rule) literals() int {

@@ -23,11 +23,11 @@ func (q *questions) showNews(ctx context.Context) {
 	if q.readByNobody() {
 		return
 	}
-	said, err := q.desk.TakeNews(ctx, q.approvals)
+	news, err := q.desk.TakeNews(ctx, q.approvals)
 	if err != nil {
 		return // readOutcomes reports a store that cannot be read
 	}
-	q.print(said)
+	q.print(news.Texts())
 }
 
 // approve runs /approve, /approve N and /approve N --deny WHY.

@@ -31,35 +31,48 @@ type Desk struct {
 	shown []service.OpenApproval // and open at the last look
 }
 
-// TakeNews returns the news since the last look, one text each: new questions, and
-// what became of those that are no longer open.
-func (d *Desk) TakeNews(ctx context.Context, a Approvals) ([]string, error) {
+// News is what has changed since the last look.
+type News struct {
+	Ended []string               // what became of questions that are no longer open
+	Asked []service.OpenApproval // new questions
+}
+
+// Texts returns the news, one text each.
+func (n News) Texts() []string {
+	texts := slices.Clone(n.Ended)
+	for _, q := range n.Asked {
+		texts = append(texts, FullText(q))
+	}
+	return texts
+}
+
+// TakeNews returns the news since the last look.
+func (d *Desk) TakeNews(ctx context.Context, a Approvals) (News, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.readNews(ctx, a)
 }
 
-func (d *Desk) readNews(ctx context.Context, a Approvals) ([]string, error) {
+func (d *Desk) readNews(ctx context.Context, a Approvals) (n News, err error) {
 	open, err := a.Open(ctx)
 	if err != nil {
-		return nil, err
+		return n, err
 	}
 	if d.Concerns != nil {
 		open = slices.DeleteFunc(open, func(q service.OpenApproval) bool { return !d.Concerns(q) })
 	}
-	var said []string
 	for _, q := range d.shown {
 		if !holds(open, q.N) {
-			said = append(said, ended(ctx, a, q.N))
+			n.Ended = append(n.Ended, ended(ctx, a, q.N))
 		}
 	}
 	for _, q := range open {
 		if !holds(d.shown, q.N) {
-			said = append(said, FullText(q))
+			n.Asked = append(n.Asked, q)
 		}
 	}
 	d.shown = open
-	return said, nil
+	return n, nil
 }
 
 func holds(list []service.OpenApproval, n int64) bool {
@@ -70,12 +83,21 @@ func holds(list []service.OpenApproval, n int64) bool {
 func ended(ctx context.Context, a Approvals, n int64) string {
 	q, err := a.Find(ctx, n)
 	switch {
+	case err == nil && q.State == service.ApprovalExpired:
+		return fmt.Sprintf("%d expired: nobody answered in time, and the call was refused", n)
 	case err != nil || q.By == "":
 		return fmt.Sprintf("%d is no longer asked", n)
 	case q.State == service.ApprovalGiven:
 		return fmt.Sprintf("%d was approved by %s", n, q.By)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d was denied by %s: %s", n, q.By, q.Why), ": ")
+}
+
+// Open returns the questions that were open at the last look, oldest first.
+func (d *Desk) Open() []service.OpenApproval {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.shown)
 }
 
 // OpenNumbers returns the numbers of the questions that were open at the last look.
@@ -87,6 +109,32 @@ func (d *Desk) OpenNumbers() []string {
 		out = append(out, fmt.Sprint(q.N))
 	}
 	return out
+}
+
+// Answer gives a person's answer to a question that was shown here. The next news do not
+// repeat it. Error kinds: as of CarryOut.
+func (d *Desk) Answer(ctx context.Context, a Approvals, n int64, allow bool, why string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.answer(ctx, a, n, allow, why); err != nil {
+		return err
+	}
+	d.shown = slices.DeleteFunc(slices.Clone(d.shown), func(q service.OpenApproval) bool { return q.N == n })
+	return nil
+}
+
+func (d *Desk) answer(ctx context.Context, a Approvals, n int64, allow bool, why string) error {
+	if !holds(d.shown, n) {
+		q, err := a.Find(ctx, n)
+		switch {
+		case err != nil:
+			return err
+		case q.State != service.ApprovalOpen:
+			return fika.Errorf(fika.Conflict, "", "%s already", ended(ctx, a, n))
+		}
+		return fika.Errorf(fika.Invalid, "", "question %d was not shown here; /approve alone shows what is asked", n)
+	}
+	return a.Answer(ctx, n, service.ApprovalAnswer{Allow: allow, By: d.Person, Why: why})
 }
 
 // CarryOut carries out the words after /approve and returns the lines to show. Error
@@ -102,28 +150,20 @@ func (d *Desk) CarryOut(ctx context.Context, a Approvals, words []string) ([]str
 	if c.N == 0 {
 		return d.list(ctx, a)
 	}
-	if !holds(d.shown, c.N) {
-		q, err := a.Find(ctx, c.N)
-		switch {
-		case err != nil:
-			return nil, err
-		case q.State != service.ApprovalOpen:
-			return nil, fika.Errorf(fika.Conflict, "", "%s already", ended(ctx, a, c.N))
-		}
-		return nil, fika.Errorf(fika.Invalid, "", "question %d was not shown here; /approve alone shows what is asked", c.N)
-	}
-	if err := a.Answer(ctx, c.N, service.ApprovalAnswer{Allow: c.Allow, By: d.Person, Why: c.Why}); err != nil {
+	if err := d.answer(ctx, a, c.N, c.Allow, c.Why); err != nil {
 		return nil, err
 	}
-	return d.readNews(ctx, a)
+	news, err := d.readNews(ctx, a)
+	return news.Texts(), err
 }
 
 // list shows every open question again.
 func (d *Desk) list(ctx context.Context, a Approvals) ([]string, error) {
-	said, err := d.readNews(ctx, a)
+	news, err := d.readNews(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	said := news.Texts()
 	for _, q := range d.shown {
 		if text := FullText(q); !slices.Contains(said, text) {
 			said = append(said, text)

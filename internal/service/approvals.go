@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fika"
 	"fika/internal/config"
 	"fika/internal/guard"
 	"fika/internal/store"
@@ -23,8 +24,9 @@ type (
 
 // The states of a question.
 const (
-	ApprovalOpen  = store.ApprovalOpen
-	ApprovalGiven = store.ApprovalGiven
+	ApprovalOpen    = store.ApprovalOpen
+	ApprovalGiven   = store.ApprovalGiven
+	ApprovalExpired = store.ApprovalExpired
 )
 
 // Approvals returns the interface to the approvals of this home.
@@ -74,6 +76,33 @@ func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) 
 	}
 	a.c.wakeHub(ctx, open.Agent)
 	return nil
+}
+
+// RuleFor returns the rule that allows calls like that of a question from now on. It
+// fails with Conflict if the rules no longer ask about the call, and with Invalid if a
+// step of a run asks, or if no rule would win over the one that asks.
+func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
+	if q.FlowStep != "" {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", q.N)
+	}
+	s, err := a.c.app.Settings(q.Agent, nil, true)
+	if err != nil {
+		return guard.Rule{}, err
+	}
+	call := guard.Call{Tool: q.Tool, Workspace: q.Workspace, Home: a.c.app.Getenv("HOME")}
+	call.Read([]byte(q.Args))
+	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
+	if d.Do != guard.Ask {
+		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
+	}
+	r, ok := d.AllowingRule(call)
+	if !ok && (d.Rule == nil || d.Unknown) {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule can allow this call, because nobody can know what it runs: approve it without --always")
+	}
+	if !ok {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule would win over the one at %s: change that, and approve this call without --always", d.Rule.Where)
+	}
+	return r, nil
 }
 
 // AddRule writes the rule that a person makes of their answer to a question, for calls

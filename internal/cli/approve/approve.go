@@ -129,7 +129,7 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 	}
 	var rule guard.Rule
 	if said.always {
-		if rule, err = alwaysRule(e, a); err != nil {
+		if rule, err = c.Approvals().RuleFor(a); err != nil {
 			return err
 		}
 		if err := showRule(e, rule, said.sure); err != nil {
@@ -174,33 +174,6 @@ func showRule(e *command.Env, r guard.Rule, sure bool) error {
 		return nil
 	}
 	return e.Confirm("write this rule, and approve the call")
-}
-
-// alwaysRule returns the rule that allows calls like that of a from now on. It fails
-// with Conflict if the rules no longer ask about the call, and with Invalid if a step
-// of a run asks or if no rule would win over the one that asks.
-func alwaysRule(e *command.Env, a service.OpenApproval) (guard.Rule, error) {
-	if a.FlowStep != "" {
-		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", a.N)
-	}
-	s, err := e.App().Settings(a.Agent, nil, true)
-	if err != nil {
-		return guard.Rule{}, err
-	}
-	call := guard.Call{Tool: a.Tool, Workspace: a.Workspace, Home: e.Getenv("HOME")}
-	call.Read([]byte(a.Args))
-	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
-	if d.Do != guard.Ask {
-		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
-	}
-	r, ok := d.AllowingRule(call)
-	if !ok && (d.Rule == nil || d.Unknown) {
-		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule can allow this call, because nobody can know what it runs: approve it without --always")
-	}
-	if !ok {
-		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule would win over the one at %s: change that, and approve this call without --always", d.Rule.Where)
-	}
-	return r, nil
 }
 
 // readingTime is how long a question is shown before it can be answered: what is typed

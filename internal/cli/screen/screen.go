@@ -12,6 +12,7 @@ import (
 	"fika/internal/cli/page"
 	"fika/internal/console"
 	"fika/internal/message"
+	"fika/internal/question"
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
@@ -119,6 +120,23 @@ func (s *Screen) PrintQuestions(texts []string) {
 	}
 }
 
+// Ask puts a question above the line, which one key answers; nil takes it away. answer is
+// called with each key but those that turn the panel's pages, one call at a time.
+func (s *Screen) Ask(p *question.Panel, answer func(key rune, words string)) {
+	if p == nil {
+		s.con.Ask(nil)
+		return
+	}
+	s.con.Ask(&console.Question{
+		Rows: p.Rows, Keys: p.Keys(), Worded: string(question.KeyNoBecause), WordsPrompt: "no, because: ",
+		Answer: func(key rune, words string) {
+			if !p.Turn(key) {
+				answer(key, words)
+			}
+		},
+	})
+}
+
 // PrintCalls shows the tool calls of one turn with their results, in full.
 func (s *Screen) PrintCalls(entries []fika.Entry) { s.Print(s.page.Calls(entries)) }
 
@@ -148,6 +166,9 @@ const (
 func (s *Screen) ShowStatus(st message.Status) {
 	if !s.con.Interactive() {
 		return // a program reads entries
+	}
+	if st.Data.Code != "" {
+		return // what is waited for stands above the line, or in the status
 	}
 	if st.Status == "streaming" && !s.page.Renders() {
 		s.feed.Busy(st.RequestID, st.AgentName, "writing")

@@ -62,6 +62,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	}
 	v.screen = screen.New(out)
 	v.watcher.screen = v.screen
+	v.watcher.asker = &asker{env: e, chat: chat, screen: v.screen, desk: v.desk}
 	v.hub = &hubKeeper{env: e, conn: chat.conn, screen: v.screen, session: s, wanted: make(chan struct{}, 1)}
 	v.sender = &sender{env: e, chat: chat, input: v.input, screen: v.screen, hub: v.hub, session: s}
 	return v, nil

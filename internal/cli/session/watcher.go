@@ -28,7 +28,8 @@ type watcher struct {
 	chat    *joinedChat
 	screen  *screen.Screen
 	input   *input.Reader
-	desk    *question.Desk      // what the person is asked about tool calls
+	desk    *question.Desk // what the person is asked about tool calls
+	asker   *asker
 	lease   *service.PauseLease // nil: the person does not keep the chat paused
 	session *session            // nil: the chat is not a session
 
@@ -110,8 +111,8 @@ func (w *watcher) lookAround(ctx context.Context, c *service.Service) {
 		defer func() { w.screen.TellTerminal(slices.Sorted(maps.Values(running)), len(w.desk.OpenNumbers())) }()
 	}
 	w.lookAtQueue(ctx, c)
-	if said, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look does
-		w.screen.PrintQuestions(said)
+	if news, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look does
+		w.asker.showNews(news)
 	}
 	if w.session != nil {
 		w.session.cost.count(ctx, c, conv)
@@ -177,7 +178,10 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
 		return !wait.Next && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
-	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Approvals: w.desk.OpenNumbers()}
+	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble()}
+	if !w.screen.IsInteractive() { // elsewhere the question itself is there
+		st.Approvals = w.desk.OpenNumbers()
+	}
 	if w.session != nil {
 		st.Workers = w.session.withIdle(workers)
 		spent, unpriced := w.session.cost.soFar()
