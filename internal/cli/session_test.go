@@ -33,7 +33,7 @@ func TestA7Session(t *testing.T) {
 	}
 	shown := seen(written)
 	for _, want := range []string{
-		"fika · 2 agents · home ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n", "> two\n", "> @coder hang\n", "> /agents\n", "\nAGENT ", "> /cost\n— this session: ",
+		" · @coder s and 1 other · ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n", "> two\n", "> @coder hang\n", "> /agents\n", "\nAGENT ", "> /cost\n— this session: ",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
@@ -150,7 +150,7 @@ func TestSessionWithPoolAndBackup(t *testing.T) {
 		{"/help", "one\r"}, {"first answer", "@tester, @coder: two\r"}, {"for @tester:", "@tester three\r"}, {"asked", "/quit\r"},
 	}))
 	for _, want := range []string{
-		"fika · 3 agents · ", "→ @coder-1 of @coder\n", "coder-1  first answer of @coder\n", "@reviewer for @tester:", " for @coder:", "@reviewer could be asked",
+		" · @coder s and 2 others · ", "→ @coder-1 of @coder\n", "coder-1  first answer of @coder\n", "@reviewer for @tester:", " for @coder:", "@reviewer could be asked",
 	} {
 		// Where a line that names a file is broken depends on where the home is.
 		if !strings.Contains(shown, want) && !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {

@@ -24,9 +24,40 @@ func (f *Feed) draw(now bool) {
 	}
 }
 
-// rows returns what is drawn again: the unfinished text of the streaming speaker, or
-// calls that others may still join in their row.
+// rows returns what is drawn again: what the streaming speaker has not finished, and the
+// todos of those at work.
 func (f *Feed) rows() func(width, height int) []string {
+	unfinished, todos := f.unfinished(), f.openTodos()
+	if todos == nil {
+		return unfinished
+	}
+	style := f.o.Style
+	return func(width, height int) (rows []string) {
+		if unfinished != nil {
+			rows = unfinished(width, height)
+		}
+		for _, list := range todos {
+			rows = append(rows, todosRow(list, style, width-1))
+		}
+		return rows
+	}
+}
+
+// openTodos returns the todos of those at work, as far as any are open.
+func (f *Feed) openTodos() (out [][]todo) {
+	for _, id := range f.order {
+		s := f.turns[id]
+		list := f.todos[s.name]
+		if s.doing != "" && slices.ContainsFunc(list, func(t todo) bool { return !t.done }) {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// unfinished returns the unfinished text of the streaming speaker, or calls that others
+// may still join in their row.
+func (f *Feed) unfinished() func(width, height int) []string {
 	if s := f.turns[f.floor]; s != nil {
 		if tail := s.stream.Tail(); !tail.Empty() {
 			name, style := f.nameOf(s), f.o.Style

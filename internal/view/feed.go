@@ -37,9 +37,10 @@ type Feed struct {
 
 	mu       sync.Mutex
 	turns    map[string]*speech
-	order    []string // turns, in the order they began
-	floor    string   // the turn that streams; empty: none
-	spoke    string   // the turn printed last
+	order    []string          // turns, in the order they began
+	floor    string            // the turn that streams; empty: none
+	spoke    string            // the turn printed last
+	todos    map[string][]todo // of each speaker, as last written
 	out      strings.Builder
 	drawn    time.Time
 	standing string // the status line as last drawn
@@ -82,7 +83,7 @@ func NewFeed(screen Screen, o Options) *Feed {
 	if o.Notes == nil {
 		o.NoteStyle = o.Style
 	}
-	return &Feed{o: o, screen: screen, turns: map[string]*speech{}}
+	return &Feed{o: o, screen: screen, turns: map[string]*speech{}, todos: map[string][]todo{}}
 }
 
 func (f *Feed) look() Look { return Look{Style: f.o.NoteStyle, Width: f.o.Width()} }
@@ -293,6 +294,9 @@ func (f *Feed) Calls(id, name string, c Call) {
 		f.accept(s)
 		s.complete()
 		s.doing, s.since, s.called = c.Title(), f.o.Now(), f.o.Now()
+		if c.Tool == todosTool {
+			s.doing = "writing todos"
+		}
 	})
 }
 
@@ -307,6 +311,10 @@ func (f *Feed) Called(id, name string, c Call) {
 			c.Took = f.o.Now().Sub(s.called)
 		}
 		s.doing, s.since = "thinking", f.o.Now()
+		if list, ok := todosOf(c); ok && f.o.Names {
+			f.todos[s.name] = list
+			return
+		}
 		look := f.look()
 		look.Width -= s.gutter
 		lines := strings.Join(c.Lines(look), "\n")

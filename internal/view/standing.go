@@ -19,17 +19,18 @@ type Worker struct {
 // Standing is what the status line says.
 type Standing struct {
 	Workers   []Worker
-	Tokens    int64
-	Cost      int64  // micro-dollars
-	Unpriced  bool   // the cost of some of the tokens is unknown
-	Budget    string // a nearly spent budget, in a few words
+	Context   string    // how full the window of the agent spoken to is, as "34% of 200k"
+	Cost      int64     // micro-dollars
+	Unpriced  bool      // the cost of some of the tokens is unknown
+	Since     time.Time // when the person came; zero: not shown
+	Budget    string    // a nearly spent budget, in a few words
 	Approvals []string
 	Note      string // anything else that a person should know now
 }
 
 // Line returns the status in at most width columns, or "" if there is nothing to
-// report. If there is not enough room, money and tokens are dropped first, then idle
-// workers; questions to the person always stay.
+// report. If there is not enough room, idle workers are dropped first, then figures;
+// questions to the person always stay.
 func (s Standing) Line(now time.Time, width int) string {
 	var asks []string
 	if n := len(s.Approvals); n > 0 {
@@ -50,21 +51,24 @@ func (s Standing) Line(now time.Time, width int) string {
 			busy = append(busy, text)
 		}
 	}
-	var spent []string
-	if s.Tokens > 0 {
-		spent = append(spent, term.ShortCount(s.Tokens)+" tokens")
+	var figures []string
+	if s.Context != "" {
+		figures = append(figures, s.Context)
 	}
 	switch {
 	case s.Cost > 0:
-		spent = append(spent, term.Cost(s.Cost, s.Unpriced))
+		figures = append(figures, term.Cost(s.Cost, s.Unpriced))
 	case s.Unpriced:
-		spent = append(spent, "cost "+term.Cost(0, true))
+		figures = append(figures, "cost "+term.Cost(0, true))
+	}
+	if d := now.Sub(s.Since); !s.Since.IsZero() && d >= time.Minute {
+		figures = append(figures, term.Duration(d.Truncate(time.Minute)))
 	}
 	if s.Budget != "" {
 		asks = append(asks, s.Budget)
 	}
 	line := ""
-	for _, parts := range [][][]string{{all, spent, asks}, {all, asks}, {busy, asks}, {asks, busy}} {
+	for _, parts := range [][][]string{{all, figures, asks}, {busy, figures, asks}, {busy, asks}, {asks, busy}} {
 		var flat []string
 		for _, p := range parts {
 			flat = append(flat, p...)

@@ -57,14 +57,14 @@ func TestStandingLine(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := Standing{
 		Workers: []Worker{{Name: "coder"}, {Name: "reviewer", Doing: "thinking", Since: now.Add(-4200 * time.Millisecond)}},
-		Tokens:  12400, Cost: 80_000, Approvals: []string{"1"},
+		Context: "34% of 200k", Cost: 80_000, Since: now.Add(-4*time.Minute - time.Second), Approvals: []string{"1"},
 	}
 	for _, c := range []struct {
 		width int
 		want  string
 	}{
-		{79, "coder idle · reviewer thinking 4s · 12k tokens · $0.08 · 1 approval: /approve 1"},
-		{70, "coder idle · reviewer thinking 4s · 1 approval: /approve 1"},
+		{86, "coder idle · reviewer thinking 4s · 34% of 200k · $0.08 · 4m · 1 approval: /approve 1"},
+		{84, "reviewer thinking 4s · 34% of 200k · $0.08 · 4m · 1 approval: /approve 1"},
 		{50, "reviewer thinking 4s · 1 approval: /approve 1"},
 		{30, "1 approval: /approve 1 · revi…"},
 	} {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"fika"
 	"fika/internal/cli/command"
@@ -23,6 +25,8 @@ type session struct {
 	first  fika.AgentName         // whom text goes to at first
 	agents *service.SessionAgents // who is in it
 	cost   *cost
+	fill   *fill
+	since  time.Time // when the person came
 	// declined are the agents that were proposed and not wanted. Only the goroutine that
 	// reads lines may use it.
 	declined []fika.AgentName
@@ -71,7 +75,7 @@ func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (a
 	if err != nil {
 		return false, err
 	}
-	s.fresh, s.cost, s.declined, s.seen = fresh, newCost(), nil, map[string]bool{}
+	s.fresh, s.cost, s.fill, s.declined, s.seen, s.since = fresh, newCost(), &fill{}, nil, map[string]bool{}, e.Now()
 	err = joinChat(ctx, e, c, conv, JoinOptions{History: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil
@@ -115,26 +119,54 @@ func (s *session) resume(last fika.AgentName, entries []fika.Entry) {
 	}
 }
 
-// welcome returns the first line of a session.
-func (s *session) welcome(e *command.Env, sandbox string) string {
-	name, home := place(e)
-	return strings.Join([]string{name, command.Plural(len(s.agents.Names()), "agent"), home, "sandbox " + sandbox, "/help"}, " · ")
+// branchTime bounds the wait for git before the first line of a session.
+const branchTime = 300 * time.Millisecond
+
+// welcome returns the first line of a session: the project, its branch with the number of
+// changed files, who answers with which model, and what commands can reach.
+func (s *session) welcome(ctx context.Context, e *command.Env, sandbox service.SandboxStatus) string {
+	ctx, stop := context.WithTimeout(ctx, branchTime)
+	defer stop()
+	name, _ := place(e)
+	parts := []string{name}
+	if branch, changed := service.Branch(ctx, e.App().Dir()); branch != "" {
+		if changed > 0 {
+			branch += fmt.Sprintf(" ✎%d", changed)
+		}
+		parts = append(parts, term.CleanLine(branch))
+	}
+	who := "@" + string(s.agents.SpokenTo())
+	network := ""
+	if set, err := e.App().Settings(s.agents.SpokenTo(), nil, true); err == nil {
+		who, network = who+" "+set.Model.ID, set.Guard.Network
+	}
+	if more := len(s.agents.Names()) - 1; more > 0 {
+		who += " and " + command.Plural(more, "other")
+	}
+	return strings.Join(append(parts, who, sandboxText(sandbox, network), "/help"), " · ")
 }
 
-// place returns where the session is: the project, and the home.
-func place(e *command.Env) (name, home string) {
-	at, err := e.App().Standing()
-	switch {
-	case err != nil:
-		return "fika", "home not known"
-	case at.Project != "":
-		return term.CleanLine(at.Project), at.String()
+// sandboxText says in a few words what commands of agents can reach.
+func sandboxText(s service.SandboxStatus, network string) string {
+	net := "no network"
+	if network == "on" {
+		net = "network open"
 	}
-	root := at.Home
-	if home := e.Getenv("HOME"); home != "" && strings.HasPrefix(root, home+"/") {
-		root = "~" + strings.TrimPrefix(root, home)
+	switch s.Tier {
+	case "full":
+		return "sandbox: files here, " + net
+	case "landlock":
+		return "weaker sandbox: files here, " + net
 	}
-	return "fika", "home " + root
+	return "NO SANDBOX: commands can do what you can"
+}
+
+// place returns where the session is: the project, or else the folder.
+func place(e *command.Env) (name string, isProject bool) {
+	if at, err := e.App().Standing(); err == nil && at.Project != "" {
+		return term.CleanLine(at.Project), true
+	}
+	return term.CleanLine(filepath.Base(e.App().Dir())), false
 }
 
 // withIdle adds the idle agents to the busy ones: those that have done something here,

@@ -39,6 +39,7 @@ func slashCommands() []slashCommand {
 		{"/expand", "[#N]", "show the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
 		{"/diff", "[REQUEST]", "show what the last turn that changed files, or REQUEST, did to them", false, (*visit).showChanges},
 		{"/undo", "[REQUEST]", "undo these changes; a second time redoes them", false, (*visit).undo},
+		{"/context", "[@AGENT]", "what fills the window of the model", false, (*visit).showContext},
 		{"/compact", "[@AGENT] [WHAT TO KEEP]", "replace the older part of what the agents see by a summary", false, (*visit).compact},
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
 		{"/pause", "", "pause: running steps finish, nothing new begins", false, (*visit).pause},

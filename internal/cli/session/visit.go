@@ -79,7 +79,7 @@ func (v *visit) prompt() string {
 // title returns the title of the terminal's window: the project of a session, or the
 // chat.
 func (v *visit) title() string {
-	if name, _ := place(v.Env); v.session != nil && name != "fika" {
+	if name, isProject := place(v.Env); v.session != nil && isProject {
 		return name
 	}
 	return v.chat.name()
@@ -127,7 +127,7 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 	if err != nil {
 		return err
 	}
-	v.welcome()
+	v.welcome(ctx)
 	if last == 0 {
 		last = v.chat.conversation().LastSeq
 	}
@@ -170,9 +170,9 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 }
 
 // welcome tells the person where they are.
-func (v *visit) welcome() {
+func (v *visit) welcome(ctx context.Context) {
 	if v.session != nil {
-		v.screen.Note(v.session.welcome(v.Env, v.chat.service().Sandbox().Tier))
+		v.screen.Note(v.session.welcome(ctx, v.Env, v.chat.service().Sandbox()))
 		if v.session.fresh {
 			v.screen.Note("— a new session, the chat " + v.chat.name())
 		}

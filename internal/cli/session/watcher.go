@@ -116,6 +116,7 @@ func (w *watcher) lookAround(ctx context.Context, c *service.Service) {
 	}
 	if w.session != nil {
 		w.session.cost.count(ctx, c, conv)
+		w.session.fill.look(ctx, c, conv, w.session.agents.SpokenTo())
 	}
 	if err := w.lease.Renew(ctx); err != nil {
 		w.screen.NoteOnce("you do not hold the chat any more: " + err.Error())
@@ -185,7 +186,8 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	if w.session != nil {
 		st.Workers = w.session.withIdle(workers)
 		spent, unpriced := w.session.cost.soFar()
-		st.Tokens, st.Cost, st.Unpriced, st.Budget = spent.Input+spent.Output, spent.Cost, unpriced, w.session.cost.scarceBudget()
+		st.Context, st.Since = w.session.fill.text(), w.session.since
+		st.Cost, st.Unpriced, st.Budget = spent.Cost, unpriced, w.session.cost.scarceBudget()
 	}
 	return st
 }
