@@ -125,12 +125,13 @@ func TestApproveInSession(t *testing.T) {
 		{"you allowed @coder: bash date", typed("")},
 		{"I did: ", typed("@coder sh date > " + ran + "\r")},
 		{"a key above answers", func(*terminal) string { h.run(0, "approve", "4", "--deny", "not on a Friday"); return "" }},
-		{"4 was denied by user: not on a Friday", typed("@coder sh date > " + ran + "\r")},
+		{"4 was denied by user: not on a Friday", typed("@coder sh date -u > " + ran + "\r")},
 		{"a key above answers", typed("a")},
-		{"from now on allowed: bash date", typed("/quit\r")},
+		{"from now on allowed: bash date -u", typed("/quit\r")},
 	}, "chat", "join", "design")
 	if strings.Contains(shown, "date >>") || !exists(ran) {
 		t.Errorf("joining shows\n%s", shown)
 	}
-	h.run(0, "rules", "test", "coder", "date")
+	out, _ := h.run(0, "rules", "test", "coder", "date -u")
+	has(t, "the rule", out, "allow")
 }
