@@ -16,6 +16,8 @@ type Dialer struct {
 	Lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	// AllowPrivate permits addresses that are not public; see [IsPublic].
 	AllowPrivate bool
+	// Closed reports whether an address and port are refused whatever else holds; nil: none.
+	Closed func(netip.AddrPort) bool
 
 	net net.Dialer
 }
@@ -38,7 +40,12 @@ func (d *Dialer) DialContext(ctx context.Context, network, hostPort string) (net
 			last = fika.Errorf(fika.Denied, "", "%s is %s, which is not a public address", host, ip)
 			continue
 		}
-		conn, err := d.net.DialContext(ctx, network, net.JoinHostPort(ip.Unmap().String(), port))
+		to := net.JoinHostPort(ip.Unmap().String(), port)
+		if at, err := netip.ParseAddrPort(to); d.Closed != nil && (err != nil || d.Closed(at)) {
+			last = fika.Errorf(fika.Denied, "", "%s is not for tools", hostPort)
+			continue
+		}
+		conn, err := d.net.DialContext(ctx, network, to)
 		if err == nil {
 			return conn, nil
 		}

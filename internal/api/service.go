@@ -14,6 +14,8 @@ type Service interface {
 	Lister
 	Speaker
 	Controller
+	Accountant
+	Reader
 }
 
 // Lister reads lists page by page.
@@ -100,14 +102,17 @@ type AgentInfo struct {
 
 // ConversationInfo is a conversation and what goes on in it.
 type ConversationInfo struct {
-	Name         string    `json:"name"`
-	Kind         string    `json:"kind"`            // chat ask task …
-	Agent        string    `json:"agent,omitempty"` // its owner, of an ask or a task
-	Participants []string  `json:"participants,omitempty"`
-	Seq          int64     `json:"seq"` // of its last entry
-	Paused       bool      `json:"paused"`
-	Held         []string  `json:"held,omitempty"` // who keeps it paused for now
-	Updated      time.Time `json:"updated"`
+	Name         string   `json:"name"`
+	Kind         string   `json:"kind"`            // chat ask task …
+	Agent        string   `json:"agent,omitempty"` // its owner, of an ask or a task
+	Participants []string `json:"participants,omitempty"`
+	Seq          int64    `json:"seq"` // of its last entry
+	Paused       bool     `json:"paused"`
+	Held         []string `json:"held,omitempty"` // who keeps it paused for now
+	// Limit is the limit that has stopped the latest chain of a chat; empty: none has.
+	// Only [Watcher.Look] says it, of chats of the last day.
+	Limit   string    `json:"limit,omitempty"`
+	Updated time.Time `json:"updated"`
 }
 
 // RequestInfo is a request and how it stands.

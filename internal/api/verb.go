@@ -109,7 +109,7 @@ func Verbs() []Verb {
 
 		on(Host, local, "help version doctor store bus"),
 		on(Host, Verb{Conduct: Looks, Host: true, Whole: true}, "monitor"),
-		on(Host, here, "up down agent executor console bus-secret monitor-log backup restore move shrink import repair demo"),
+		on(Host, here, "up down agent executor console bus-secret web monitor-log backup restore move shrink import repair demo"),
 	)
 }
 

@@ -92,7 +92,7 @@ func TestA13Nouns(t *testing.T) {
 		"workflow":     {"create": "a file in workflows/", "rename": "a file in workflows/", "delete": "a file in workflows/"},
 	}
 	noThings := map[string]string{
-		"config": "there is one", "store": "there is one", "rules": "they are settings, and tried alone", "executor": "a process", "completion": "a text for a shell", "help": "a text",
+		"config": "there is one", "store": "there is one", "rules": "they are settings, and tried alone", "executor": "a process", "web": "there is one", "completion": "a text for a shell", "help": "a text",
 	}
 	aliases := map[string]string{"list": "ls", "delete": "rm", "rename": "mv", "create": "new"}
 	for _, noun := range cli.CommandTree().Commands() {

@@ -38,6 +38,7 @@ import (
 	"fika/internal/cli/template"
 	"fika/internal/cli/trace"
 	"fika/internal/cli/undo"
+	"fika/internal/cli/web"
 	"fika/internal/cli/workflow"
 )
 
@@ -186,6 +187,7 @@ func systemCommands() []entry {
 	return in(groupSystem, []entry{
 		{name: "up", new: hub.NewUp, does: is("host.up")},
 		{name: "down", new: hub.NewDown, does: is("host.down")},
+		{name: "web", new: web.New, does: is("host.web"), verbs: []verbs{{on: api.Host, names: "logout:web"}}},
 		{name: "status", new: status.New, does: declaration{verb: "home.status", then: "host.bus-secret", more: "show-bus"}, often: true},
 		{name: "usage", new: trace.NewUsage, does: is("home.usage")},
 		{name: "profile", new: trace.NewProfile, does: is("home.profile")},

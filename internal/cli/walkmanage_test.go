@@ -25,10 +25,10 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
 			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika mcp check": "files", "fika model check": "script", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
-			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika store shrink": "", "fika store import": "HOME/archive", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "",
+			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika store shrink": "", "fika store import": "HOME/archive", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "", "fika web logout": "--all",
 			"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika budget set": "home --per day --tokens 5", "fika budget remove": "home --per day", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent delete": "nobody --yes", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika schedule create": "daily --cron @daily --agent coder hi", "fika schedule delete": "report", "fika schedule run": "report", "fika schedule pause": "report", "fika schedule resume": "report", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
-			"fika demo": "a show on a terminal", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
+			"fika demo": "a show on a terminal", "fika web": "starts a process", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
 			"fika agent run": "goes on until it is ended", "fika agent shell": "a shell", "fika executor": "goes on until it is ended", "fika workflow run": "starts a process",
 			"fika init": "makes its folder where it is called", "fika trust": "asks about the folder where it is called",
 		}

@@ -2,8 +2,10 @@ package config
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fika"
@@ -22,6 +24,26 @@ func checkName(v value, at any) string {
 		return reasonOf(err)
 	}
 	*s = string(n)
+	return ""
+}
+
+// checkListen allows loopback addresses with a port alone: whoever can reach the page needs
+// no more than a session.
+func checkListen(_ value, at any) string {
+	s := *at.(*string)
+	if s == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "must be an address and a port, as in \"127.0.0.1:0\""
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return "must be a loopback address, as in \"127.0.0.1:0\": others could reach the page"
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "must have a port from 0 to 65535"
+	}
 	return ""
 }
 

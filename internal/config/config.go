@@ -20,6 +20,7 @@ type Config struct {
 	NATS      NATS
 	Master    Master
 	Hub       Hub
+	Web       Web
 	Terminal  Terminal
 	Store     Store
 	Keep      Keep
@@ -196,6 +197,11 @@ type Master struct {
 type Hub struct {
 	Autostart bool          // commands that need the hub start it
 	MaxIdle   time.Duration // how long it stays without anything to do; 0: for ever
+}
+
+// Web are the settings of the page.
+type Web struct {
+	Listen string // a loopback address with a port; empty: only when asked for
 }
 
 // Terminal are the settings of what a person sees.

@@ -80,6 +80,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, masterKeys()), true
 	case *Hub:
 		return decodeSub(r, v, path, p, hubKeys()), true
+	case *Web:
+		return decodeSub(r, v, path, p, webKeys()), true
 	case *Terminal:
 		return decodeSub(r, v, path, p, terminalKeys()), true
 	case *Routing:

@@ -32,6 +32,7 @@ func topKeys() []key[Config] {
 		{name: "nats", at: func(c *Config) any { return &c.NATS }},
 		{name: "master", at: func(c *Config) any { return &c.Master }},
 		{name: "hub", at: func(c *Config) any { return &c.Hub }},
+		{name: "web", at: func(c *Config) any { return &c.Web }},
 		{name: "terminal", at: func(c *Config) any { return &c.Terminal }},
 		{name: "store", at: func(c *Config) any { return &c.Store }},
 		{name: "keep", at: func(c *Config) any { return &c.Keep }},
@@ -217,6 +218,13 @@ func hubKeys() []key[Hub] {
 		{name: "autostart", at: func(h *Hub) any { return &h.Autostart }, doc: "Lets commands that need the hub start it in the background."},
 		{name: "max_idle_seconds", at: func(h *Hub) any { return &h.MaxIdle },
 			doc: "How long the hub of a project stays idle before it ends: no work under way, waiting or scheduled, no agent with auto_start or running as persistent, nobody following it; 0: for ever. The hub of a home without a project does not end by itself."},
+	}
+}
+
+func webKeys() []key[Web] {
+	return []key[Web]{
+		{name: "listen", at: func(w *Web) any { return &w.Listen }, check: checkListen, example: `"127.0.0.1:0"`,
+			doc: "The loopback address and port at which the hub always serves the page; with port 0, it keeps the port that it found free first. Unset: it serves the page once fika web asks for it, at 127.0.0.1:0, until fika web logout."},
 	}
 }
 

@@ -79,6 +79,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, masterKeys())
 	case *Hub:
 		return describeKeys(list, prefix, p, hubKeys())
+	case *Web:
+		return describeKeys(list, prefix, p, webKeys())
 	case *Terminal:
 		return describeKeys(list, prefix, p, terminalKeys())
 	case *Routing:

@@ -38,6 +38,7 @@ type hubHome struct {
 	app   *app.App
 	home  folder.Home
 	store *store.Store
+	page  *pageKeeper
 }
 
 // RunHub runs the hub of this home until ctx ends. It first takes run/hub.lock, and
@@ -65,7 +66,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		<-look.done
 		err = errors.Join(err, look.err)
 	}()
-	home := hubHome{app: a, home: h, store: s}
+	home := hubHome{app: a, home: h, store: s, page: newPageKeeper(a, h)}
 	home.lookAtBudgetsAgain(ctx) // they may have changed while no hub ran
 	specs, err := home.specs(ctx, c)
 	if err != nil {
@@ -80,10 +81,11 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	defer home.page.close()
 	hubOptions.Home = lock.CheckHeld
 	if at, err := a.Standing(); err == nil && at.Project != "" && b.server != nil {
 		hubOptions.Rest = c.Hub.MaxIdle
-		hubOptions.Followed = b.server.HasMembers
+		hubOptions.Followed = func() bool { return b.server.HasMembers() || home.page.watched() }
 	}
 	a.StartedByHub()
 	a.FollowConfig(func(text string) { a.Log().Warn(text) })
@@ -126,8 +128,9 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	if err != nil {
 		return hub.Options{}, err
 	}
+	h.page.service = c
 	return hub.Options{
-		Reload: h.reload(b), Hindered: h.hindered,
+		Reload: h.page.reloading(h.reload(b)), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, Intake: c.BusIntake(b.server != nil), Specs: specs, Log: a.Log(), Now: a.Now,

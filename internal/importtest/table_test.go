@@ -88,11 +88,11 @@ type guard struct {
 
 var guarded = [...]guard{
 	{"database/sql", "internal/store", "one package writes SQL"},
-	{"net/http", "internal/config internal/egress internal/llm/anthropic internal/llm/gemini internal/llm/openai internal/llm/responses internal/llm/wire internal/mcp internal/tool/web",
-		"HTTP is for providers, for fetch, for the proxy of commands, for remote MCP servers, and for finding an Ollama on this machine"},
+	{"net/http", "internal/config internal/door/web internal/egress internal/llm/anthropic internal/llm/gemini internal/llm/openai internal/llm/responses internal/llm/wire internal/mcp internal/tool/web",
+		"HTTP is for providers, for fetch, for the proxy of commands, for remote MCP servers, for finding an Ollama on this machine, and for the page"},
 	{"os/exec", "internal/daemon internal/service internal/git internal/mcp internal/process internal/sandbox internal/tool/proc internal/tool/shell internal/worktree",
 		"processes start in groups (proc), live for many calls (mcp), start as agents and hub (daemon, service), as git that starts nothing else (git) and in the tree of an agent, confined (worktree), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/cli/command internal/console", "signals belong to the program and to the terminal line"},
-	{"embed", "internal/catalog internal/cli/demo internal/config internal/folder internal/plugin internal/route internal/store internal/template internal/workflow",
-		"the known models, the demo, the starting config, the prompts, the shipped plugins, the migrations, the agents to start from, the shipped workflows, the vocabulary of everyday work"},
+	{"embed", "internal/catalog internal/cli/demo internal/config internal/door/web internal/folder internal/plugin internal/route internal/store internal/template internal/workflow",
+		"the known models, the demo, the starting config, the page, the prompts, the shipped plugins, the migrations, the agents to start from, the shipped workflows, the vocabulary of everyday work"},
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"fika"
 	"fika/internal/api"
@@ -127,9 +128,10 @@ func (l *looking) conversations(ctx context.Context, pauses []store.Pause, reque
 	out := []api.ConversationInfo{}
 	for i, name := range names {
 		var info ConversationInfo
+		var err error
 		if i < len(newest) {
 			info = newest[i]
-		} else if err := l.conversation(ctx, name, &info); err != nil {
+		} else if err = l.conversation(ctx, name, &info); err != nil {
 			if fika.IsKind(err, fika.NotFound) {
 				continue
 			}
@@ -141,12 +143,27 @@ func (l *looking) conversations(ctx context.Context, pauses []store.Pause, reque
 				x.Held = append(x.Held, p.Owner)
 			}
 		}
+		if x.Limit, err = l.limitHit(ctx, info.Conversation); err != nil {
+			return nil, err
+		}
 		out = append(out, x)
 		if slices.Contains(l.scope.Conversations, name) {
 			l.agents = append(append(l.agents, info.Participants...), x.Agent)
 		}
 	}
 	return out, nil
+}
+
+// limitHit returns the limit that has stopped the latest chain of a chat of the last day.
+func (l *looking) limitHit(ctx context.Context, c fika.Conversation) (string, error) {
+	if c.Kind != fika.Chat || l.c.now().Sub(c.UpdatedAt) > 24*time.Hour {
+		return "", nil
+	}
+	chains, err := l.c.store.Chains(ctx, c.ID)
+	if err != nil || len(chains) == 0 {
+		return "", err
+	}
+	return chains[0].LimitHit, nil
 }
 
 // conversation reads a conversation that may be seen; NotFound if it may not.

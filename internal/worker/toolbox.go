@@ -14,6 +14,7 @@ import (
 	"fika/internal/folder"
 	"fika/internal/guard"
 	"fika/internal/hook"
+	"fika/internal/login"
 	"fika/internal/plugin"
 	"fika/internal/process"
 	"fika/internal/redact"
@@ -96,7 +97,7 @@ func (b Toolbox) builtins() []tool.Tool {
 	list := file.Tools(file.Options{Paths: paths, Keep: b.keepForUndo, Pictures: attachment.StoreIn(b.folder.Home.Root)})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
-		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}),
+		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, Closed: login.In(b.folder.Home.RunDir(), b.app.Now).IsAt, MaxBytes: t.MaxFetchBytes}),
 	)
 	for i, x := range list {
 		list[i] = tool.WithLimit(x, limits)

@@ -31,9 +31,11 @@ const (
 type Options struct {
 	// AllowPrivate permits loopback and private addresses.
 	AllowPrivate bool
-	Timeout      time.Duration // of the whole fetch; 0: 30 s
-	MaxBytes     int64         // read of a page when a call gives no number: 1 MiB
-	UserAgent    string        // "" : fika
+	// Closed is that of [address.Dialer].
+	Closed    func(netip.AddrPort) bool
+	Timeout   time.Duration // of the whole fetch; 0: 30 s
+	MaxBytes  int64         // read of a page when a call gives no number: 1 MiB
+	UserAgent string        // "" : fika
 }
 
 // Tool is the fetch tool.
@@ -60,7 +62,7 @@ func newTool(o Options, resolve lookup) *Tool {
 	if o.UserAgent == "" {
 		o.UserAgent = "fika"
 	}
-	d := &address.Dialer{Lookup: resolve, AllowPrivate: o.AllowPrivate}
+	d := &address.Dialer{Lookup: resolve, AllowPrivate: o.AllowPrivate, Closed: o.Closed}
 	return &Tool{opts: o, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  nil, // a proxy would connect to addresses nobody checked

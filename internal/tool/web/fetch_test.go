@@ -190,6 +190,23 @@ func TestRedirectsAreCheckedAgain(t *testing.T) {
 	}
 }
 
+// Private addresses are allowed, and one port of this machine is not, by whatever name.
+func TestClosedPort(t *testing.T) {
+	s := site(t)
+	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
+	own := netip.MustParseAddrPort("127.0.0.1" + port)
+	w := newTool(Options{AllowPrivate: true, Closed: func(a netip.AddrPort) bool { return a.Addr().IsLoopback() && a.Port() == own.Port() }}, names(map[string][]string{"localhost": {"127.0.0.1"}, "own.example": {"127.0.0.1"}}))
+	for _, host := range []string{"127.0.0.1", "localhost", "own.example", "[::ffff:127.0.0.1]"} {
+		if r := call(t, w, "http://"+host+port+"/plain", ""); !r.IsError || !strings.Contains(r.Text, "not for tools") {
+			t.Errorf("%s: got %+v", host, r)
+		}
+	}
+	w = newTool(Options{AllowPrivate: true, Closed: func(netip.AddrPort) bool { return false }}, nil)
+	if r := call(t, w, s.URL+"/plain", ""); r.IsError {
+		t.Errorf("another port: got %+v", r)
+	}
+}
+
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"http://a/", "http://0x7f.1/", "http://[::1]:80/", "https://x:y@z", "http://127.0.0.1.", "HTTP://ⓛocalhost/"} {
 		f.Add(s)

@@ -1,0 +1,147 @@
+package daemon
+
+import (
+	"context"
+	"os"
+
+	"fika/internal/api"
+	"fika/internal/app"
+	"fika/internal/door/web"
+	"fika/internal/folder"
+	"fika/internal/hub"
+	"fika/internal/login"
+	"fika/internal/service"
+)
+
+// pageKeeper starts and ends the listener of the page as settings and fika web want it.
+// Its methods are for one goroutine, that of the hub, but watched.
+type pageKeeper struct {
+	app     *app.App
+	dir     login.Dir
+	service *service.Service
+	server  *web.Server // nil: none listens
+	listen  string      // what the server was started with; empty: none listens
+	failed  string      // why it could not be started; empty: it could
+}
+
+func newPageKeeper(a *app.App, h folder.Home) *pageKeeper {
+	return &pageKeeper{app: a, dir: login.In(h.RunDir(), a.Now)}
+}
+
+// anyPort is where the page is served if the settings do not say.
+const anyPort = "127.0.0.1:0"
+
+// wanted returns the address at which the page is to be served; "" if it is not wanted.
+func (k *pageKeeper) wanted() string {
+	c, err := k.app.Config()
+	if err != nil {
+		return k.listen
+	}
+	if c.Web.Listen == "" && k.dir.Wanted() {
+		return anyPort
+	}
+	return c.Web.Listen
+}
+
+// look starts or ends the listener if that is wanted now. It costs a stat.
+func (k *pageKeeper) look() {
+	listen := k.wanted()
+	if listen == k.listen {
+		return
+	}
+	k.close()
+	if listen == "" {
+		return
+	}
+	err := k.start(listen)
+	switch {
+	case err == nil:
+		k.listen, k.failed = listen, ""
+	case err.Error() != k.failed: // it is tried again at the next look
+		k.failed = err.Error()
+		k.app.Log().Warn("the page is not served", "listen", listen, "err", err)
+		k.note(0, err)
+	}
+}
+
+func (k *pageKeeper) start(listen string) error {
+	at, err := k.dir.Place()
+	if err != nil {
+		return err
+	}
+	k.server, err = web.Start(web.Options{
+		Listen: listen, Port: at.Port, Host: at.Host, Logins: k.dir, Person: k.person, Now: k.app.Now, Log: k.app.Log(),
+	})
+	if err != nil {
+		k.server = nil
+		return err
+	}
+	port, moved := k.server.Port()
+	if moved { // whoever has the old port may have got the cookies of open pages
+		n, err := k.dir.EndAll()
+		if err == nil {
+			err = k.dir.Want()
+		}
+		if err != nil {
+			return err
+		}
+		k.app.Log().Warn("another process has the port of the page: everybody is logged out", "sessions", n)
+	}
+	k.note(port, nil)
+	k.app.Log().Info("the page is served", "port", port)
+	return nil
+}
+
+// note stores where the page is now, or why it is nowhere.
+func (k *pageKeeper) note(port int, failed error) {
+	at, err := k.dir.Place()
+	if err != nil {
+		k.app.Log().Warn("page", "err", err)
+		return
+	}
+	at.PID, at.Error = os.Getpid(), ""
+	if port != 0 {
+		at.Port = port
+	}
+	if failed != nil {
+		at.Error = failed.Error()
+	}
+	if err := k.dir.SetPlace(at); err != nil {
+		k.app.Log().Warn("page", "err", err)
+	}
+}
+
+// person returns the service for the person of this home.
+func (k *pageKeeper) person() api.Service {
+	name := ""
+	if c, err := k.app.Config(); err == nil {
+		name = c.Username
+	}
+	return service.Door(k.service.As(api.Principal{Kind: api.Person, Name: name, Door: api.DoorPage}))
+}
+
+// watched reports whether somebody has the page open. Only the hub's goroutine calls it.
+func (k *pageKeeper) watched() bool { return k.server != nil && k.server.Watched() }
+
+// close ends the listener, if there is one.
+func (k *pageKeeper) close() {
+	if k.server == nil {
+		return
+	}
+	if err := k.server.Close(); err != nil {
+		k.app.Log().Warn("page", "err", err)
+	}
+	k.server, k.listen = nil, ""
+	if at, err := k.dir.Place(); err == nil {
+		at.PID = 0
+		_ = k.dir.SetPlace(at) // only to be quicker: a dead pid says the same
+	}
+}
+
+// reloading returns reload with a look at the page before it.
+func (k *pageKeeper) reloading(reload func(context.Context) ([]hub.Spec, bool)) func(context.Context) ([]hub.Spec, bool) {
+	return func(ctx context.Context) ([]hub.Spec, bool) {
+		k.look()
+		return reload(ctx)
+	}
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"fika/internal/api"
+)
+
+// maxKey bounds the key of a write, in bytes.
+const maxKey = 128
+
+// action changes something, and returns what the person reads of it.
+type action func(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error)
+
+// actions routes what changes something. Each is a POST with the key of its write in a
+// header, which no page of another origin can set: sent again, it takes effect once.
+func (s *site) actions(mux *http.ServeMux) {
+	for path, do := range map[string]action{
+		"/approvals/{number}":    answer,
+		"/requests/{id}/retry":   retry,
+		"/requests/{id}/cancel":  cancel,
+		"/chats/{name}/{verb}":   control,
+		"/everything/{verb}":     control,
+		"/chats/{name}/messages": say,
+	} {
+		mux.HandleFunc("POST "+path, s.act(do))
+	}
+}
+
+func (s *site) act(do action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		to, ok := s.person(r)
+		if !ok {
+			http.Error(w, "You are not logged in any more. Run fika web.", http.StatusUnauthorized)
+			return
+		}
+		key := r.Header.Get("Idempotency-Key")
+		if key == "" || len(key) > maxKey {
+			http.Error(w, "the key of this write is missing or too long", http.StatusBadRequest)
+			return
+		}
+		if err := r.ParseForm(); err != nil {
+			http.Error(w, "this form cannot be read", http.StatusBadRequest)
+			return
+		}
+		text, err := do(r.Context(), to, r, api.Write{Key: key})
+		if err != nil {
+			http.Error(w, sentence(err), statusOf(err))
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte(text)) // a client that has left misses it
+	}
+}
+
+func answer(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	n, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
+	if err != nil {
+		return "", &api.Error{Code: api.Invalid, Field: "number", Detail: "That is no number of an approval."}
+	}
+	a := api.Answer{Allow: r.PostFormValue("answer") == "approve", Why: r.PostFormValue("why")}
+	if !a.Allow && r.PostFormValue("answer") != "deny" {
+		return "", &api.Error{Code: api.Invalid, Field: "answer", Detail: "The answer is approve or deny."}
+	}
+	if err := to.Answer(ctx, n, a, w); err != nil {
+		return "", err
+	}
+	if a.Allow {
+		return "Approved.", nil
+	}
+	return "Denied.", nil
+}
+
+func retry(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	_, err := to.Retry(ctx, r.PathValue("id"), w)
+	return "It begins anew.", err
+}
+
+func cancel(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	return "It ends.", to.Cancel(ctx, r.PathValue("id"), r.PostFormValue("why"), w)
+}
+
+// control pauses, resumes, stops or continues a conversation, or all.
+func control(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	for _, v := range [...]struct {
+		verb, done string
+		do         func(api.Service, context.Context, string, api.Write) error
+		all        bool
+	}{
+		{"pause", "Paused: running steps finish, nothing new begins.", api.Service.Pause, true},
+		{"resume", "Resumed.", api.Service.Resume, true},
+		{"stop", "Stopped: what waited is dropped, what runs ends.", api.Service.Stop, false},
+		{"continue", "Continued.", api.Service.Continue, false},
+	} {
+		name := r.PathValue("name")
+		if v.verb == r.PathValue("verb") && (name != "" || v.all) {
+			return v.done, v.do(to, ctx, name, w)
+		}
+	}
+	return "", &api.Error{Code: api.NotFound}
+}
+
+func say(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	_, err := to.Send(ctx, api.Message{Conversation: r.PathValue("name"), Text: r.PostFormValue("text")}, w)
+	return "", err
+}

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"fika/internal/api"
+)
+
+const (
+	// failedFor is how long failed work stands among what needs a person.
+	failedFor = 24 * time.Hour
+	// failedMost bounds how much of it is shown.
+	failedMost = 20
+)
+
+// needs is what a person has to do something about.
+type needs struct {
+	Approvals []api.ApprovalInfo
+	Failed    []api.RequestInfo
+	Limited   []api.ConversationInfo
+	Troubled  []api.AgentInfo
+	Paused    bool // everything is
+}
+
+// Count returns how many things those are.
+func (n needs) Count() int {
+	return len(n.Approvals) + len(n.Failed) + len(n.Limited) + len(n.Troubled)
+}
+
+// worker is an agent with what it works on.
+type worker struct {
+	api.AgentInfo
+	Work  []api.RequestInfo
+	Spent api.Spent // today
+}
+
+// home shows what needs the person, and what everybody does.
+func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, error) {
+	st, _, err := to.Look(ctx, api.Scope{})
+	if err != nil {
+		return view{}, err
+	}
+	n := needs{Approvals: st.Approvals, Paused: st.Paused}
+	if n.Failed, err = failed(ctx, to); err != nil {
+		return view{}, err
+	}
+	for _, a := range st.Agents {
+		if a.Trouble.NeedsPerson {
+			n.Troubled = append(n.Troubled, a)
+		}
+	}
+	for _, c := range st.Conversations {
+		if c.Limit != "" {
+			n.Limited = append(n.Limited, c)
+		}
+	}
+	spent, err := to.Spending(ctx, today(time.Now()), "agent")
+	if err != nil {
+		return view{}, err
+	}
+	workers := workersOf(st, spent)
+	return view{Title: "Home", Nav: "home", Live: "/live/", Parts: []part{
+		{"needs", "needs", n},
+		{"work", "work", workers},
+		{"spent", "spent", spent},
+		{"chats", "chats", st.Conversations[:min(len(st.Conversations), 12)]},
+	}}, nil
+}
+
+// today returns when the day of this machine's clock began.
+func today(now time.Time) time.Time {
+	y, m, d := now.Local().Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+}
+
+// failed returns the work that has failed lately and that nothing has followed: whoever
+// asked again in its conversation has seen to it.
+func failed(ctx context.Context, to api.Service) (out []api.RequestInfo, err error) {
+	list, err := to.Requests(ctx, api.Scope{}, api.Page{Limit: 200})
+	followed := map[[2]string]bool{}
+	for _, r := range list.Items { // newest first
+		in := [2]string{r.Agent, r.Conversation}
+		bad := slices.Contains([]string{"failed", "interrupted", "dead"}, r.State)
+		if bad && !followed[in] && time.Since(r.Ended) < failedFor && len(out) < failedMost {
+			out = append(out, r)
+		}
+		followed[in] = true
+	}
+	return out, err
+}
+
+// workersOf returns the agents, those at work first.
+func workersOf(st api.State, spent api.Spending) []worker {
+	out := make([]worker, len(st.Agents))
+	for i, a := range st.Agents {
+		out[i].AgentInfo = a
+		for _, r := range st.Requests {
+			if r.Agent == a.Name && r.State != "open" {
+				out[i].Work = append(out[i].Work, r)
+			}
+		}
+		for _, s := range spent.Lines {
+			if s.Agent == a.Name {
+				out[i].Spent = s
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b worker) int {
+		return cmp.Or(cmp.Compare(min(1, len(b.Work)), min(1, len(a.Work))), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
