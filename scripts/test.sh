@@ -38,10 +38,11 @@ fi
 
 # The detector looks at fika and all that it uses but SQLite, which is C that was
 # translated: with it the tests of the store take twice as long, and what it
-# finds there are no mistakes of ours. Packages with generic code of the standard
+# finds there are no mistakes of ours. The same goes for what compresses the bombs that
+# stand-ins send. Packages with generic code of the standard
 # library in them must not be left out: it would be left out everywhere.
 if [ -n "$race" ]; then
-	race="-race -gcflags=modernc.org/sqlite/lib=-race=false"
+	race="-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=compress/flate=-race=false"
 	# A process under the detector sleeps for a second before it ends, so that other
 	# goroutines may still report: with each of some thousand processes, that is
 	# most of the time the tests take.
@@ -52,7 +53,7 @@ fi
 # run side by side than there are processors, and beside the other packages. With
 # them go, when it has to be quick, those that start no goroutine and compute much.
 programs='fika/internal/cli$|fika/test/'
-[ -n "$FULL" ] || programs="$programs|fika/internal/(importtest|markdown)\$"
+[ -n "$FULL" ] || programs="$programs|fika/internal/(importtest|markdown|compaction|llm/(anthropic|gemini|openai|responses))\$"
 all=$($GO list ${PKG:-./...})
 outside=$(echo "$all" | grep -E "$programs" || true)
 inside=$(echo "$all" | grep -Ev "$programs" || true)

@@ -64,7 +64,8 @@ func Verbs() []Verb {
 		on(Conversation, list, "list"),
 		on(Conversation, look, "show entries tree queue why chains limits participants live wait export"),
 		on(Conversation, speak, "send"),
-		on(Conversation, key, "create enter invite session stop continue clear compact delete rename pin unpin retry cleanup import"),
+		on(Conversation, key, "create enter invite session stop continue clear delete rename pin unpin retry cleanup"),
+		on(Conversation, act, "compact"),
 		on(Conversation, wish, "pause resume hold renew release limit"),
 
 		on(AgentObject, list, "list"),

@@ -12,10 +12,9 @@ import (
 )
 
 // keyless lists commands that have no --key although what they write repeats by a key:
-// they go on with what is typed at the terminal or with a turn or a model call of their
-// own, or write the files that a key would need first.
+// they go on with what is typed at the terminal or with a turn of their own, or write the files that a key would need first.
 func keyless() []string {
-	return []string{"chat join", "chat new", "run", "context compact", "context prompt", "chat compact", "init", "trust", "config migrate", "model update"}
+	return []string{"chat join", "chat new", "run", "context prompt", "init", "trust", "config migrate", "model update"}
 }
 
 // addKeys adds --key to a command of the root and those below it, if what they write
@@ -38,7 +37,7 @@ func addKeys(e *command.Env, c *cobra.Command, path ...string) {
 	run := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		v := verbOf(cmd, args)
-		byCommand := v.Repeat == api.Intent && (v.Object() == api.AgentObject || v.Object() == api.FileObject)
+		byCommand := v.Repeat == api.Intent && v.Name != "agent.compact" && (v.Object() == api.AgentObject || v.Object() == api.FileObject)
 		if e.Key == "" || !byCommand {
 			return run(cmd, args)
 		}

@@ -18,28 +18,99 @@ import (
 // to finish a turn before it calls a model.
 const compactTime = 9 * time.Minute
 
-// Compaction is what a person asks for.
-type Compaction = worker.Compaction
-
-// Compact makes the process of an agent compact its conversation after the running
-// turns; model writes the summary, empty: the agent's own. Error kinds: those of the
-// compaction, Locked if there is no bus, Detached if the reply takes too long: the
-// compaction may still happen.
-func (s *Agents) Compact(ctx context.Context, name fika.AgentName, what Compaction, model string) (message.Compacted, error) {
-	return s.askCompaction(ctx, name, message.Control{Rolling: what.Rolling, Instructions: what.Instructions, Model: model})
+// CompactionOrder is what a person asks for.
+type CompactionOrder struct {
+	worker.Compaction
+	Model string        // that writes the summary; empty: the agent's own
+	Wait  time.Duration // for another command that holds the context
+	// Busy is called before waiting for the turns of an agent's process; may be nil.
+	Busy func(fika.AgentName)
+	app.Person
 }
 
-// UndoCompaction makes the process of an agent undo the last compaction of its
-// conversation, with the error kinds of [Agents.Compact].
-func (s *Agents) UndoCompaction(ctx context.Context, name fika.AgentName) (message.Compacted, error) {
-	return s.askCompaction(ctx, name, message.Control{Undo: true})
-}
-
-func (s *Agents) askCompaction(ctx context.Context, name fika.AgentName, order message.Control) (message.Compacted, error) {
+// Compact compacts an agent's own conversation, or what it sees of a chat: here, or by its
+// process after the running turns. Repeat says that it was done before, under this key.
+// Error kinds: those of the compaction, Locked if a process holds it and there is no bus,
+// Detached if the reply takes too long: the compaction may still happen.
+func (s *Agents) Compact(ctx context.Context, name fika.AgentName, o CompactionOrder) (done message.Compacted, repeat bool, err error) {
 	if err := s.c.may("agent.compact"); err != nil {
-		return message.Compacted{}, err
+		return done, false, err
 	}
-	return s.c.controlCompaction(ctx, name, order)
+	return s.c.compact(ctx, "agent.compact", name, o)
+}
+
+func (c *Service) compact(ctx context.Context, verb string, name fika.AgentName, o CompactionOrder) (done message.Compacted, repeat bool, err error) {
+	body := []any{name, o.Chat, o.Rolling, o.Instructions, o.Model}
+	repeat, err = c.changesWindow(ctx, verb, body, name, o.Chat, func() error {
+		here := c.app.CloneUnopened() // an App is for one goroutine
+		defer here.Close()
+		flags := map[string]string{}
+		if o.Model != "" {
+			flags["model"] = o.Model
+		}
+		got, err := worker.Compact(ctx, here, worker.CompactOptions{Context: name, Compaction: o.Compaction, Wait: o.Wait, Flags: flags, Person: o.Person})
+		done = got.Message()
+		if worker.IsHeldByAgent(err) {
+			if o.Busy != nil {
+				o.Busy(name)
+			}
+			done, err = c.controlCompaction(ctx, name, message.Control{ConversationID: string(o.Chat), Rolling: o.Rolling, Instructions: o.Instructions, Model: o.Model})
+		}
+		return err
+	})
+	return done, repeat, err
+}
+
+// UndoCompaction undoes the last compaction of an agent's conversation and says what it
+// was, with the error kinds of [Agents.Compact].
+func (s *Agents) UndoCompaction(ctx context.Context, name fika.AgentName, o CompactionOrder) (undone string, repeat bool, err error) {
+	if err := s.c.may("agent.compact"); err != nil {
+		return "", false, err
+	}
+	repeat, err = s.c.changesWindow(ctx, "agent.compact", []any{name, "undo"}, name, "", func() error {
+		here := s.c.app.CloneUnopened()
+		defer here.Close()
+		undone, err = worker.UndoCompaction(ctx, here, name, o.Wait, o.Warn)
+		if worker.IsHeldByAgent(err) {
+			var done message.Compacted
+			done, err = s.c.controlCompaction(ctx, name, message.Control{Undo: true})
+			undone = done.Undone
+		}
+		return err
+	})
+	return undone, repeat, err
+}
+
+// changesWindow does what appends a compaction to an agent's conversation, or to its view
+// of a chat. With a key it is done once: one that was interrupted counts as done if there
+// is another compaction than before.
+func (c *Service) changesWindow(ctx context.Context, verb string, body []any, name fika.AgentName, chat fika.ConversationName, do func() error) (repeat bool, err error) {
+	last := func() (any, error) {
+		row, err := c.store.Agent(ctx, name)
+		if fika.IsKind(err, fika.NotFound) {
+			return 0, nil
+		}
+		conv, view := row.ActiveAsk, fika.AgentID("")
+		if err == nil && chat != "" {
+			var of fika.Conversation
+			of, err = c.store.Conversation(ctx, chat)
+			conv, view = of.ID, row.ID
+		}
+		if err != nil || conv == "" {
+			return 0, err
+		}
+		entry, err := c.store.LastCompaction(ctx, conv, view, math.MaxInt64)
+		if err != nil || entry == nil {
+			return 0, err
+		}
+		return entry.Seq, nil
+	}
+	repeat = true
+	err = c.intent(ctx, verb, body, wish{state: last, do: func() error {
+		repeat = false
+		return do()
+	}})
+	return repeat && err == nil, err
 }
 
 // controlCompaction has the process of an agent carry out an order, and waits for that.
@@ -78,22 +149,14 @@ func (c *Service) controlCompaction(ctx context.Context, name fika.AgentName, or
 type ChatCompacted struct {
 	Agent fika.AgentName
 	message.Compacted
-	Err error // why it was not compacted: Conflict if there is nothing to compact
+	Repeat bool  // it was done before, under this key
+	Err    error // why it was not compacted: Conflict if there is nothing to compact
 }
 
-// ChatCompaction is a compaction of a chat.
-type ChatCompaction struct {
-	Only         fika.AgentName // whose view is compacted; empty: those of all agents that take part
-	Instructions string
-	// Busy is called before waiting for the turns of an agent; may be nil.
-	Busy func(fika.AgentName)
-	app.Person
-}
-
-// Compact compacts what agents see of a chat, one after the other: by their processes after
-// their running turns, and here for those without one. The error says that nothing was
-// tried; NotFound if no agent takes part.
-func (s *ChatControl) Compact(ctx context.Context, conv fika.Conversation, o ChatCompaction) ([]ChatCompacted, error) {
+// Compact compacts what agents see of a chat, one after the other: only one of them, or
+// all that take part. The error says that nothing was tried; NotFound if no agent takes
+// part.
+func (s *ChatControl) Compact(ctx context.Context, conv fika.Conversation, only fika.AgentName, o CompactionOrder) ([]ChatCompacted, error) {
 	if err := s.c.may("conversation.compact"); err != nil {
 		return nil, err
 	}
@@ -101,42 +164,28 @@ func (s *ChatControl) Compact(ctx context.Context, conv fika.Conversation, o Cha
 		return nil, fika.Errorf(fika.Invalid, "", "the instructions have %d bytes; at most %d are taken", len(o.Instructions), worker.MaxInstructions)
 	}
 	names, err := s.c.Chats.AgentsIn(ctx, conv)
-	if o.Only != "" {
-		names = slices.DeleteFunc(names, func(n fika.AgentName) bool { return n != o.Only })
+	if only != "" {
+		names = slices.DeleteFunc(names, func(n fika.AgentName) bool { return n != only })
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case len(names) == 0 && o.Only != "":
-		return nil, fika.Errorf(fika.NotFound, "", "@%s does not take part in %q", o.Only, conv.Name)
+	case len(names) == 0 && only != "":
+		return nil, fika.Errorf(fika.NotFound, "", "@%s does not take part in %q", only, conv.Name)
 	case len(names) == 0:
 		return nil, fika.Errorf(fika.NotFound, "", "no agent takes part in %q", conv.Name)
 	}
+	o.Chat = conv.Name
 	var out []ChatCompacted
 	for _, name := range names {
 		one := ChatCompacted{Agent: name}
-		one.Compacted, one.Err = s.compactView(ctx, conv, name, o)
-		if one.Err == nil {
+		one.Compacted, one.Repeat, one.Err = s.c.compact(ctx, "conversation.compact", name, o)
+		if one.Err == nil && !one.Repeat {
 			s.showCompaction(ctx, conv, name)
 		}
 		out = append(out, one)
 	}
 	return out, nil
-}
-
-// compactView compacts one agent's view of a chat.
-func (s *ChatControl) compactView(ctx context.Context, conv fika.Conversation, name fika.AgentName, o ChatCompaction) (message.Compacted, error) {
-	here := s.c.app.CloneUnopened() // an App is for one goroutine
-	defer here.Close()
-	what := Compaction{Chat: conv.Name, Instructions: o.Instructions}
-	done, err := worker.Compact(ctx, here, worker.CompactOptions{Context: name, Compaction: what, Person: o.Person})
-	if worker.IsHeldByAgent(err) {
-		if o.Busy != nil {
-			o.Busy(name)
-		}
-		return s.c.controlCompaction(ctx, name, message.Control{ConversationID: string(conv.Name), Instructions: o.Instructions})
-	}
-	return done.Message(), err
 }
 
 // showCompaction lets those who watch a chat know of its newest compaction.

@@ -42,10 +42,10 @@ type keyedWrite struct {
 
 // byCommand are verbs that repeat by a key or as an intent and whose effect is not the
 // service's: a command does them as a whole, under its key (script/key_command.txtar), or
-// nothing honours their key yet (those that ask a model by themselves, and imports).
+// no command offers a key for them (one that goes on with a turn of its own).
 func byCommand(v api.Verb) bool {
 	switch v.Name {
-	case "conversation.import", "conversation.compact", "agent.run", "agent.continue", "agent.clear", "agent.compact", "agent.create-context":
+	case "agent.run", "agent.continue", "agent.clear", "agent.create-context":
 		return true
 	}
 	return v.Repeat == api.Intent && v.Host && (v.Object() == api.AgentObject || v.Object() == api.FileObject)
@@ -222,6 +222,33 @@ func keyedWrites() map[string]keyedWrite {
 	return out
 }
 
+// compacted returns a write that compacts what agents see of a chat, and gives the
+// compaction that is there then.
+func compacted(do func(context.Context, *service.Service, fika.Conversation, service.CompactionOrder) error) keyedWrite {
+	return inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+		order := service.CompactionOrder{Person: app.Person{Warn: func(string) {}}}
+		if err := do(ctx, s, c, order); err != nil {
+			return "", err
+		}
+		n := 0
+		_, err := s.Chats.Read(ctx, service.EntryQuery{Conversation: c.ID, Types: []fika.EntryType{fika.Compaction}}, func(fika.Entry) error { n++; return nil })
+		return fmt.Sprint(n), err
+	}).with(func(_ keyHome, s *service.Service) error {
+		for _, name := range []string{"room", "hall"} {
+			c, err := s.Chats.Find(context.Background(), name)
+			if err != nil {
+				return err
+			}
+			for range 12 {
+				if _, err := s.Chats.Send(context.Background(), c, strings.Repeat("it is so. ", 100), service.Alias{}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}).once()
+}
+
 func keyedInChats() map[string]keyedWrite {
 	alias := service.Alias{}
 	return map[string]keyedWrite{
@@ -276,6 +303,18 @@ func keyedInChats() map[string]keyedWrite {
 			again, err := s.Chats.RetryDead(ctx, c, "")
 			return fmt.Sprint(again), err
 		}).with(func(h keyHome, _ *service.Service) error { return h.claimed("dead") }),
+		"conversation.compact": compacted(func(ctx context.Context, s *service.Service, c fika.Conversation, o service.CompactionOrder) error {
+			done, err := s.ChatControl.Compact(ctx, c, "", o)
+			for _, d := range done {
+				err = errors.Join(err, d.Err)
+			}
+			return err
+		}),
+		"agent.compact": compacted(func(ctx context.Context, s *service.Service, c fika.Conversation, o service.CompactionOrder) error {
+			o.Chat = c.Name
+			_, _, err := s.Agents.Compact(ctx, "coder", o)
+			return err
+		}),
 		"conversation.cleanup": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
 			c, err := s.Chats.Cleanup(ctx, false)
 			return fmt.Sprint(c.Expired, c.Chats), err

@@ -102,7 +102,7 @@ func ofAgent(do func(context.Context, *service.Service, fika.Agent) error) call 
 func elsewhere(v api.Verb) bool {
 	switch v.Name {
 	case "home.route", "agent.prompt", "agent.entries", "agent.create-context", "agent.summarise", "agent.restart", "agent.clear", "agent.continue",
-		"conversation.import", "conversation.export", "conversation.renew", "conversation.release", "agent.health", "request.changes":
+		"conversation.export", "conversation.renew", "conversation.release", "agent.health", "request.changes":
 		return true
 	}
 	return v.Host && v.Name != "request.undo"
@@ -288,7 +288,7 @@ func conversationCalls() map[string]call {
 		}),
 		"conversation.clear": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error { return s.Chats.Clear(ctx, c) }),
 		"conversation.compact": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
-			_, err := s.ChatControl.Compact(ctx, c, service.ChatCompaction{})
+			_, err := s.ChatControl.Compact(ctx, c, "", service.CompactionOrder{})
 			return err
 		}),
 		"conversation.delete": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {

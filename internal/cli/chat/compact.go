@@ -12,6 +12,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
 	"fika/internal/service"
+	"fika/internal/worker"
 )
 
 func newCompact(e *command.Env) *cobra.Command {
@@ -45,8 +46,9 @@ An agent that works on something is compacted after its turn. The exit status is
 
 func compact(ctx context.Context, e *command.Env, args []string, instructions string, asJSON bool) error {
 	var conv fika.Conversation
-	o := service.ChatCompaction{
-		Instructions: instructions, Person: e.Person(),
+	var only fika.AgentName
+	o := service.CompactionOrder{
+		Compaction: worker.Compaction{Instructions: instructions}, Person: e.Person(),
 		Busy: func(name fika.AgentName) { e.Say("@%s compacts in its own process, after any running turn", name) },
 	}
 	c, err := e.ServiceFor(ctx, func(c *service.Service) (err error) {
@@ -54,13 +56,13 @@ func compact(ctx context.Context, e *command.Env, args []string, instructions st
 			return err
 		}
 		row, err := c.Agents.FindKnown(ctx, args[1])
-		o.Only = row.Name
+		only = row.Name
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	done, err := c.ChatControl.Compact(ctx, conv, o)
+	done, err := c.ChatControl.Compact(ctx, conv, only, o)
 	if err != nil {
 		return err
 	}

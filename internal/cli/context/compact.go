@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/message"
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/worker"
@@ -54,71 +55,55 @@ work. With auto_compact = true, contexts are compacted automatically.`,
 	return c
 }
 
-func (o *compactOptions) what() service.Compaction {
-	return service.Compaction{Rolling: o.rolling, Instructions: o.instructions}
-}
-
 func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	if o.undo && (o.rolling || o.dryRun || o.instructions != "") {
 		return command.UsageError("--undo goes alone")
 	}
-	if o.undo {
-		what, err := worker.UndoCompaction(ctx, o.App(), name, o.wait, o.Warn)
-		if worker.IsHeldByAgent(err) {
-			what, err = o.undoElsewhere(ctx, name)
+	what := worker.Compaction{Rolling: o.rolling, Instructions: o.instructions}
+	if o.dryRun {
+		in := worker.CompactOptions{Context: name, Compaction: what, DryRun: true, Wait: o.wait, Person: o.Person(), Flags: map[string]string{}}
+		done, err := worker.Compact(ctx, o.App(), in)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			o.Say("taken back in context %q: %s", name, what)
+		if o.json {
+			return o.PrintJSON(o.toJSON(name, done.Message()))
 		}
-		return err
+		return o.show(done)
 	}
-	in := worker.CompactOptions{Context: name, Compaction: o.what(), DryRun: o.dryRun, Wait: o.wait, Person: o.Person(), Flags: map[string]string{}}
-	if o.model != "" {
-		in.Flags["model"] = o.model
-	}
-	done, err := worker.Compact(ctx, o.App(), in)
-	if worker.IsHeldByAgent(err) {
-		done, err = o.compactElsewhere(ctx, name)
-	}
+	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
-	if o.json {
-		return o.PrintJSON(o.toJSON(done))
+	order := service.CompactionOrder{Compaction: what, Model: o.model, Wait: o.wait, Person: o.Person(), Busy: func(fika.AgentName) {
+		o.Say("@%s runs and compacts itself, after what it works on", name)
+	}}
+	if o.undo {
+		undone, repeat, err := c.Agents.UndoCompaction(ctx, name, order)
+		switch {
+		case repeat:
+			o.Say("it was done before, under this key")
+		case err == nil:
+			o.Say("taken back in context %q: %s", name, undone)
+		}
+		return err
 	}
-	if o.dryRun {
-		return o.show(done)
+	done, repeat, err := c.Agents.Compact(ctx, name, order)
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return o.PrintJSON(o.toJSON(name, done))
+	case repeat:
+		o.Say("it was done before, under this key")
+		return nil
 	}
 	o.Say("compacted context %q: %d entries archived, %d kept; %s (fika context compact %s --undo takes it back)",
 		name, len(done.Archived), done.Kept, sizes(done), name)
 	return nil
 }
 
-// compactElsewhere has the agent's process compact the context.
-func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentName) (worker.Compacted, error) {
-	c, err := o.Service(ctx)
-	if err != nil {
-		return worker.Compacted{}, err
-	}
-	o.Say("@%s runs and compacts itself, after what it works on", name)
-	d, err := c.Agents.Compact(ctx, name, o.what(), o.model)
-	done := worker.Compacted{Context: name, Kept: d.Kept, Before: d.Before, Counted: d.Counted, After: d.After, Summary: d.Summary, Usage: d.Usage}
-	for _, seq := range d.Archived {
-		done.Archived = append(done.Archived, fika.Entry{Seq: seq})
-	}
-	return done, err
-}
-
-func (o *compactOptions) undoElsewhere(ctx context.Context, name fika.AgentName) (string, error) {
-	c, err := o.Service(ctx)
-	if err != nil {
-		return "", err
-	}
-	d, err := c.Agents.UndoCompaction(ctx, name)
-	return d.Undone, err
-}
-
-func sizes(c worker.Compacted) string {
+func sizes(c message.Compacted) string {
 	how := "estimated"
 	if c.Counted {
 		how = "as the provider counted"
@@ -137,7 +122,7 @@ func (o *compactOptions) show(c worker.Compacted) error {
 	if o.rolling {
 		choice = "; the model may choose others"
 	}
-	o.Say("would archive %d entries and keep %d; %s, without the new summary%s", len(c.Archived), c.Kept, sizes(c), choice)
+	o.Say("would archive %d entries and keep %d; %s, without the new summary%s", len(c.Archived), c.Kept, sizes(c.Message()), choice)
 	return nil
 }
 
@@ -153,13 +138,9 @@ type compactJSON struct {
 	Usage    fika.Usage     `json:"usage"`
 }
 
-func (o *compactOptions) toJSON(c worker.Compacted) compactJSON {
-	j := compactJSON{
-		Context: c.Context, DryRun: o.dryRun, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After,
-		Summary: command.Optional(c.Summary), Usage: c.Usage, Archived: []int64{},
+func (o *compactOptions) toJSON(name fika.AgentName, c message.Compacted) compactJSON {
+	return compactJSON{
+		Context: name, DryRun: o.dryRun, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After,
+		Summary: command.Optional(c.Summary), Usage: c.Usage, Archived: append([]int64{}, c.Archived...),
 	}
-	for _, e := range c.Archived {
-		j.Archived = append(j.Archived, e.Seq)
-	}
-	return j
 }

@@ -54,19 +54,13 @@ func (e masterHost) summarise(ctx context.Context, agent fika.AgentName) (string
 
 // compact replaces an agent's conversation by a summary and says what that did.
 func (e masterHost) compact(ctx context.Context, c *service.Service, agent fika.AgentName, instructions string) (string, error) {
-	here := e.App().CloneUnopened() // an App is for one goroutine
-	defer here.Close()
-	what, person := service.Compaction{Instructions: instructions}, e.Person()
+	person := e.Person()
 	person.Stdin, person.Warn = nil, func(string) {}
-	done, err := worker.Compact(ctx, here, worker.CompactOptions{Context: agent, Compaction: what, Person: person})
-	out := service.ChatCompacted{Agent: agent, Compacted: done.Message()}
-	if worker.IsHeldByAgent(err) {
-		out.Compacted, err = c.Agents.Compact(ctx, agent, what, "")
-	}
+	done, _, err := c.Agents.Compact(ctx, agent, service.CompactionOrder{Compaction: worker.Compaction{Instructions: instructions}, Person: person})
 	if err != nil {
 		return "", err
 	}
-	return page.Compacted(out), nil
+	return page.Compacted(service.ChatCompacted{Agent: agent, Compacted: done}), nil
 }
 
 // revivesHub reports whether reviveHub would start a hub now.

@@ -65,6 +65,8 @@ func Reason(i service.QueueItem, now time.Time) string {
 // Compacted says what a compaction of one agent's view of a chat did, and what it cost.
 func Compacted(d service.ChatCompacted) string {
 	switch {
+	case d.Repeat:
+		return fmt.Sprintf("@%s: it was done before, under this key", d.Agent)
 	case fika.IsKind(d.Err, fika.Conflict):
 		return fmt.Sprintf("@%s: nothing to compact", d.Agent)
 	case d.Err != nil:

@@ -70,7 +70,8 @@ func (v *visit) retry(ctx context.Context, _ input.Line) error {
 // what the person types.
 func (v *visit) compact(ctx context.Context, line input.Line) error {
 	c, words := v.chat.service(), line.Arguments()
-	o := service.ChatCompaction{
+	var only fika.AgentName
+	o := service.CompactionOrder{
 		Person: v.Person(),
 		Busy: func(name fika.AgentName) {
 			v.screen.Note(fmt.Sprintf("— @%s compacts in its own process, after any running turn", name))
@@ -82,11 +83,11 @@ func (v *visit) compact(ctx context.Context, line input.Line) error {
 		if err != nil {
 			return err
 		}
-		o.Only, words = row.Name, words[1:]
+		only, words = row.Name, words[1:]
 	}
 	o.Instructions = strings.Join(words, " ")
 	do := func() error {
-		done, err := c.ChatControl.Compact(ctx, v.chat.conversation(), o)
+		done, err := c.ChatControl.Compact(ctx, v.chat.conversation(), only, o)
 		for _, d := range done {
 			v.screen.Note("— " + page.Compacted(d))
 		}
