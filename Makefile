@@ -39,12 +39,12 @@ dist: build
 demo: build
 	./$(BIN) demo
 
-# The race detector needs cgo and a C compiler: without one it is left out.
 # Knob: PKG=./internal/hub/... .
 test:
 	@./scripts/need.sh
 	@GO="$(GO)" ./scripts/test.sh
 
+# The race detector needs cgo and a C compiler: without one it is left out.
 check:
 	@FULL=1 ./scripts/need.sh
 	@GO="$(GO)" FULL=1 ./scripts/test.sh

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Format, vet and the tests. As it is, quickly: long sweeps are short, and the
-# packages that run the program itself use one built without the race
-# detector, which their own goroutines hardly need. FULL=1 does everything, under
-# the race detector (where a C compiler is found; RACE=0 leaves it out) but for
-# internal/cli, whose scripts start one process after another. PKG narrows it down: PKG=./internal/hub/... make test.
+# Format, vet and the tests. As it is, quickly: long sweeps are short, and without
+# the race detector. FULL=1 does everything, under the race detector (where a C
+# compiler is found; RACE=0 leaves it out) but for internal/cli, whose scripts start one
+# process after another. PKG narrows it down: PKG=./internal/hub/... make test.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -27,7 +26,9 @@ $GO vet ${PKG:-./...}
 
 race=-race
 cc=$($GO env CC)
-if ! command -v "${cc%% *}" >/dev/null 2>&1; then
+if [ -z "$FULL" ]; then
+	race=
+elif ! command -v "${cc%% *}" >/dev/null 2>&1; then
 	[ -z "${CI:-}" ] || { echo "no C compiler ($cc), and CI=$CI" >&2; exit 1; }
 	race=
 	echo "no C compiler ($cc): the race detector is left out" >&2
@@ -50,20 +51,18 @@ if [ -n "$race" ]; then
 fi
 
 # Those that start processes wait for them most of the time: more of their tests
-# run side by side than there are processors, and beside the other packages. With
-# them go, when it has to be quick, those that start no goroutine and compute much.
+# run side by side than there are processors, and beside the other packages.
 programs='fika/internal/cli$|fika/test/'
-[ -n "$FULL" ] || programs="$programs|fika/internal/(importtest|markdown|compaction|llm/(anthropic|gemini|openai|responses))\$"
 all=$($GO list ${PKG:-./...})
 outside=$(echo "$all" | grep -E "$programs" || true)
 inside=$(echo "$all" | grep -Ev "$programs" || true)
 scripts= slow=
 if [ -n "$FULL" ]; then
-	short= outrace=$race limit=60m
+	short= limit=60m
 	scripts=$(echo "$all" | grep -E 'fika/internal/cli$' || true)
 	outside=$(echo "$outside" | grep -Ev 'fika/internal/cli$' || true)
 else
-	short=-short outrace= limit=30m
+	short=-short limit=30m
 	longest='fika/internal/(store|flow|mcp|bus/nats)$' # these begin first
 	slow=$(echo "$inside" | grep -E "$longest" || true)
 	inside=$(echo "$inside" | grep -Ev "$longest" || true)
@@ -103,7 +102,7 @@ aside() {
 	beside="$beside $!:$out"
 }
 if [ -n "$outside" ]; then
-	set -- $outrace -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside
+	set -- $race -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside
 	if [ -n "$FULL" ] || [ -z "$inside" ]; then
 		tests "$@" || status=$?
 	else
