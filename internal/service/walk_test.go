@@ -386,7 +386,7 @@ func agentCalls() map[string]call {
 			return err
 		}),
 		"agent.compact": ofAgent(func(ctx context.Context, s *service.Service, a fika.Agent) error {
-			_, err := s.Agents.Compact(ctx, a.Name, service.Compaction{}, "")
+			_, _, err := s.Agents.Compact(ctx, a.Name, service.CompactionOrder{})
 			return err
 		}),
 	}
