@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/authority"
 	"fika/internal/config"
 	"fika/internal/reading"
 	"fika/internal/store"
@@ -319,9 +320,15 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 	return conv, nil
 }
 
-// MayRead returns Denied if an agent asks through a command in one of its tools and may
-// not see what the given agent shows. Lists leave that agent out.
-func (s *Agents) MayRead(row fika.Agent) error { return s.c.mayAgent("agent.show", row.Name) }
+// MayRead returns Denied if an agent asks through a command in one of its tools for all
+// that another one shows: its log and its statuses are of every conversation.
+func (s *Agents) MayRead(row fika.Agent) error {
+	v := s.c.sight()
+	if v.full() || v.reader() == row.Name {
+		return nil
+	}
+	return v.check("agent.logs", authority.Foreign, "what @"+string(row.Name)+" shows of every conversation")
+}
 
 // LogFile returns the path of the log that receives the output of an agent started by
 // the hub.
