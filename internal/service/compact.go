@@ -18,9 +18,15 @@ import (
 // to finish a turn before it calls a model.
 const compactTime = 9 * time.Minute
 
+// Compaction says what is compacted, and Compacted what that did.
+type (
+	Compaction = worker.Compaction
+	Compacted  = message.Compacted
+)
+
 // CompactionOrder is what a person asks for.
 type CompactionOrder struct {
-	worker.Compaction
+	Compaction
 	Model string        // that writes the summary; empty: the agent's own
 	Wait  time.Duration // for another command that holds the context
 	// Busy is called before waiting for the turns of an agent's process; may be nil.

@@ -12,7 +12,6 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/worker"
 )
 
 func newCompact(e *command.Env) *cobra.Command {
@@ -48,7 +47,7 @@ func compact(ctx context.Context, e *command.Env, args []string, instructions st
 	var conv fika.Conversation
 	var only fika.AgentName
 	o := service.CompactionOrder{
-		Compaction: worker.Compaction{Instructions: instructions}, Person: e.Person(),
+		Compaction: service.Compaction{Instructions: instructions}, Person: e.Person(),
 		Busy: func(name fika.AgentName) { e.Say("@%s compacts in its own process, after any running turn", name) },
 	}
 	c, err := e.ServiceFor(ctx, func(c *service.Service) (err error) {

@@ -10,7 +10,6 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/message"
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/worker"
@@ -103,7 +102,7 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	return nil
 }
 
-func sizes(c message.Compacted) string {
+func sizes(c service.Compacted) string {
 	how := "estimated"
 	if c.Counted {
 		how = "as the provider counted"
@@ -138,7 +137,7 @@ type compactJSON struct {
 	Usage    fika.Usage     `json:"usage"`
 }
 
-func (o *compactOptions) toJSON(name fika.AgentName, c message.Compacted) compactJSON {
+func (o *compactOptions) toJSON(name fika.AgentName, c service.Compacted) compactJSON {
 	return compactJSON{
 		Context: name, DryRun: o.dryRun, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After,
 		Summary: command.Optional(c.Summary), Usage: c.Usage, Archived: append([]int64{}, c.Archived...),
