@@ -53,6 +53,11 @@ type Options struct {
 	// must not call Close. nil: the console shows how to leave.
 	OnInterrupt func()
 
+	// OnEscape is called when the escape key is pressed and no list of completions is
+	// shown, which it would close. The line stays as it is. It runs in the goroutine of
+	// OnInterrupt, with the same rules. nil: nothing happens.
+	OnEscape func()
+
 	// Echo returns what remains on the screen of an entered line; "" for nothing. nil:
 	// prompt and line, as in a shell.
 	Echo func(line string) string

@@ -177,6 +177,23 @@ func TestInterruptCallback(t *testing.T) {
 	until(t, "what the callback printed is seen", func() bool { return strings.Contains(p.said.String(), "asked to stop\r\n") })
 }
 
+// TestEscape: the escape key calls back, keeps the line, and is no first ctrl-c; alt with an
+// arrow, which begins with two escapes on some terminals, is another key.
+func TestEscape(t *testing.T) {
+	called := make(chan struct{}, 8)
+	p := onPTY(t, Options{Prompt: "> ", OnEscape: func() { called <- struct{}{} }})
+	p.types("ke\x1b")
+	<-called
+	p.types("pt\r")
+	p.reads("kept")
+	p.types("\x1b\x1b[D")
+	p.types("on\r")
+	p.reads("on")
+	if len(called) > 0 {
+		t.Error("alt and an arrow are taken for the escape key")
+	}
+}
+
 func TestEndOfInput(t *testing.T) {
 	p := onPTY(t, Options{Prompt: "> "})
 	p.types("abc\x01\x04\r\x04")

@@ -96,8 +96,8 @@ func (d *decoder) flush() []key {
 	if d.pasting {
 		d.paste = append(d.paste, d.rest...)
 		d.endPaste(&keys)
-	} else if string(d.rest) == "\x1b" {
-		add(&keys, actEscape)
+	} else if len(d.rest) > 0 && strings.Trim(string(d.rest), "\x1b") == "" {
+		keys = append(keys, key{action: actEscape})
 	}
 	d.rest = nil
 	return keys
@@ -155,7 +155,12 @@ func (d *decoder) takeEscape(src []byte, keys *[]key) int {
 		add(keys, finalKey(src[2], false))
 		return 3
 	case 0x1b: // two escapes: the first was a key of its own
-		add(keys, actEscape)
+		if len(src) < 3 {
+			return 0
+		}
+		if src[2] != '[' && src[2] != 'O' { // else it is part of a key: alt with another
+			add(keys, actEscape)
+		}
 		return 1
 	default:
 		add(keys, altKey(c))

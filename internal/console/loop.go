@@ -37,7 +37,7 @@ func (c *Console) read(chunks chan<- []byte) {
 	}
 }
 
-// callBack calls OnInterrupt and the Answer of questions, one call at a time.
+// callBack calls OnInterrupt, OnEscape and the Answer of questions, one call at a time.
 func (c *Console) callBack() {
 	for {
 		select {
@@ -141,6 +141,9 @@ func (a *actor) actOnKey(k key, show bool) {
 		return
 	case actInterrupt:
 		a.interrupted()
+		return
+	case actEscape:
+		a.escaped()
 		return
 	case actSuspend:
 		a.suspend()
@@ -284,6 +287,19 @@ func (a *actor) interrupted() {
 	}
 	if !a.closed {
 		a.redraw("")
+	}
+}
+
+// escaped handles the escape key.
+func (a *actor) escaped() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last = time.Time{}
+	if len(a.menu.items) > 0 {
+		a.menu.clear()
+		a.redraw("")
+	} else if a.opts.OnEscape != nil {
+		a.call(a.opts.OnEscape)
 	}
 }
 

@@ -96,7 +96,7 @@ func (m *Master) cancelByID(ctx context.Context, args []string) error {
 	case 1:
 		m.cancelRequest(ctx, found[0])
 	case 0: // a request that this console is not waiting for
-		r, err := m.o.Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the master console")
+		r, err := m.o.Requests.Cancel(ctx, fika.RequestID(id), "")
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (m *Master) cancelRequest(ctx context.Context, e *pendingRequest) {
 			return
 		}
 	default:
-		r, err := m.o.Requests.Cancel(ctx, e.id, "cancelled from the master console")
+		r, err := m.o.Requests.Cancel(ctx, e.id, "")
 		if err != nil {
 			m.showTrouble(err)
 		} else if !r.State.Terminal() {

@@ -99,7 +99,7 @@ func (s *ChatControl) stop(ctx context.Context, to *store.Store, conv fika.Conve
 	if err != nil {
 		return d, err
 	}
-	if d.Dropped, err = to.StopChat(ctx, conv.ID); err != nil {
+	if d.Dropped, err = to.StopChat(ctx, conv.ID, s.c.interruption("")); err != nil {
 		return d, err
 	}
 	for _, id := range d.Requests {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"fika"
@@ -41,6 +42,33 @@ func (s *Chats) Running(ctx context.Context, conv fika.Conversation) (map[string
 		names[string(r.ID)] = string(r.AgentName)
 	}
 	return names, nil
+}
+
+// UnderWay returns the turns of a chat that have begun and not ended: those at work, and
+// those that wait, such as for an approval.
+func (s *Chats) UnderWay(ctx context.Context, conv fika.Conversation) ([]RequestInfo, error) {
+	list, err := s.c.sight().requests(ctx, store.RequestFilter{Conversation: conv.ID, States: []fika.RequestState{fika.Running, fika.Waiting}})
+	return slices.DeleteFunc(list, func(r RequestInfo) bool { return r.Kind == fika.WorkflowRequest }), err
+}
+
+// SoFar returns what the turns at work in a chat have said of the answers that they are
+// writing, as statuses that [Chats.Statuses] may have passed on before. It leaves out those
+// whose agent does not say.
+func (s *Chats) SoFar(ctx context.Context, conv fika.Conversation) ([]message.Status, error) {
+	list, err := s.c.sight().requests(ctx, store.RequestFilter{Conversation: conv.ID, States: []fika.RequestState{fika.Running}})
+	if err != nil {
+		return nil, err
+	}
+	var out []message.Status
+	for _, r := range list {
+		if now, ok := s.c.streamed(ctx, r); ok {
+			out = append(out, message.Status{
+				RequestID: string(r.ID), AgentName: string(r.AgentName), Status: "streaming", ConversationID: string(conv.Name),
+				Data: message.StatusData{Chunk: now.Text, Step: now.Round, Round: now.Round, Offset: now.Offset, Epoch: now.Epoch},
+			})
+		}
+	}
+	return out, nil
 }
 
 // EndedSince returns the requests of a chat that have ended since a time, or all of

@@ -85,21 +85,30 @@ func (l *liveText) begin(ctx context.Context) (func(), error) {
 
 // ask returns what an agent has streamed of a request so far; nothing if it does not say.
 func (l *liveText) ask(ctx context.Context, r RequestInfo) []api.Event {
-	ctx, cancel := context.WithTimeout(ctx, liveTime)
-	defer cancel()
-	body, err := json.Marshal(message.LiveRequest{Request: string(r.ID)})
-	if err != nil {
-		return nil
-	}
-	data, err := l.c.bus.Request(ctx, l.c.subjects.Live(r.AgentName), body)
-	var now message.Live
-	if err != nil || json.Unmarshal(data, &now) != nil || now.Request != string(r.ID) || now.Text == "" {
+	now, ok := l.c.streamed(ctx, r)
+	if !ok {
 		return nil
 	}
 	return []api.Event{{
 		At: l.c.now(), Kind: api.DeltaEvent, Conversation: string(r.ConversationName), Request: string(r.ID), Agent: string(r.AgentName),
 		Delta: &api.Delta{Kind: api.TextDelta, Attempt: int64(now.Epoch), Round: now.Round, CallID: now.CallID, Offset: now.Offset, Text: now.Text},
 	}}
+}
+
+// streamed asks an agent what it has streamed of a request so far. ok is false if it does
+// not say, or has said nothing.
+func (c *Service) streamed(ctx context.Context, r RequestInfo) (now message.Live, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, liveTime)
+	defer cancel()
+	body, err := json.Marshal(message.LiveRequest{Request: string(r.ID)})
+	if err != nil {
+		return now, false
+	}
+	data, err := c.bus.Request(ctx, c.subjects.Live(r.AgentName), body)
+	if err == nil {
+		err = json.Unmarshal(data, &now)
+	}
+	return now, err == nil && now.Request == string(r.ID) && now.Text != ""
 }
 
 // deltasOf returns what a status shows beside what is committed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"fika"
@@ -237,12 +238,13 @@ func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, err
 	return round, err
 }
 
-// Cancel asks a request, and those that it delegated, to end.
+// Cancel asks a request, and those that it delegated, to end, in the name of the caller.
+// reason may say why.
 func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
 	if err := s.c.may("request.cancel"); err != nil {
 		return fika.Request{}, err
 	}
-	r, err := s.c.store.Cancel(ctx, id, reason)
+	r, err := s.c.store.Cancel(ctx, id, s.c.interruption(reason))
 	if err != nil {
 		return r, err
 	}
@@ -250,6 +252,22 @@ func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string)
 	_ = s.c.bus.Flush(ctx)
 	return r, nil
 }
+
+// InterruptedBy begins the reason of what somebody has cancelled; their name follows.
+const InterruptedBy = store.InterruptedBy
+
+// interruption is the reason of what the caller cancels: who it was and, if that is given,
+// why.
+func (c *Service) interruption(why string) string {
+	by := store.InterruptedBy + cmp.Or(c.who.Name, "the user")
+	if why = strings.Join(strings.Fields(why), " "); why != "" {
+		by += ": " + why[:min(len(why), maxWhy)]
+	}
+	return strings.ToValidUTF8(by, "")
+}
+
+// maxWhy bounds the reason that a caller gives, in bytes.
+const maxWhy = 300
 
 // wakeStopped wakes the agents of a request that was asked to end, of the running
 // requests that it delegated, and of the request that waits for it.

@@ -297,6 +297,9 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 		n := limitsIn(t).notice(r.conv, e.notice, kind)
 		n.Request, n.Chain, n.Depth = r.id, r.chain, r.depth+1
 		n.Meta.WriterName = string(r.agentName)
+		if n.Meta.Kind == string(fika.Interrupted) {
+			n.ReplyTo = fika.EntryID(r.found.answers)
+		}
 		if err := t.append(ctx, &n); err != nil {
 			return out, err
 		}
@@ -331,10 +334,14 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	return out, nil
 }
 
+// InterruptedBy begins the reason of a cancellation that says who wanted it; the name ends
+// at ": ", which may be followed by why.
+const InterruptedBy = "interrupted by "
+
 // interruption returns the notice that a turn was cut off before its answer. It is shown to
 // people, and to the model in later turns.
 func (r turn) interruption(e ending) string {
-	by := "interrupted by the user"
+	by := interruptedBy(e.reason)
 	if e.outcome.ErrorKind == fika.Limit || e.reason == reasonDeadline {
 		by = "interrupted: " + e.reason
 	}
@@ -342,6 +349,14 @@ func (r turn) interruption(e ending) string {
 		return "@" + string(r.agentName) + " was " + by
 	}
 	return by
+}
+
+// interruptedBy says who has interrupted something, without why.
+func interruptedBy(reason string) string {
+	if by, _, _ := strings.Cut(reason, ": "); strings.HasPrefix(by, InterruptedBy) {
+		return by
+	}
+	return InterruptedBy + "the user"
 }
 
 // insertOutcome writes the outcome to the request's row. It fails with Lost if the

@@ -175,7 +175,7 @@ func (a *applying) cancelStep(ctx context.Context, id string) error {
 			return err
 		}
 		a.out.Wake = append(a.out.Wake, names...)
-		_, err = pausesIn(a.tx).stopChat(ctx, fika.ConversationID(b.conversation))
+		_, err = pausesIn(a.tx).stopChat(ctx, fika.ConversationID(b.conversation), reasonStopped)
 		return err
 	}
 	expired, err := many(ctx, a.tx, scanInt, `UPDATE approvals SET state = 'expired' WHERE flow_step = ? AND flow_step <> '' AND state = 'open' RETURNING n`, id)

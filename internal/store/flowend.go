@@ -153,7 +153,7 @@ func (s Flows) EndDiscussion(ctx context.Context, d Discussion, text string) ([]
 		if err != nil {
 			return err
 		}
-		if _, err := pausesIn(t).stopChat(ctx, d.Conversation.ID); err != nil {
+		if _, err := pausesIn(t).stopChat(ctx, d.Conversation.ID, reasonStopped); err != nil {
 			return err
 		}
 		state, reason, why, source := workflow.Done, "", "", d.Row

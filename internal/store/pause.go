@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -265,14 +267,21 @@ func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
 }
 
 // StopChat drops the pending notifications of a chat, cancels its open and waiting
-// requests and asks running ones to stop.
-func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
+// requests and asks running ones to stop, for the given reason; see [InterruptedBy]. A
+// notice for each agent whose notifications were dropped says so.
+func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID, reason string) (Dropped, error) {
 	var out Dropped
-	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) (err error) {
+	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) error {
 		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, c); err != nil {
 			return err
 		}
-		out, err = pausesIn(t).stopChat(ctx, c)
+		conv, err := conversationsIn(t).lock(ctx, c)
+		if err == nil {
+			err = pausesIn(t).noticeDropped(ctx, conv, reason)
+		}
+		if err == nil {
+			out, err = pausesIn(t).stopChat(ctx, c, cmp.Or(reason, reasonStopped))
+		}
 		return err
 	})
 	return out, err
@@ -280,7 +289,7 @@ func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, e
 
 // stopChat is [Pauses.StopChat] for a caller that has locked the open requests of the
 // chat.
-func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
+func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID, reason string) (Dropped, error) {
 	var out Dropped
 	if _, err := conversationsIn(t.tx).lock(ctx, c); err != nil {
 		return out, err
@@ -295,12 +304,42 @@ func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID) (Dropped
 		return out, err
 	}
 	for _, id := range active {
-		if err := t.cancel(ctx, fika.RequestID(id), reasonStopped); err != nil {
+		if err := t.cancel(ctx, fika.RequestID(id), reason); err != nil {
 			return out, err
 		}
 		out.Requests = append(out.Requests, fika.RequestID(id))
 	}
 	return out, nil
+}
+
+// noticeDropped posts, for each agent that has pending notifications in a chat, that they
+// are dropped: its model would take them for open orders.
+func (t pauseRows) noticeDropped(ctx context.Context, c fika.Conversation, reason string) error {
+	type waiting struct {
+		agent   fika.AgentName
+		message fika.EntryID
+	}
+	list, err := many(ctx, t, func(s scanner) (w waiting, err error) { return w, s.Scan(&w.agent, &w.message) },
+		`SELECT a.name, COALESCE(e.id, '') FROM notifications n JOIN agents a ON a.id = n.agent
+LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq WHERE n.conversation = ? AND n.`+live+` AND n.state = 'pending' ORDER BY a.name, n.seq`, c.ID)
+	for count, i := 1, 0; i < len(list); i++ {
+		w := list[i]
+		if i+1 < len(list) && list[i+1].agent == w.agent {
+			count++
+			continue
+		}
+		what := "a message"
+		if count > 1 {
+			what = fmt.Sprintf("%d messages", count)
+		}
+		count = 1
+		n := limitsIn(t.tx).notice(c, fmt.Sprintf("%s for @%s dropped: %s", what, w.agent, interruptedBy(reason)), string(fika.Interrupted))
+		n.Meta.WriterName, n.ReplyTo = string(w.agent), w.message // the newest
+		if err := t.append(ctx, &n); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // stoppedHere selects the notifications that a limit has dropped in a conversation

@@ -241,7 +241,7 @@ func (w *window) groupOwn(entries []fika.Entry) [][]fika.Entry {
 		return GroupTurns(entries)
 	}
 	return groupBy(entries, func(e fika.Entry) fika.RequestID {
-		if name := string(w.claimed.Agent.Name); e.From != name && e.To != name {
+		if name := string(w.claimed.Agent.Name); e.From != name && e.To != name && !isInterruption(e) { // of an interruption, only its own is visible
 			return ""
 		}
 		return e.Request
@@ -250,6 +250,8 @@ func (w *window) groupOwn(entries []fika.Entry) [][]fika.Entry {
 
 // placeOwn puts the agent's turns before what came in after their windows had been chosen:
 // the model has not seen it when it answered, and the next window begins with what it saw.
+// What a person interrupted before the first answer stands behind the message it answered:
+// it says nothing about later ones.
 func (w *window) placeOwn(groups [][]fika.Entry) [][]fika.Entry {
 	out := make([][]fika.Entry, 0, len(groups))
 	for _, g := range groups {
@@ -258,10 +260,24 @@ func (w *window) placeOwn(groups [][]fika.Entry) [][]fika.Entry {
 			for at > 0 && out[at-1][0].Seq > upto {
 				at--
 			}
+		} else if to := interrupted(g); to != "" {
+			if i := slices.IndexFunc(out, func(o []fika.Entry) bool { return o[0].ID == to }); i >= 0 {
+				for at = i + 1; at < len(out) && interrupted(out[at]) == to; at++ { // in their order
+				}
+			}
 		}
 		out = slices.Insert(out, at, g)
 	}
 	return out
+}
+
+// interrupted returns the message that an interrupted turn was to answer; empty: it is none,
+// or that is not known.
+func interrupted(turn []fika.Entry) fika.EntryID {
+	if last := turn[len(turn)-1]; isInterruption(last) {
+		return last.ReplyTo
+	}
+	return ""
 }
 
 // lastCompaction returns the newest compaction or clearing of the conversation, this

@@ -145,7 +145,7 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 		s.feed.Restart(id, name) // the reason comes in its own message
 		return
 	}
-	if p.keptStep > 0 && d.Step == p.keptStep {
+	if p.keptStep > 0 && d.Step == p.keptStep || d.Step < p.step {
 		return // its message is stored and shown
 	}
 	if d.Step != p.step {
@@ -154,9 +154,7 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 		}
 		p.step, p.seen, p.gap = d.Step, 0, false
 	}
-	if d.Offset > p.seen {
-		p.gap = true
-	}
+	p.gap = d.Offset > p.seen
 	if p.gap || d.Offset+len(d.Chunk) <= p.seen {
 		return
 	}

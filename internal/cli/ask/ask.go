@@ -225,7 +225,7 @@ func (o *askOptions) cancelled(c *service.Service, follow *service.Follow, id fi
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	o.Say("cancelling request %s …", id)
-	if _, err := c.Requests.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
+	if _, err := c.Requests.Cancel(ctx, id, ""); err != nil {
 		return err
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})

@@ -14,7 +14,7 @@ import (
 	"fika/internal/term"
 )
 
-// Options say in which chat a line is typed. All except Interrupt are required.
+// Options say in which chat a line is typed. All except Interrupt and Escape are required.
 type Options struct {
 	Env      *command.Env
 	History  string                  // the file that keeps the lines entered
@@ -23,7 +23,8 @@ type Options struct {
 	Commands func() []string         // the commands that may be typed, with their slash
 
 	// Interrupt is called on ctrl-c on an empty line; nil: the console says how to leave.
-	Interrupt func()
+	// Escape is called on the escape key; nil: it does nothing.
+	Interrupt, Escape func()
 	// Note shows a text above the line, and NotSent why a line was not sent.
 	Note    func(text string)
 	NotSent func(why error)
@@ -46,7 +47,7 @@ func Open(o Options) (*Reader, error) {
 	var err error
 	r.con, err = console.New(console.Options{
 		Streams: o.Env.Streams, Prompt: o.Prompt(), HistoryFile: o.History,
-		Complete: r.complete, Chip: r.chipLength, Echo: r.echo, OnInterrupt: o.Interrupt,
+		Complete: r.complete, Chip: r.chipLength, Echo: r.echo, OnInterrupt: o.Interrupt, OnEscape: o.Escape,
 	})
 	return r, err
 }

@@ -79,6 +79,9 @@ func (s *Script) Replay(entries []fika.Entry) string {
 // Entry formats one entry: the person's text as typed, others' next to their names.
 func (s *Script) Entry(x fika.Entry) string {
 	switch {
+	case x.Type == fika.Notice && x.Meta.Kind == string(fika.Interrupted) && strings.HasSuffix(x.Content, service.InterruptedBy+s.me):
+		x.Content = strings.TrimSuffix(x.Content, s.me) + "you"
+		fallthrough
 	case x.Type != fika.Message:
 		return strings.TrimRight(s.page.Entry(service.Node{Entry: x}, nil), "\n")
 	case x.From == s.me:

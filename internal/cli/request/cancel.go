@@ -17,7 +17,7 @@ func newCancel(e *command.Env) *cobra.Command {
 				return err
 			}
 			for _, id := range args {
-				r, err := c.Requests.Cancel(cmd.Context(), fika.RequestID(id), "cancelled by fika request cancel")
+				r, err := c.Requests.Cancel(cmd.Context(), fika.RequestID(id), "")
 				if err != nil {
 					return err
 				}

@@ -91,7 +91,7 @@ func (o *Options) cancelHolder(c *service.Service, follow *service.Follow, id fi
 	defer stop()
 	view.run.endLine()
 	o.Say("cancelling request %s …", id)
-	if _, err := c.Requests.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
+	if _, err := c.Requests.Cancel(ctx, id, ""); err != nil {
 		return service.RequestInfo{}, err
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})

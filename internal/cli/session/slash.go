@@ -67,7 +67,7 @@ func slashHelp(session bool, width int) string {
 		}
 	}
 	if session {
-		b.WriteString("\nCtrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.")
+		b.WriteString("\nEsc cancels what runs; what was said is kept. Ctrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.")
 	}
 	return term.ReflowText(strings.TrimSuffix(b.String(), "\n"), width)
 }

@@ -48,7 +48,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 		Note: func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
 	}
 	if s != nil {
-		in.Interrupt = v.interrupt
+		in.Interrupt, in.Escape = v.interrupt, v.escape
 		v.script = page.NewScript(shown, name, s.agents.Names)
 	}
 	var err error
@@ -217,40 +217,54 @@ func (v *visit) readLines(ctx context.Context) error {
 	}
 }
 
-// interrupt handles ctrl-c on an empty line: it cancels the only turn or team run
-// that is under way, or reports that there are several.
+// interrupt handles ctrl-c on an empty line: it cancels the only turn or team run that is
+// under way, or reports that there are several, or none.
 func (v *visit) interrupt() {
+	if !v.cancelWork("; ctrl-c again leaves") {
+		v.screen.Note("— nothing runs here; ctrl-c again leaves")
+	}
+}
+
+// escape handles the escape key: like ctrl-c, but it never leaves, and is silent where
+// nothing is under way.
+func (v *visit) escape() { v.cancelWork("") }
+
+// cancelWork cancels the only turn or team run that is under way and says so, with more at
+// the end, or says that there are several. It returns false if there is none.
+func (v *visit) cancelWork(more string) bool {
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
-	running, err := v.chat.service().Chats.Running(ctx, v.chat.conversation())
-	runs, runsErr := v.chat.service().Runs().InChat(ctx, v.chat.conversation())
+	c := v.chat.service()
+	turns, err := c.Chats.UnderWay(ctx, v.chat.conversation())
+	runs, runsErr := c.Runs().InChat(ctx, v.chat.conversation())
+	said := ""
 	switch {
 	case err != nil || runsErr != nil:
-		v.screen.Note("— " + errors.Join(err, runsErr).Error())
-	case len(runs) > 0 && len(running)+len(runs) > 1:
-		v.screen.Note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", command.Plural(len(running), "turn"), command.Plural(len(runs), "run")+" of a team"))
+		err = errors.Join(err, runsErr)
+	case len(turns)+len(runs) == 0:
+		return false
+	case len(runs) > 0 && len(turns)+len(runs) > 1:
+		said = fmt.Sprintf("%s and %s are under way; /stop cancels them all", command.Plural(len(turns), "turn"), command.Plural(len(runs), "run")+" of a team")
 	case len(runs) == 1:
-		if _, err := v.chat.service().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
-			v.screen.Note("— " + err.Error())
-			return
-		}
-		v.screen.Note("— cancelling what the team does; ctrl-c again leaves")
-	case len(running) == 0:
-		v.screen.Note("— nothing runs here; ctrl-c again leaves")
-	case len(running) == 1:
-		for id, name := range running {
-			if _, err := v.chat.service().Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
-				v.screen.Note("— " + err.Error())
-				return
-			}
-			v.screen.Note("— cancelling what @" + name + " does; ctrl-c again leaves")
-		}
-	default:
+		said = "cancelling what the team does"
+		_, err = c.Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal")
+	case len(turns) > 1:
 		var names []string
-		for _, name := range running {
-			names = append(names, "@"+name)
+		for _, r := range turns {
+			names = append(names, "@"+string(r.AgentName))
 		}
 		slices.Sort(names)
-		v.screen.Note("— " + strings.Join(names, " and ") + " are at work; /stop cancels them all, ctrl-c again leaves")
+		said = strings.Join(slices.Compact(names), " and ") + " are at work; /stop cancels them all"
+	case turns[0].Reason == string(fika.WaitApproval):
+		said = fmt.Sprintf("cancelled what @%s asks you about", turns[0].AgentName)
+		_, err = c.Requests.Cancel(ctx, turns[0].ID, "")
+	default:
+		said = "cancelling what @" + string(turns[0].AgentName) + " does"
+		_, err = c.Requests.Cancel(ctx, turns[0].ID, "")
 	}
+	if err != nil {
+		said, more = err.Error(), ""
+	}
+	v.screen.Note("— " + said + more)
+	return true
 }

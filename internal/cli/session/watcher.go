@@ -63,7 +63,12 @@ func (w *watcher) follow(ctx context.Context, c *service.Service, since *int64) 
 		return err
 	}
 	defer func() { stopListening() }()
-	w.screen.MissedStatuses() // of turns before that
+	w.screen.MissedStatuses()                              // of turns before that
+	if said, err := c.Chats.SoFar(ctx, conv); err == nil { // else it comes with the answer
+		for _, st := range said {
+			w.screen.ShowStatus(st)
+		}
+	}
 	live.Renamed = func(now fika.Conversation) error {
 		w.chat.rename(now.Name)
 		w.input.ShowPrompt()

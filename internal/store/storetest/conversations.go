@@ -163,7 +163,7 @@ var conversationTests = map[string]func(*world){
 		brief("6", "coder")
 		c := w.claim(l)
 		w.plan(c, 1, fika.Pure) // 7, 8
-		must(w.StopChat(w.ctx, room.ID))(w)
+		must(w.StopChat(w.ctx, room.ID, ""))(w)
 		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled}))(w) // 9, and 10 says so; no time to live is given
 		brief("11", "helper")
 		brief("12")

@@ -223,7 +223,7 @@ var delegateTests = map[string]func(*world){
 		w.post(room, "x", "boss")
 		c := w.claim(l)
 		d := must(w.Delegate(w.ctx, c.Fence, []store.Delegation{{N: w.plan(c, 1, fika.Idempotent)[0].N, Agent: other.Agent, Deadline: time.Minute}}))(w)
-		must(w.StopChat(w.ctx, room.ID))(w)
+		must(w.StopChat(w.ctx, room.ID, ""))(w)
 		w.state(d.Children[0].ID, fika.Cancelled)
 		w.nothing(l)
 		w.nothing(other)

@@ -264,7 +264,7 @@ func (m *model) pause(t *rapid.T) {
 }
 
 func (m *model) stop(t *rapid.T) {
-	_, err := m.StopChat(m.ctx, rapid.SampledFrom(m.rooms).Draw(t, "room").ID)
+	_, err := m.StopChat(m.ctx, rapid.SampledFrom(m.rooms).Draw(t, "room").ID, "")
 	m.do(t, err)
 }
 

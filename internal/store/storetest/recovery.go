@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"fika"
@@ -228,15 +229,39 @@ var brakeTests = map[string]func(*world){
 		room := w.chat("room")
 		w.post(room, "x", "a", "b")
 		c := w.claim(a)
-		d := must(w.StopChat(w.ctx, room.ID))(w)
+		d := must(w.StopChat(w.ctx, room.ID, ""))(w)
 		equal(w, "dropped", d.Notifications, 1)
 		equal(w, "requests", fmt.Sprint(d.Requests), fmt.Sprint([]fika.RequestID{c.Request.ID}))
 		equal(w, "signal", must(w.Signal(w.ctx, c.Fence))(w).Cancel, true)
 		w.fail(c, fika.Cancelled)
 		w.nothing(a)
 		w.nothing(b)
-		_, err := w.StopChat(w.ctx, "none")
+		_, err := w.StopChat(w.ctx, "none", "")
 		w.refused(err, fika.NotFound)
+	},
+	"what is stopped says who stopped it": func(w *world) {
+		a, b := w.lease("a"), w.lease("b")
+		room := w.chat("room")
+		first := w.post(room, "x", "a").Entry.ID
+		c := w.claim(a)
+		w.post(room, "y", "a", "b")
+		last := w.post(room, "z", "a").Entry.ID
+		must(w.StopChat(w.ctx, room.ID, store.InterruptedBy+"ann: no more"))(w)
+		equal(w, "reason", must(w.Signal(w.ctx, c.Fence))(w).Reason, "interrupted by ann: no more")
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled, Reason: "interrupted by ann: no more", Partial: "I was"}))(w)
+		w.nothing(a)
+		w.nothing(b)
+		all := must(w.Entries(w.ctx, store.EntryQuery{Conversation: room.ID, Since: 3}))(w)
+		var said []string
+		for _, e := range all {
+			said = append(said, fmt.Sprintf("%s %s %q %q", e.Type, e.Meta.WriterName, e.Content, e.ReplyTo))
+		}
+		equal(w, "said", strings.Join(said, "\n"), strings.Join([]string{
+			fmt.Sprintf("notice a %q %q", "2 messages for @a dropped: interrupted by ann", last),
+			fmt.Sprintf("notice b %q %q", "a message for @b dropped: interrupted by ann", must(w.Entries(w.ctx, store.EntryQuery{Conversation: room.ID, Since: 1, First: 1}))(w)[0].ID),
+			fmt.Sprintf("message a %q %q", "I was", ""),
+			fmt.Sprintf("notice a %q %q", "@a was interrupted by ann", first),
+		}, "\n"))
 	},
 	"a paused chat keeps what a running turn says": func(w *world) {
 		a, b := w.lease("a"), w.lease("b")

@@ -38,7 +38,7 @@ var watchTests = map[string]func(*world){
 		requests, notes = w.activity("")
 		equal(w, "requests", requests, "coder running, ")
 		equal(w, "notifications", notes, "1 coder claimed, 1 helper dead, 1 helper pending, ")
-		must(w.StopChat(w.ctx, other.ID))(w)
+		must(w.StopChat(w.ctx, other.ID, ""))(w)
 		_, notes = w.activity(other.ID)
 		equal(w, "notifications", notes, "1 helper dropped, ")
 		w.clock.Advance(2 * time.Hour)
