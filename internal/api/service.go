@@ -27,7 +27,8 @@ type Lister interface {
 	// Requests returns requests of the scope's agents and conversations, newest first,
 	// whether they have ended or not; with Scope.Requests those alone.
 	Requests(context.Context, Scope, Page) (List[RequestInfo], error)
-	// Entries returns the entries of a conversation by seq.
+	// Entries returns the entries of a conversation by seq: those behind the seq in
+	// Page.After.
 	Entries(ctx context.Context, conversation string, page Page) (List[EntryInfo], error)
 }
 

@@ -67,8 +67,14 @@ func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, 
 		{"needs", "needs", n},
 		{"work", "work", workers},
 		{"spent", "spent", spent},
-		{"chats", "chats", st.Conversations[:min(len(st.Conversations), 12)]},
+		{"chats", "chats", lately(st.Conversations)},
 	}}, nil
+}
+
+// lately returns the chats with the latest activity.
+func lately(list []api.ConversationInfo) []api.ConversationInfo {
+	list = slices.DeleteFunc(slices.Clone(list), func(c api.ConversationInfo) bool { return c.Kind != "chat" })
+	return list[:min(len(list), 12)]
 }
 
 // today returns when the day of this machine's clock began.
