@@ -116,11 +116,12 @@ func TestInterruptionsStandWhereTheyBelong(t *testing.T) {
 	say("@arya five")
 	_, err = w.store.StopChat(t.Context(), chat.ID, store.InterruptedBy+"ann")
 	w.ok(err)
-	interrupt(third)
+	_, err = w.store.Finish(t.Context(), third.Fence, store.Finish{State: fika.Cancelled, Reason: store.InterruptedBy + "ann", Partial: "It was"})
+	w.ok(err)
 	say("@arya six")
 	got = w.shown(w.claim(), nil)
 	want := []string{
-		"[ann] @arya three", strings.Replace(no, "the user", "ann", 1), "[ann] @arya four", "[ann] @arya five",
+		"[ann] @arya three", "It was", strings.Replace(no, "the user", "ann", 1), "[ann] @arya four", "[ann] @arya five",
 		"(2 messages for @arya dropped: interrupted by ann: do not go on with this unless you are asked to)", "[ann] @arya six",
 	}
 	if !slices.Equal(got[len(got)-len(want):], want) {
