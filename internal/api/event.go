@@ -77,12 +77,13 @@ const (
 	MaxEventEntry = 64 << 10 // of Entry.Content; Entry.Cut counts the rest
 )
 
-// Entry is the text of an entry event.
+// Entry is the text of an entry event. The answer of a request is its last entry of type
+// message that is from the agent.
 type Entry struct {
 	ID      string          `json:"id"`
 	From    string          `json:"from,omitempty"`
 	To      string          `json:"to,omitempty"`
-	Type    string          `json:"type"`
+	Type    string          `json:"type"` // message tool_call tool_result compaction notice
 	Content string          `json:"content"`
 	ReplyTo string          `json:"reply_to,omitempty"` // of a tool's result: the id of its call
 	CallID  string          `json:"call_id,omitempty"`  // of a tool call and its result, in events

@@ -119,8 +119,8 @@ type ConversationInfo struct {
 // RequestInfo is a request and how it stands.
 type RequestInfo struct {
 	ID           string    `json:"id"`
-	Kind         string    `json:"kind"` // ask task notify run workflow
-	State        string    `json:"state"`
+	Kind         string    `json:"kind"`  // ask task notify run workflow
+	State        string    `json:"state"` // open running waiting; ended: done failed cancelled interrupted dead
 	Agent        string    `json:"agent"` // that works it
 	Conversation string    `json:"conversation,omitempty"`
 	Chain        string    `json:"chain,omitempty"`

@@ -166,7 +166,7 @@ func (c *Service) eventScope(ctx context.Context, s api.Scope) (out tail.Scope, 
 		out.Conversations, named.Conversations = append(out.Conversations, conv.ID), append(named.Conversations, string(conv.Name))
 	}
 	for _, name := range s.Agents {
-		a, err := c.store.Agent(ctx, fika.AgentName(name))
+		a, err := c.Agents.Find(ctx, name) // one that nobody has asked yet has no row
 		if err != nil {
 			return out, named, err
 		}

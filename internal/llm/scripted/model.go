@@ -62,7 +62,10 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 		return llm.Response{}, err
 	}
 	p := performance{model: m, ctx: ctx, emit: emit}
-	if err := p.sayPiecewise(llm.TextDelta, text, 0, 0); err != nil {
+	if err := p.waitFor(m.rules.delay); err != nil {
+		return llm.Response{}, err
+	}
+	if err := p.sayPiecewise(llm.TextDelta, text, m.rules.chunk, m.rules.pause); err != nil {
 		return llm.Response{}, err
 	}
 	return llm.Response{Text: text, Usage: estimateUsage(r, text)}, nil

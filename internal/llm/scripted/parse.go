@@ -25,6 +25,9 @@ const maxRules = 4 << 20
 type Rules struct {
 	rules    []rule
 	fallback *template.Template
+	delay    time.Duration // before the fallback
+	pause    time.Duration // between its pieces
+	chunk    int           // characters per piece of it; 0: a word
 }
 
 // rule is one checked rule.
@@ -152,6 +155,7 @@ func (c *checker) checkRules(raw rawFile) (*Rules, error) {
 	if raw.Chunk < 0 {
 		c.reportAt("chunk", "must not be negative")
 	}
+	out.delay, out.pause, out.chunk = delay, pause, raw.Chunk
 	for i, r := range raw.Rule {
 		c.rule = i
 		if r.Chunk == nil {
