@@ -26,11 +26,15 @@ func (m *advised) Generate(ctx context.Context, r llm.Request, emit func(llm.Eve
 	return res, &fika.Error{Kind: fika.KindOf(err), Op: "model call", Msg: m.advice, Err: refused}
 }
 
-// keyAdvice says what to do about a key that a model's provider refuses.
-func keyAdvice(m config.Model) string {
-	if m.APIKeyEnv == "" {
+// adviceOn says which key of a model its provider has refused, and how to replace it.
+func (k *Keyring) adviceOn(m config.Model) string {
+	switch {
+	case m.APIKeyEnv == "":
 		return "the provider wants an API key, and model \"" + m.ID + "\" names none: set api_key_env in its [[models]] entry to the environment variable that holds it"
+	case k.opts.Getenv(m.APIKeyEnv) == "":
+		return "the stored key " + m.APIKeyEnv + " was refused for model \"" + m.ID + "\"; replace it: fika key set " + m.APIKeyEnv
+	case k.byHub:
+		return "the key " + m.APIKeyEnv + " in the environment of " + k.whoseEnvironment() + " was refused for model \"" + m.ID + "\"; export a valid one, then: fika down && fika up"
 	}
-	return "the key in the environment variable " + m.APIKeyEnv + " was refused for model \"" + m.ID +
-		"\": export a valid one, then `fika down` and `fika up` so that running agents get it, too"
+	return "the key " + m.APIKeyEnv + " in the environment of this shell was refused for model \"" + m.ID + "\"; export a valid one, or unset it and: fika key set " + m.APIKeyEnv
 }

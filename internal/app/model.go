@@ -46,7 +46,7 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 		return nil, err
 	}
 	m = retry.WithoutRefused(m)
-	m = &advised{redacted.Model(m, p.keys.Secrets()), keyAdvice(s.Model)}
+	m = &advised{redacted.Model(m, p.keys.Secrets()), p.keys.adviceOn(s.Model)}
 	m = bound.Model(m, bound.Limits{Calls: s.Answer.MaxToolCalls, Bytes: s.Answer.MaxBytes, Silent: crash.Pace(s.Answer.MaxSilent), Total: crash.Pace(s.Answer.MaxTime)})
 	m = retry.IdleTimeout(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{Attempts: 3, Total: 10 * time.Second})

@@ -39,8 +39,8 @@ func TestA5A6JoinShowsCallsAndDifferences(t *testing.T) {
 	shown := seen(h.dialogue([][2]string{{"/quit leaves", "@coder fix it\r"}, {"The end,", ""}, {"#7", "/quit\r"}}, "chat", "join", "design"))
 	shown = regexp.MustCompile(` \([0-9.]+m?s\)`).ReplaceAllString(shown, "") // of a busy machine
 	for _, want := range []string{
-		"coder  I look first.\n       ✎ cart.go  −1 +1\n         - one\n         + two\n       ✗ bash echo the cause; exit 3 exit 3\n         the cause\n",
-		"\n       Done\n\n       It was one.\n\n       a │ b\n       ──┼──\n       1 │ 2\n\n       The end, @user.\n       #7\n",
+		"coder\n  I look first.\n  ✎ cart.go  −1 +1\n    - one\n    + two\n  ✗ bash echo the cause; exit 3 exit 3\n    the cause\n",
+		"\n  Done\n\n  It was one.\n\n  a │ b\n  ──┼──\n  1 │ 2\n\n  The end, @user.\n  #7\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)

@@ -13,6 +13,7 @@ import (
 	"fika/internal/cli/master"
 	"fika/internal/cli/run"
 	"fika/internal/cli/session"
+	"fika/internal/cli/setup"
 	"fika/internal/term"
 )
 
@@ -65,6 +66,11 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 				return session.Open(cmd.Context(), e)
 			}
 			if alone(e, cmd, args) {
+				if made, err := setup.FirstMinute(cmd.Context(), e); err != nil {
+					return err
+				} else if made {
+					return session.Open(cmd.Context(), e)
+				}
 				if err := withoutAgents(e); err != nil {
 					return err
 				}

@@ -23,7 +23,7 @@ func TestA7Session(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nmatch = \"^one$\"\nreply = \"**first** answer\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nagent = \"reviewer\"\nmatch = \"look|two\"\nreply = \"I looked.\"\n[[rule]]\nmatch = \"one\"\nreply = \"**first** answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	written := h.dialogue([][2]string{
-		{"/help", "one\r"}, {"coder  first answer\n", "@reviewer look\r"}, {"I looked.\n", "two\r"}, {"I looked.\n", "/agents\r"}, {"STATUS", "/cost\r"},
+		{"/help", "one\r"}, {"first answer\n", "@reviewer look\r"}, {"I looked.\n", "two\r"}, {"I looked.\n", "/agents\r"}, {"STATUS", "/cost\r"},
 		{"this session: ", "@coder hang\r"}, {"coder thinking 1", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
 	})
 	for _, want := range []string{"\x1b[22;2t\x1b]2;fika s-", ": coder\x1b\\", "\x1b[23;2t"} {
@@ -33,14 +33,14 @@ func TestA7Session(t *testing.T) {
 	}
 	shown := seen(written)
 	for _, want := range []string{
-		" · @coder s and 1 other · ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n", "> two\n", "> @coder hang\n", "> /agents\n", "\nAGENT ", "> /cost\n— this session: ",
+		" · @coder s and 1 other · ", "▌ one\n\ncoder\n  first answer\n\n▌ @reviewer look\n\nreviewer\n  I looked.\n", "▌ two\n", "▌ @coder hang\n", "> /agents\n", "\nAGENT ", "> /cost\n— this session: ",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}
-	again := seen(h.dialogue([][2]string{{"> two", "/new\r"}, {"— a new session", "/who\r"}, {"— user", "/quit\r"}}))
-	if !strings.Contains(again, "> one\ncoder  first answer\n") || strings.Count(again, "/help") != 2 {
+	again := seen(h.dialogue([][2]string{{"▌ two", "/new\r"}, {"— a new session", "/who\r"}, {"— user", "/quit\r"}}))
+	if !strings.Contains(again, "▌ one\n\ncoder\n  first answer\n") || strings.Count(again, "/help") != 2 {
 		t.Errorf("coming back shows\n%s", again)
 	}
 	out, _ := h.run(0, "chat", "list")
@@ -66,7 +66,7 @@ func TestA7SessionCommands(t *testing.T) {
 		{"A folder.\n", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.\n", "/export " + file + "\r"},
 		{"wrote ", "/export " + file + "\r"}, {"already;", "/quit\r"},
 	}))
-	for _, want := range []string{"> Please review cart now\n", "         … 6 lines before\n         47\n", "> /etc is a slash\n", "/check"} {
+	for _, want := range []string{"▌ Please review cart now\n", "    … 6 lines before\n    47\n", "▌ /etc is a slash\n", "/check"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
@@ -98,14 +98,14 @@ func TestSessionFiles(t *testing.T) {
 		{"Enter the word send", "no\r"}, {"you did not say send", "use @~/.ssh/id_ed25519\r"}, {"send it? ", "send\r"}, {"A key!\n", "/quit\r"},
 	}))
 	for _, want := range []string{
-		"> what is `cart.go`?\n\n  [file `cart.go`: 3 lines]\ncoder  I read it.\n", "> literally @/etc/passwd\n",
-		"> `cart.go` and `sub/deep.txt`\n\n  [file `cart.go`: 3 lines]\n\n  [file `sub/deep.txt`: 1 line]\n", "coder  Both.\n", "[file `~/.ssh/id_ed25519`: 1 line]",
+		"▌ what is `cart.go`?\n▌\n▌ [file `cart.go`: 3 lines]\n\ncoder\n  I read it.\n", "▌ literally @/etc/passwd\n",
+		"▌ `cart.go` and `sub/deep.txt`\n▌\n▌ [file `cart.go`: 3 lines]\n▌\n▌ [file `sub/deep.txt`: 1 line]\n", "coder\n  Both.\n", "[file `~/.ssh/id_ed25519`: 1 line]",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}
-	if strings.Count(shown, "A key!") != 1 || strings.Contains(shown, "reviewer  ") {
+	if strings.Count(shown, "A key!") != 1 || strings.Contains(shown, "reviewer\n") {
 		t.Errorf("the key was sent unasked, or the file called somebody:\n%s", shown)
 	}
 	out, _ := h.run(0, "run", "--raw", "literally @/etc/passwd")
@@ -124,13 +124,13 @@ func TestTeamLineInTheSession(t *testing.T) {
 		{"/help", "@coder -> @reviewer: which one?\r"}, {"It holds.\n", "@coder → b: one\r"}, {"a message\n", "@coder, @reviewr: x\r"}, {"did you mean", "@coder, @reviewer: hang\r"},
 		{"in the team", "/why\r"}, {"fika workflow status", "/stop\r"}, {"1 run of a team", "/quit\r"},
 	}))
-	for _, want := range []string{"> @coder -> @reviewer: which one?\n", "workflow  @reviewer:\n          It holds.\n", "coder  a message\n"} {
+	for _, want := range []string{"▌ @coder -> @reviewer: which one?\n", "workflow\n  @reviewer:\n  It holds.\n", "coder\n  a message\n"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}
 	again := seen(h.dialogue([][2]string{{"/help", "/quit\r"}}))
-	for _, want := range []string{"> @coder -> @reviewer: which one?\n", "It holds.", " is cancelled: the chat"} {
+	for _, want := range []string{"▌ @coder -> @reviewer: which one?\n", "It holds.", " is cancelled: the chat"} {
 		if !strings.Contains(again, want) {
 			t.Errorf("%q was not seen again in\n%s", want, again)
 		}
@@ -150,7 +150,7 @@ func TestSessionWithPoolAndBackup(t *testing.T) {
 		{"/help", "one\r"}, {"first answer", "@tester, @coder: two\r"}, {"for @tester:", "@tester three\r"}, {"asked", "/quit\r"},
 	}))
 	for _, want := range []string{
-		" · @coder s and 2 others · ", "→ @coder-1 of @coder\n", "coder-1  first answer of @coder\n", "@reviewer for @tester:", " for @coder:", "@reviewer could be asked",
+		" · @coder s and 2 others · ", "→ @coder-1 of @coder\n", "coder-1\n  first answer of @coder\n", "@reviewer for @tester:", " for @coder:", "@reviewer could be asked",
 	} {
 		// Where a line that names a file is broken depends on where the home is.
 		if !strings.Contains(shown, want) && !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
@@ -178,7 +178,7 @@ func TestSessionFollowsConfig(t *testing.T) {
 		{"I am new.\n", now(models+"[[agents]]\nid = \"reviewer\"\n", "")},
 		{"@newbie is not in the config any more: text without a name goes to @reviewer", func(*terminal) string { return "/quit\r" }},
 	}))
-	if !strings.Contains(shown, "newbie  I am new.\n") || strings.Contains(shown, "no agent") {
+	if !strings.Contains(shown, "newbie\n  I am new.\n") || strings.Contains(shown, "no agent") {
 		t.Errorf("an agent that was added:\n%s", shown)
 	}
 }

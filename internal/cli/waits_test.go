@@ -71,7 +71,7 @@ func TestE6SessionRevivesHub(t *testing.T) {
 		}},
 		{"the hub was gone; started it again", typing("two\r")}, {"second answer\n", typing("/quit\r")},
 	}))
-	if !strings.Contains(shown, "coder  second answer\n") {
+	if !strings.Contains(shown, "coder\n  second answer\n") {
 		t.Errorf("it shows\n%s", shown)
 	}
 }

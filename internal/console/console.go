@@ -46,6 +46,11 @@ type Options struct {
 	// console locked, and must not use it. nil: no word does.
 	Chip func(word string) int
 
+	// Paste returns what stands for a pasted text in the line, as a chip; "": the text
+	// itself is inserted. It is called with the console locked, and must not use it. nil:
+	// pasted text is inserted.
+	Paste func(text string) string
+
 	// OnInterrupt is called when ctrl-c is pressed on an empty line. (On a line with
 	// text, ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within two
 	// seconds, with no other key in between, ends the input whatever OnInterrupt does. It
@@ -99,6 +104,7 @@ type Console struct {
 	menu   menu
 	hint   string // shown in place of the status until the next key
 	ask    asking
+	find   searching
 }
 
 const (
@@ -270,6 +276,7 @@ func (c *Console) redraw(text string) {
 	v.text, v.pos = c.edit.text, c.edit.pos
 	v.menu, v.chosen = c.menu.labels(), c.menu.chosen
 	c.ask.show(&v)
+	c.find.show(&v)
 	if c.hint != "" {
 		v.status = c.hint
 	}

@@ -85,12 +85,15 @@ func TestMainKeysOnAPTY(t *testing.T) {
 		for typed, want := range map[string]string{
 			"abc\x1b[D\x1b[DX\r": "aXbc",
 			"two\x1b\rlines\r":   "two\nlines",
+			"two\nlines\r":       "two\nlines",
+			"two\\\rlines\r":     "two\nlines",
+			"two\\\\\rlines\r":   "two\\\nlines",
 			"a b  c\x17d\r":      "a b  d",
 			"\x1b[200~pasted\r\n\x1b[31mx\ty\x1b[201~\r": "pasted\nx\ty",
 			"e\u0301a\x7f\x7fz\r":                        "z",
 			"\x1bOHx\x1b[200~\x1b[201~\r":                "x",
 			"nul\x00\x1b[99;99;99R!\r":                   "nul!",
-			"日本\x02\x02語\n":                              "語日本",
+			"日本\x02\x02語\r":                              "語日本",
 		} {
 			p.types(typed)
 			p.reads(want)

@@ -39,6 +39,7 @@ const (
 	actSuspend
 	actQuit   // ctrl-\: quit with a stack dump
 	actEscape // the escape key alone
+	actSearch // ctrl-r: back through the history
 )
 
 // key is one key press or paste; text is the text to insert.
@@ -136,8 +137,8 @@ func takeText(src []byte, keys *[]key) int {
 // controlKeys maps the control characters that have a meaning to their actions.
 var controlKeys = [128]action{
 	'A' - 64: actHome, 'B' - 64: actLeft, 'C' - 64: actInterrupt, 'D' - 64: actEOF, 'E' - 64: actEnd,
-	'F' - 64: actRight, 'H' - 64: actBackspace, 'I' - 64: actTab, 'J' - 64: actEnter, 'K' - 64: actKillEnd,
-	'L' - 64: actRedraw, 'M' - 64: actEnter, 'N' - 64: actDown, 'P' - 64: actUp, 'U' - 64: actKillStart,
+	'F' - 64: actRight, 'H' - 64: actBackspace, 'I' - 64: actTab, 'J' - 64: actNewline, 'K' - 64: actKillEnd,
+	'L' - 64: actRedraw, 'M' - 64: actEnter, 'N' - 64: actDown, 'P' - 64: actUp, 'R' - 64: actSearch, 'U' - 64: actKillStart,
 	'W' - 64: actRubWord, 'Y' - 64: actYank, 'Z' - 64: actSuspend, '\\' - 64: actQuit, 0x7f: actBackspace,
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/term"
 )
 
 // run starts the goroutines of a console on a terminal.
@@ -132,7 +133,7 @@ func (a *actor) handle(keys []key) {
 // actOnKey acts on one key; show says that the outcome is to be drawn, which is not
 // necessary between the keys of one chunk.
 func (a *actor) actOnKey(k key, show bool) {
-	if a.answer(k) {
+	if a.answer(k) || a.search(k) {
 		return
 	}
 	switch k.action {
@@ -195,7 +196,13 @@ func (a *actor) actOnKey(k key, show bool) {
 // insert puts typed or pasted text into the line. The caller holds mu.
 func (a *actor) insert(k key) {
 	if k.pasted {
-		a.edit.insert(typed(k.text))
+		text := typed(k.text)
+		if a.opts.Paste != nil {
+			if label := a.opts.Paste(text); label != "" {
+				text = asChip(term.CleanLine(label))
+			}
+		}
+		a.edit.insert(text)
 		return
 	}
 	for word := range strings.SplitAfterSeq(typed(k.text), " ") {
@@ -238,6 +245,10 @@ func (a *actor) older() (string, bool) { return a.hist.older(a.edit.text) }
 func (a *actor) enter() string {
 	line := a.edit.text
 	if a.over() || a.catch(line) {
+		return ""
+	}
+	if a.edit.pos == len(line) && strings.HasSuffix(line, `\`) { // the line goes on
+		a.edit.replace(len(line)-1, "\n")
 		return ""
 	}
 	select {

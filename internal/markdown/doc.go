@@ -14,9 +14,8 @@
 // it after its text), and [name]: address stays text, because a definition further down
 // would change what has already been printed.
 //
-// Code is shown between two fences, as it was written and unwrapped, so that it can be
-// copied from the screen. Without styles the marks of headings, emphasis and code stay,
-// because nothing else would show them.
+// Code is shown as it was written. Without styles the marks of headings, emphasis and code
+// stay, the fences among them, because nothing else would show them.
 //
 // Where blocks begin and end is decided line by line, so that the same text gives the
 // same output however it is split into pieces. Bounds: a line of more than 4 KiB is

@@ -137,3 +137,20 @@ func BenchmarkStream(b *testing.B) {
 		s.End()
 	}
 }
+
+// TestCodeWithStyles: where colour shows what is code, there are no fences; a blank line is
+// before and after it, and below an indent a line that is too long is broken between words.
+func TestCodeWithStyles(t *testing.T) {
+	for _, c := range []struct {
+		indent int
+		want   string
+	}{
+		{0, "Look:\n\n\tif a := longer && b := evenlonger {\n\nDone.\n"},
+		{2, "  Look:\n\n  \tif a := longer &&\n  \t    b := evenlonger {\n\n  Done.\n"},
+	} {
+		got := Render("Look:\n```go\n\tif a := longer && b := evenlonger {\n```\nDone.", Options{Width: 28, Indent: c.indent, Style: term.NewStyle(true)})
+		if got = term.Clean(got); got != c.want {
+			t.Errorf("with indent %d:\n%q\nwant\n%q", c.indent, got, c.want)
+		}
+	}
+}

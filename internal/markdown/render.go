@@ -22,8 +22,8 @@ type Options struct {
 	// sequences it does not know.
 	Links bool
 
-	// Indent is how many columns are left free before each row, except rows of code,
-	// which must be easy to copy.
+	// Indent is how many columns are left free before each row. With an indent, lines of
+	// code that are too long are broken; without one they are left whole.
 	Indent int
 
 	// Person reports whether @name addresses somebody and should stand out; nil: no name
@@ -67,17 +67,6 @@ func newRenderer(p parsers, o Options) renderer {
 		r.indent = row{{text: strings.Repeat(" ", o.Indent)}}
 	}
 	return r
-}
-
-// writeFlush writes a row of code, which begins at the left edge unless it is in a list
-// or a quote.
-func (r *renderer) writeFlush(content row) {
-	outer := r.indent
-	if r.marker == nil && outer.rowWidth() == r.o.Indent {
-		r.indent = nil
-	}
-	r.writeLine(content)
-	r.indent = outer
 }
 
 // writeLine writes one row, or an unwrapped line of code.
@@ -196,9 +185,12 @@ func (r *renderer) writeItem(list *ast.List, item ast.Node, number int, src []by
 	r.writeIndented(row{{text: mark}}, row{{text: strings.Repeat(" ", term.Width(mark))}}, func() { r.writeChildren(item, src) })
 }
 
-// writeFence writes the line before or after code.
+// writeFence writes the line before or after code. With styles, the code is seen by its
+// colour.
 func (r *renderer) writeFence(info string) {
-	r.writeFlush(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescapeText([]byte(info)))), look: faint}})
+	if !r.o.Style.IsOn() {
+		r.writeLine(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescapeText([]byte(info)))), look: faint}})
+	}
 }
 
 func (r *renderer) codeLines(n ast.Node, src []byte) {
@@ -209,9 +201,26 @@ func (r *renderer) codeLines(n ast.Node, src []byte) {
 	}
 }
 
-// writeCode writes a line of code, which is never wrapped.
+// hangCode is how far the rest of a broken line of code is moved to the right.
+const hangCode = 4
+
+// writeCode writes a line of code. Below an indent, one that is too long is broken between
+// words.
 func (r *renderer) writeCode(line string) {
-	r.writeFlush(row{{text: strings.TrimRight(line, "\n"), look: code}})
+	line = strings.TrimRight(line, "\n")
+	rest := strings.TrimLeft(line, " \t")
+	lead := line[:len(line)-len(rest)]
+	room := r.o.width() - r.indent.rowWidth() - term.Width(strings.ReplaceAll(lead, "\t", "    ")) - hangCode
+	if r.o.Indent == 0 || room < minProse || term.Width(rest) <= room+hangCode {
+		r.writeLine(row{{text: line, look: code}})
+		return
+	}
+	for i, part := range strings.Split(term.Wrap(rest, room), "\n") {
+		if i > 0 {
+			part = strings.Repeat(" ", hangCode) + part
+		}
+		r.writeLine(row{{text: lead + part, look: code}})
+	}
 }
 
 // writeParagraph writes a paragraph, or a table if the paragraph is one.

@@ -290,7 +290,7 @@ func (s *Stream) openFence() string {
 	info := strings.TrimLeft(opener, opener[:1])
 	s.fence = &fence{mark: opener[0], length: len(opener) - len(info), indent: len(lines[0]) - len(opener)}
 	r := newRenderer(s.p, s.o)
-	if s.blank && s.said {
+	if (s.blank || s.o.Style.IsOn()) && s.said {
 		r.out = append(r.out, "")
 	}
 	r.writeFence(info)
@@ -336,7 +336,7 @@ func (f fence) outdentLine(line string) string {
 }
 
 func (s *Stream) closeFence() string {
-	s.fence = nil
+	s.fence, s.blank = nil, s.o.Style.IsOn() // no fence sets off what follows
 	r := newRenderer(s.p, s.o)
 	r.writeFence("")
 	return s.joinRows(r.out)

@@ -27,9 +27,12 @@ func (s Style) Green(text string) string { return s.wrapCodes("32", "39", text) 
 // Yellow is for things that need attention.
 func (s Style) Yellow(text string) string { return s.wrapCodes("33", "39", text) }
 
+// Person is for the mark of what the person has said.
+func (s Style) Person(text string) string { return s.wrapCodes("36", "39", text) }
+
 // speakerColors are 256-colour numbers that are legible on dark and on light backgrounds,
 // without red and grey.
-const speakerColors = "\x1b\x21\x27\x2b\x3f\x44\x62\x63\x81\x82\x85\x88\xac\xae\xb0\xcf"
+const speakerColors = "\x1b\x1d\x1e\x1f\x20\x3f\x40\x44\x62\x63\x81\x82\x84\x85\xa3\xa4"
 
 // Speaker gives text the colour of name, which is always the same for a name.
 func (s Style) Speaker(name, text string) string {

@@ -60,11 +60,11 @@ func (f *Feed) openTodos() (out [][]todo) {
 func (f *Feed) unfinished() func(width, height int) []string {
 	if s := f.turns[f.floor]; s != nil {
 		if tail := s.stream.Tail(); !tail.Empty() {
-			name, style := f.nameOf(s), f.o.Style
+			name, style, gap := f.nameOf(s), f.o.Style, f.gap()
 			return func(width, height int) []string {
 				rows := tail.Rows(width-1, max(1, height/3))
 				if name != "" && len(rows) > 0 {
-					rows = strings.Split(WithName(style, name, strings.Join(rows, "\n"), width), "\n")
+					rows = strings.Split(gap+WithName(style, name, strings.Join(rows, "\n")), "\n")
 				}
 				return rows
 			}
@@ -74,7 +74,7 @@ func (f *Feed) unfinished() func(width, height int) []string {
 		if s := f.turns[id]; s.calls != "" {
 			row := IndentRows(s.calls, s.gutter)
 			if name := f.nameOf(s); name != "" {
-				row = WithName(f.o.Style, name, row, f.o.Width())
+				row = f.gap() + WithName(f.o.Style, name, row)
 			}
 			return func(width, _ int) []string {
 				var rows []string

@@ -39,6 +39,7 @@ type Feed struct {
 	turns    map[string]*speech
 	order    []string          // turns, in the order they began
 	floor    string            // the turn that streams; empty: none
+	printed  bool              // something was printed
 	spoke    string            // the turn printed last
 	todos    map[string][]todo // of each speaker, as last written
 	out      strings.Builder
@@ -59,7 +60,7 @@ type speech struct {
 	held   strings.Builder // an attempt after the first
 	again  bool
 	ready  strings.Builder // rendered and not yet printed
-	gutter int             // columns kept free for the name
+	gutter int             // columns that its text is indented by
 	calls  string          // a row of calls that another may join
 	called time.Time
 	noted  string   // the last note about it
@@ -155,7 +156,7 @@ func (f *Feed) turn(id, name string) *speech {
 	}
 	s := &speech{id: id, name: name, doing: "thinking", since: f.o.Now()}
 	if f.o.Names {
-		s.gutter = GutterWidth(name, f.o.Width())
+		s.gutter = Indent
 	}
 	s.stream = markdown.NewStream(f.options(s))
 	f.turns[id] = s
@@ -271,10 +272,18 @@ func (f *Feed) say(s *speech) {
 		return
 	}
 	if f.o.Names && f.spoke != s.id {
-		text = WithName(f.o.Style, s.name, text, f.o.Width())
+		text = f.gap() + WithName(f.o.Style, s.name, text)
 	}
-	f.spoke = s.id
+	f.spoke, f.printed = s.id, true
 	f.out.WriteString(text)
+}
+
+// gap returns what sets a speaker apart from what was printed before.
+func (f *Feed) gap() string {
+	if f.printed {
+		return "\n"
+	}
+	return ""
 }
 
 // Round says that the text of a turn is complete for now: another call of the model, or
@@ -362,7 +371,7 @@ func (f *Feed) Print(text string) {
 			f.endCalls("")
 			f.settle()
 			f.out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
-			f.spoke = ""
+			f.spoke, f.printed = "", true
 		}
 	})
 }

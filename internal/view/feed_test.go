@@ -138,34 +138,33 @@ func TestOneStreamsTheOthersCollect(t *testing.T) {
 	f.Text("1", "ann", "ann one\n\n```\ncode 1\n")
 	f.Text("2", "bob", "bob one\n\nbob two")
 	f.End("2", "x", "bob one\n\nbob two")
-	first := "ann  ann one\n\n```\ncode 1\n"
+	first := "ann\n  ann one\n\n  ```\n  code 1\n"
 	p.sees(t, first, "")
 	f.Text("1", "ann", "code 2\n```\nann")
-	first += "code 2\n```\nbob  bob one\n\n     bob two\n"
-	p.sees(t, first, "ann  ann")
+	first += "  code 2\n  ```\n\nbob\n  bob one\n\n  bob two\n"
+	p.sees(t, first, "\nann\n  ann")
 	f.Text("3", "cid", "cid one\n\ncid")
 	f.End("1", "x", "")
-	first += "ann  ann\ncid  cid one\n"
-	p.sees(t, first, "\n     cid")
+	first += "\nann\n  ann\n\ncid\n  cid one\n"
+	p.sees(t, first, "\n  cid")
 	f.End("3", "x", "")
-	p.sees(t, first+"\n     cid\n", "")
+	p.sees(t, first+"\n  cid\n", "")
 	f.Close()
 }
 
-// TestNamesBeside shows what somebody does beside their name: calls that went well
-// side by side where there is room, and what follows below them. Long names stand
-// above.
-func TestNamesBeside(t *testing.T) {
+// TestNamesAbove shows what somebody does below their name: calls that went well side by
+// side where there is room; a blank line sets speakers apart.
+func TestNamesAbove(t *testing.T) {
 	ok := func(tool string) Call { return Call{Tool: "read", Args: raw(`{"path":"` + tool + `"}`), Took: 1} }
 	f, p := newFeed(true)
 	f.Called("1", "ann", ok("a"))
 	f.Called("1", "ann", ok("b"))
-	p.sees(t, "", "ann  ✓ read a   ✓ read b")
+	p.sees(t, "", "ann\n  ✓ read a   ✓ read b")
 	f.Called("1", "ann", ok("a-longer-name"))
-	p.sees(t, "ann  ✓ read a   ✓ read b\n", "     ✓ read a-longer-name") // too long to stand beside
+	p.sees(t, "ann\n  ✓ read a   ✓ read b\n", "  ✓ read a-longer-name") // too long to stand beside
 	f.Print("note")
 	f.Called("1", "ann", Call{Tool: "bash", Args: raw(`{"command":"make"}`), Took: 1, Failed: true, Output: "bad\nexit status 2"})
-	p.sees(t, "ann  ✓ read a   ✓ read b\n     ✓ read a-longer-name\nnote\nann  ✗ bash make exit 2\n       bad\n", "")
+	p.sees(t, "ann\n  ✓ read a   ✓ read b\n  ✓ read a-longer-name\nnote\n\nann\n  ✗ bash make exit 2\n    bad\n", "")
 	f.Called("2", "a-very-long-name", ok("c"))
 	f.Over("2")
 	f.End("2", "a-very-long-name", "Done.")
@@ -184,7 +183,7 @@ func TestNamesOfTurns(t *testing.T) {
 	f.Kept("1", "coder", "The first.", "", true)
 	f.Kept("2", "coder", "The second.", "", true)
 	f.Close()
-	p.sees(t, "coder  The first.\ncoder  The second.\n", "")
+	p.sees(t, "coder\n  The first.\n\ncoder\n  The second.\n", "")
 }
 
 func TestEveryLineOnce(t *testing.T) {

@@ -6,36 +6,14 @@ import (
 	"fika/internal/term"
 )
 
-// The limits within which text stands beside its speaker's name. For longer names and
-// on narrow terminals it stands below.
-const (
-	longName   = 14
-	narrow     = 36
-	belowName  = 2
-	nameSpace  = 2
-	callsSpace = "   "
-)
+// Indent is how many columns the text of a speaker is indented below their name.
+const Indent = 2
 
-// GutterWidth returns how many columns the text of a speaker is indented on a terminal
-// of the given width.
-func GutterWidth(name string, width int) int {
-	if n := term.Width(term.CleanLine(name)); n <= longName && width >= narrow {
-		return n + nameSpace
-	}
-	return belowName
-}
+const callsSpace = "   "
 
-// WithName puts a name before a text that is indented for it: beside the first row if
-// there is room, else above.
-func WithName(style term.Style, name, text string, width int) string {
-	clean := term.CleanLine(name)
-	shown := style.Bold(style.Speaker(name, clean))
-	room := strings.Repeat(" ", term.Width(clean)+nameSpace)
-	text = strings.TrimLeft(text, "\n")
-	if GutterWidth(name, width) == len(room) && strings.HasPrefix(text, room) {
-		return shown + strings.Repeat(" ", nameSpace) + text[len(room):]
-	}
-	return shown + "\n" + text
+// WithName puts the name of a speaker above a text that is indented for it.
+func WithName(style term.Style, name, text string) string {
+	return style.Bold(style.Speaker(name, term.CleanLine(name))) + "\n" + strings.TrimLeft(text, "\n")
 }
 
 // IndentRows indents the rows of a text that are not empty.

@@ -86,16 +86,16 @@ func TestKeptMessagesAreShownOnce(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"after", []step{{chunk: "one", n: 1}, {kept: "one", last: true}}, "a  one\n   #\n"},
-		{"before", []step{{kept: "one", last: true}, {chunk: "one", n: 1}}, "a  one\n   #\n"},
-		{"while", []step{{chunk: "one ", n: 1}, {kept: "one two", last: true}, {chunk: "two", n: 1, at: 4}}, "a  one two\n   #\n"},
-		{"while, and more follows", []step{{chunk: "one ", n: 1}, {kept: "one two"}, {chunk: "two", n: 1, at: 4}, {chunk: "three", n: 2}, {kept: "three", last: true}}, "a  one two\n   #\n\n   three\n   #\n"},
-		{"over first", []step{{chunk: "one", n: 1}, {status: "completed"}, {kept: "one", last: true}}, "a  one\n   #\n"},
-		{"two rounds, each before", []step{{kept: "one"}, {chunk: "one", n: 1}, {kept: "two", last: true}, {chunk: "two", n: 2}}, "a  one\n   #\n\n   two\n   #\n"},
-		{"two rounds, the second before", []step{{chunk: "one", n: 1}, {kept: "one"}, {kept: "two"}, {chunk: "two", n: 2}, {chunk: "three", n: 3}, {kept: "three", last: true}}, "a  one\n   #\n\n   two\n   #\n\n   three\n   #\n"},
-		{"two rounds, both after", []step{{chunk: "one", n: 1}, {chunk: "two", n: 2}, {kept: "one"}, {kept: "two", last: true}}, "a  one\n   #\n\n   two\n   #\n"},
-		{"nothing streamed", []step{{kept: "one\n\ntwo", last: true}}, "a  one\n\n   two\n   #\n"},
-		{"failed", []step{{chunk: "one", n: 1}, {status: "error"}}, "a  one\n"},
+		{"after", []step{{chunk: "one", n: 1}, {kept: "one", last: true}}, "a\n  one\n  #\n"},
+		{"before", []step{{kept: "one", last: true}, {chunk: "one", n: 1}}, "a\n  one\n  #\n"},
+		{"while", []step{{chunk: "one ", n: 1}, {kept: "one two", last: true}, {chunk: "two", n: 1, at: 4}}, "a\n  one two\n  #\n"},
+		{"while, and more follows", []step{{chunk: "one ", n: 1}, {kept: "one two"}, {chunk: "two", n: 1, at: 4}, {chunk: "three", n: 2}, {kept: "three", last: true}}, "a\n  one two\n  #\n\n  three\n  #\n"},
+		{"over first", []step{{chunk: "one", n: 1}, {status: "completed"}, {kept: "one", last: true}}, "a\n  one\n  #\n"},
+		{"two rounds, each before", []step{{kept: "one"}, {chunk: "one", n: 1}, {kept: "two", last: true}, {chunk: "two", n: 2}}, "a\n  one\n  #\n\n  two\n  #\n"},
+		{"two rounds, the second before", []step{{chunk: "one", n: 1}, {kept: "one"}, {kept: "two"}, {chunk: "two", n: 2}, {chunk: "three", n: 3}, {kept: "three", last: true}}, "a\n  one\n  #\n\n  two\n  #\n\n  three\n  #\n"},
+		{"two rounds, both after", []step{{chunk: "one", n: 1}, {chunk: "two", n: 2}, {kept: "one"}, {kept: "two", last: true}}, "a\n  one\n  #\n\n  two\n  #\n"},
+		{"nothing streamed", []step{{kept: "one\n\ntwo", last: true}}, "a\n  one\n\n  two\n  #\n"},
+		{"failed", []step{{chunk: "one", n: 1}, {status: "error"}}, "a\n  one\n"},
 	} {
 		f, p := newFeed(true)
 		s := NewStatuses(f)

@@ -37,7 +37,7 @@ func TestTodosAreALiveList(t *testing.T) {
 	}
 	f.End("r", "coder", "Done.")
 	f.Close()
-	if got := p.text.String(); got != "coder  Done.\n" {
+	if got := p.text.String(); got != "coder\n  Done.\n" {
 		t.Errorf("printed was %q", got)
 	}
 }

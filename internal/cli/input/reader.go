@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"fika"
 	"fika/internal/attachment"
@@ -22,6 +23,9 @@ type Options struct {
 	Agents   func() []fika.AgentName // the agents that may be mentioned
 	Commands func() []string         // the commands that may be typed, with their slash
 
+	// Arguments returns what may follow a command and the words before; nil: nothing.
+	Arguments func(before []string) []string
+
 	// Interrupt is called on ctrl-c on an empty line; nil: the console says how to leave.
 	// Escape is called on the escape key; nil: it does nothing.
 	Interrupt, Escape func()
@@ -38,16 +42,20 @@ type Reader struct {
 	con     *console.Console
 	files   typedFiles
 	next    *console.Line // entered instead of an answer, and read next
+
+	mu     sync.Mutex
+	pastes map[string]string // texts that were pasted, by what stands for them in the line
 }
 
 // Open opens the terminal for a person who types. The code that shows things above the
 // line must close the console: see [Reader.Console].
 func Open(o Options) (*Reader, error) {
-	r := &Reader{options: o, files: typedFiles{dir: o.Env.App().Dir(), home: o.Env.Getenv("HOME")}}
+	r := &Reader{options: o, pastes: map[string]string{}, files: typedFiles{dir: o.Env.App().Dir(), home: o.Env.Getenv("HOME")}}
 	var err error
 	r.con, err = console.New(console.Options{
 		Streams: o.Env.Streams, Prompt: o.Prompt(), HistoryFile: o.History,
 		Complete: r.complete, Chip: r.chipLength, Echo: r.echo, OnInterrupt: o.Interrupt, OnEscape: o.Escape,
+		Paste: r.foldPaste,
 	})
 	return r, err
 }
@@ -70,7 +78,7 @@ func (r *Reader) ShowPrompt() { r.con.SetPrompt(r.options.Prompt()) }
 // echo returns what remains on the screen of a line that was typed: a command, above
 // its output. A message is shown once it has been stored, as everybody sees it.
 func (r *Reader) echo(line string) string {
-	if text := strings.TrimSpace(line); strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
+	if text := strings.TrimSpace(line); strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") || strings.HasPrefix(text, "!") || text == "?" {
 		return r.options.Env.OutStyle().Dim(r.options.Prompt() + term.CleanLine(text))
 	}
 	return ""
@@ -120,6 +128,11 @@ func (r *Reader) readChips(ctx context.Context, line console.Line) (Line, error)
 	var b strings.Builder
 	at := 0
 	for _, c := range line.Chips {
+		if text, ok := r.pasted(line.Text[c.From:c.To]); ok {
+			b.WriteString(line.Text[at:c.From] + text)
+			at = c.To
+			continue
+		}
 		name := strings.TrimPrefix(line.Text[c.From:c.To], "@")
 		b.WriteString(line.Text[at:c.From] + attachment.CodeSpan(name))
 		at = c.To
@@ -194,6 +207,18 @@ func (r *Reader) complete(line string, pos int) []console.Completion {
 			}
 		}
 		return out
+	}
+	if strings.HasPrefix(head, "/") && r.options.Arguments != nil {
+		start := strings.LastIndexAny(head, " \t") + 1
+		var out []console.Completion
+		for _, word := range r.options.Arguments(strings.Fields(head[:start])) {
+			if strings.HasPrefix(word, head[start:]) {
+				out = append(out, console.Completion{Start: start, Text: word + " "})
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
 	}
 	at := strings.LastIndexByte(head, '@')
 	if at < 0 || strings.ContainsAny(head[at:], " \t\n") || at > 0 && !strings.ContainsAny(head[at-1:at], " \t\n(\"'") {

@@ -73,7 +73,7 @@ func (s *Script) Replay(entries []fika.Entry) string {
 		}
 	}
 	f.Close()
-	return out.String()
+	return strings.TrimPrefix(out.String(), "\n")
 }
 
 // Entry formats one entry: the person's text as typed, others' next to their names.
@@ -87,8 +87,7 @@ func (s *Script) Entry(x fika.Entry) string {
 	case x.From == s.me:
 		return s.typed(x.Content)
 	}
-	width := s.page.look.Width
-	return view.WithName(s.page.look.Style, x.From, view.IndentRows(wrapped(x.Content, width-view.GutterWidth(x.From, width)), view.GutterWidth(x.From, width)), width)
+	return "\n" + view.WithName(s.page.look.Style, x.From, view.IndentRows(wrapped(x.Content, s.page.look.Width-view.Indent), view.Indent))
 }
 
 // typed formats a message of the person as they typed it: without the name of the agent
@@ -105,9 +104,18 @@ func (s *Script) typed(content string) string {
 	if len(to.Agents) > 0 {
 		s.Last = to.Agents[0]
 	}
-	const prompt = "> "
-	text := view.IndentRows(wrapped(attachment.FoldFiles(content), s.page.look.Width-len(prompt)), len(prompt))
-	return prompt + strings.TrimPrefix(text, strings.Repeat(" ", len(prompt)))
+	return "\n" + s.withBar(wrapped(attachment.FoldFiles(content), s.page.look.Width-len("▌ ")))
+}
+
+// withBar puts a bar before each row of what the person has said, by which it is found in
+// the scrollback.
+func (s *Script) withBar(text string) string {
+	st := s.page.look.Style
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		rows[i] = strings.TrimRight(st.Person("▌")+" "+st.Bold(row), " ")
+	}
+	return strings.Join(rows, "\n")
 }
 
 func wrapped(content string, width int) string {

@@ -34,6 +34,9 @@ type Options struct {
 // and notes about both. If nobody types, it prints one line per entry to stdout, and
 // notes to stderr. It is safe for concurrent use, but only one goroutine may show
 // entries.
+//
+// On a terminal that nothing can be drawn on, and for a person who wants it so, everything
+// is printed as plain lines, once it is complete.
 type Screen struct {
 	env    *command.Env
 	con    *console.Console
@@ -61,6 +64,9 @@ func New(o Options) *Screen {
 
 // IsInteractive reports whether a person types at a terminal here.
 func (s *Screen) IsInteractive() bool { return s.con.Interactive() }
+
+// shows reports whether a person reads what is shown, rather than a program.
+func (s *Screen) shows() bool { return s.con.Interactive() || s.env.OutTTY }
 
 // Width returns the width of the terminal in columns.
 func (s *Screen) Width() int { return s.con.Width() }
@@ -164,7 +170,7 @@ const (
 // ShowStatus shows a status of an agent's turn where a person types, and its text only
 // if text is rendered.
 func (s *Screen) ShowStatus(st message.Status) {
-	if !s.con.Interactive() {
+	if !s.shows() {
 		return // a program reads entries
 	}
 	if st.Data.Code != "" {
@@ -182,7 +188,7 @@ func (s *Screen) ShowStatus(st message.Status) {
 // for statuses; callsOf returns the tool calls of a turn whose statuses were missed.
 func (s *Screen) ShowNew(x fika.Entry, told bool, callsOf func(fika.RequestID) []view.Call) error {
 	streamed := x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != ""
-	if !s.con.Interactive() || !s.page.Renders() || !streamed {
+	if !s.shows() || !s.page.Renders() || !streamed {
 		return s.ShowEntry(x)
 	}
 	number := ""
@@ -207,7 +213,7 @@ func (s *Screen) ShowNew(x fika.Entry, told bool, callsOf func(fika.RequestID) [
 
 // ShowEntry shows an entry in full.
 func (s *Screen) ShowEntry(x fika.Entry) error {
-	if !s.con.Interactive() {
+	if !s.shows() {
 		return s.env.Println(page.Line(x, false))
 	}
 	if s.script != nil {

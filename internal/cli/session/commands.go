@@ -26,8 +26,8 @@ func (v *visit) pause(ctx context.Context, _ input.Line) error {
 	return err
 }
 
-// resume carries out /resume: a person who joined with --pause no longer holds the chat.
-func (v *visit) resume(ctx context.Context, _ input.Line) error {
+// unpause carries out /unpause: a person who joined with --pause no longer holds the chat.
+func (v *visit) unpause(ctx context.Context, _ input.Line) error {
 	err := v.chat.service().ChatControl.Resume(ctx, v.chat.conversation())
 	if err == nil {
 		v.lease.Forget()

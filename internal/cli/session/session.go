@@ -22,6 +22,7 @@ import (
 // without a name goes to the agent spoken to last.
 type session struct {
 	fresh  bool                   // the person asked for another session
+	next   *fika.Conversation     // the session that is entered next; nil: the newest, or a new one
 	first  fika.AgentName         // whom text goes to at first
 	agents *service.SessionAgents // who is in it
 	cost   *cost
@@ -68,14 +69,20 @@ func (s *session) takeConfig(e *command.Env, out *screen.Screen) {
 // openSession enters a session and reports whether the person then wants another one.
 func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (again bool, err error) {
 	var conv fika.Conversation
+	next := s.next
 	c, err := openBehind(ctx, e, func(c *service.Service) (err error) {
+		if next != nil {
+			conv = *next
+			return nil
+		}
 		conv, err = c.Chats.Session(ctx, fresh)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	s.fresh, s.cost, s.fill, s.declined, s.seen, s.since = fresh, newCost(), &fill{}, nil, map[string]bool{}, e.Now()
+	s.fresh, s.next = fresh && next == nil, nil
+	s.cost, s.fill, s.declined, s.seen, s.since = newCost(), &fill{}, nil, map[string]bool{}, e.Now()
 	err = joinChat(ctx, e, c, conv, JoinOptions{History: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil

@@ -35,6 +35,7 @@ func slashCommands() []slashCommand {
 		{"/model", "[@AGENT] [MODEL]", "show which models answer; set the model of the agent spoken to last, or of AGENT", true, (*visit).setModel},
 		{"/who", "", "who takes part", false, (*visit).showParticipants},
 		{"/approve", "[N [--deny WHY]]", "allow or refuse a tool call that waits for your approval; alone: show these calls", false, (*visit).approve},
+		{"/status", "", "where you are, what is used, what waits", true, (*visit).showStatus},
 		{"/why", "", "what waits, and for what", false, (*visit).showWaiting},
 		{"/expand", "[#N]", "show the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
 		{"/diff", "[REQUEST]", "show what the last turn that changed files, or REQUEST, did to them", false, (*visit).showChanges},
@@ -42,8 +43,12 @@ func slashCommands() []slashCommand {
 		{"/context", "[@AGENT]", "what fills the window of the model", false, (*visit).showContext},
 		{"/compact", "[@AGENT] [WHAT TO KEEP]", "replace the older part of what the agents see by a summary", false, (*visit).compact},
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
+		{"/clear", "", "the agents no longer see what was said here so far", false, (*visit).clear},
+		{"/mcp", "", "the MCP servers, and whether they run", true, (*visit).showServers},
 		{"/pause", "", "pause: running steps finish, nothing new begins", false, (*visit).pause},
-		{"/resume", "", "resume after a pause", false, (*visit).resume},
+		{"/unpause", "", "resume after a pause", false, (*visit).unpause},
+		{"/resume", "[N]", "earlier sessions, by their first prompt; go on with one", true, (*visit).resumeSession},
+		{"/resume", "", "resume after a pause", false, (*visit).unpause},
 		{"/stop", "", "drop what waits, cancel what runs", false, (*visit).stop},
 		{"/continue", "", "continue a chain that a limit ended", false, (*visit).continueChain},
 		{"/retry", "", "ask a provider that fails again at once; retry what failed", false, (*visit).retry},
@@ -58,11 +63,11 @@ func slashCommands() []slashCommand {
 func slashHelp(session bool, width int) string {
 	var b strings.Builder
 	if session {
-		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n\n")
+		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n!ls runs ls in your shell; with !!ls your next message also has what it printed.\nctrl-J, or \\ and enter, begins a new line; ctrl-R searches what you have typed.\n\n")
 	}
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
-		if !c.session || session {
+		if c.isFor(session) {
 			b.WriteString(term.HangText("  "+strings.TrimSpace(c.name+" "+c.args), c.about, aboutColumn, width) + "\n")
 		}
 	}
@@ -70,6 +75,15 @@ func slashHelp(session bool, width int) string {
 		b.WriteString("\nEsc cancels what runs; what was said is kept. Ctrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.")
 	}
 	return term.ReflowText(strings.TrimSuffix(b.String(), "\n"), width)
+}
+
+// isFor reports whether a command is available in a session, or in another chat. A command
+// of sessions takes the place of one with the same name.
+func (c slashCommand) isFor(session bool) bool {
+	if !session {
+		return !c.session
+	}
+	return c.session || !slices.ContainsFunc(slashCommands(), func(o slashCommand) bool { return o.session && o.name == c.name })
 }
 
 // Help lists the commands of a chat that is not a session, for a width in columns.
@@ -100,7 +114,7 @@ func (v *visit) carryOut(ctx context.Context, line input.Line) error {
 
 // commands returns the commands available here, the person's own last.
 func (v *visit) commands() []slashCommand {
-	list := slices.DeleteFunc(slashCommands(), func(c slashCommand) bool { return c.session && v.session == nil })
+	list := slices.DeleteFunc(slashCommands(), func(c slashCommand) bool { return !c.isFor(v.session != nil) })
 	if v.session == nil {
 		return list
 	}
@@ -109,6 +123,32 @@ func (v *visit) commands() []slashCommand {
 		v.screen.NoteOnce(err.Error())
 	}
 	return append(list, own...)
+}
+
+// argumentsOf returns what may follow a command and the words before it.
+func (v *visit) argumentsOf(before []string) (words []string) {
+	if len(before) == 0 || v.session == nil {
+		return nil
+	}
+	agents := len(before) == 1 && slices.Contains([]string{"/model", "/compact", "/context"}, before[0])
+	if agents {
+		for _, a := range v.agentNames() {
+			words = append(words, "@"+string(a))
+		}
+	}
+	switch before[0] {
+	case "/model":
+		if conf, err := v.App().Config(); err == nil && (agents || len(before) == 2 && strings.HasPrefix(before[1], "@")) {
+			for _, m := range conf.Models {
+				words = append(words, m.ID)
+			}
+		}
+	case "/approve":
+		if len(before) == 1 {
+			words = v.desk.OpenNumbers()
+		}
+	}
+	return words
 }
 
 // commandNames returns the names of the commands available here, with their slash.

@@ -34,6 +34,7 @@ type visit struct {
 	session *session            // nil: the chat is not a session
 	beside  sync.WaitGroup      // commands that go on while the person types
 	script  *page.Script        // how the session shows entries; nil: not a session
+	shell   shell
 }
 
 // newVisit opens the terminal for a person who speaks as name in a chat; s is nil
@@ -44,7 +45,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 		v.desk.Concerns = func(a service.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
 	in := input.Options{
-		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames,
+		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames, Arguments: v.argumentsOf,
 		Note: func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
 	}
 	if s != nil {
@@ -164,7 +165,7 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 	if len(recent) == 0 {
 		return 0, nil
 	}
-	v.screen.Print(script.Replay(recent))
+	v.screen.Print(script.Replay(recent) + "\n\n")
 	v.session.resume(script.Last, recent)
 	return recent[len(recent)-1].Seq, nil
 }
@@ -202,6 +203,10 @@ func (v *visit) readLines(ctx context.Context) error {
 		text := strings.TrimSpace(line.Text)
 		switch {
 		case text == "":
+		case text == "?":
+			_ = v.showHelp(ctx, line)
+		case strings.HasPrefix(text, "!") && v.session != nil && v.screen.IsInteractive():
+			v.runShell(ctx, text)
 		case strings.HasPrefix(text, "//"):
 			line.Text = strings.Replace(line.Text, "/", "", 1)
 			v.sender.sendTyped(ctx, line)
@@ -212,6 +217,7 @@ func (v *visit) readLines(ctx context.Context) error {
 				return err
 			}
 		default:
+			line.Text += v.shell.takeAlong()
 			v.sender.sendTyped(ctx, line)
 		}
 	}
@@ -220,6 +226,9 @@ func (v *visit) readLines(ctx context.Context) error {
 // interrupt handles ctrl-c on an empty line: it cancels the only turn or team run that is
 // under way, or reports that there are several, or none.
 func (v *visit) interrupt() {
+	if v.shell.interrupt() {
+		return
+	}
 	if !v.cancelWork("; ctrl-c again leaves") {
 		v.screen.Note("— nothing runs here; ctrl-c again leaves")
 	}

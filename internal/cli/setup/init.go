@@ -25,6 +25,7 @@ type initOptions struct {
 	team, model string
 	noAgentsMD  bool
 	yes         bool
+	goesOn      bool // the session follows: nothing is said about what to do next
 }
 
 // NewInit returns the command fika init.
@@ -111,7 +112,9 @@ func runInit(e *command.Env, o initOptions) error {
 			return err
 		}
 	}
-	sayNext(e, p, hasInstructions)
+	if !o.goesOn {
+		sayNext(e, p, hasInstructions)
+	}
 	return nil
 }
 
