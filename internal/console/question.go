@@ -114,7 +114,7 @@ func (a *actor) answer(k key) bool {
 	case askArmed:
 		return a.answerArmed(k)
 	case askAnswered:
-		return k.action != actInterrupt && k.action != actEOF && k.action != actSuspend && k.action != actQuit
+		return k.action != actInterrupt && k.action != actEscape && k.action != actEOF && k.action != actSuspend && k.action != actQuit
 	case askTyping:
 		if k.action == actEscape {
 			s.state = askShown
@@ -141,9 +141,9 @@ func (a *actor) askAgain() {
 func (a *actor) answerArmed(k key) bool {
 	s := &a.ask
 	switch {
-	case k.action == actEnter, k.action == actEscape, k.action == actEOF && a.edit.text != "":
+	case k.action == actEnter, k.action == actEOF && a.edit.text != "":
 		return true
-	case slices.Contains([]action{actInterrupt, actEOF, actSuspend, actQuit, actRedraw}, k.action):
+	case slices.Contains([]action{actInterrupt, actEscape, actEOF, actSuspend, actQuit, actRedraw}, k.action):
 		return false
 	case k.action == actInsert && !k.pasted && utf8.RuneCountInString(k.text) == 1 && strings.Contains(s.q.Keys+s.q.Worded, k.text):
 		r, _ := utf8.DecodeRuneInString(k.text)
