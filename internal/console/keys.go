@@ -137,7 +137,7 @@ func takeText(src []byte, keys *[]key) int {
 // controlKeys maps the control characters that have a meaning to their actions.
 var controlKeys = [128]action{
 	'A' - 64: actHome, 'B' - 64: actLeft, 'C' - 64: actInterrupt, 'D' - 64: actEOF, 'E' - 64: actEnd,
-	'F' - 64: actRight, 'H' - 64: actBackspace, 'I' - 64: actTab, 'J' - 64: actNewline, 'K' - 64: actKillEnd,
+	'F' - 64: actRight, 'H' - 64: actBackspace, 'I' - 64: actTab, 'J' - 64: actEnter, 'K' - 64: actKillEnd,
 	'L' - 64: actRedraw, 'M' - 64: actEnter, 'N' - 64: actDown, 'P' - 64: actUp, 'R' - 64: actSearch, 'U' - 64: actKillStart,
 	'W' - 64: actRubWord, 'Y' - 64: actYank, 'Z' - 64: actSuspend, '\\' - 64: actQuit, 0x7f: actBackspace,
 }

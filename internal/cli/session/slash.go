@@ -63,7 +63,7 @@ func slashCommands() []slashCommand {
 func slashHelp(session bool, width int) string {
 	var b strings.Builder
 	if session {
-		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n!ls runs ls in your shell; with !!ls your next message also has what it printed.\nctrl-J, or \\ and enter, begins a new line; ctrl-R searches what you have typed.\n\n")
+		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n!ls runs ls in your shell; with !!ls your next message also has what it printed.\n\\ and enter begin a new line; ctrl-R searches what you have typed.\n\n")
 	}
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
