@@ -85,7 +85,6 @@ func TestMainKeysOnAPTY(t *testing.T) {
 		for typed, want := range map[string]string{
 			"abc\x1b[D\x1b[DX\r": "aXbc",
 			"two\x1b\rlines\r":   "two\nlines",
-			"two\nlines\r":       "two\nlines",
 			"two\\\rlines\r":     "two\nlines",
 			"two\\\\\rlines\r":   "two\\\nlines",
 			"a b  c\x17d\r":      "a b  d",
