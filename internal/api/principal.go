@@ -20,6 +20,10 @@ type Principal struct {
 	Agents []string
 	// Most is the most that a program's token allows. Other kinds do not need it.
 	Most Conduct
+	// For is the person who has started a program on this machine, and whose rights it
+	// has but for [Most]: what it asks is done with the agent's own tools. Its words are
+	// outside text all the same. Empty: a foreign program.
+	For string
 }
 
 // PrincipalKind is the sort of a principal.

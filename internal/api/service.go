@@ -55,6 +55,8 @@ type Controller interface {
 	Stop(ctx context.Context, conversation string, w Write) error
 	// Continue goes on with what a limit has stopped.
 	Continue(ctx context.Context, conversation string, w Write) error
+	// Session begins a chat of one person, and returns its name.
+	Session(ctx context.Context, w Write) (string, error)
 	// Answer answers an approval. It fails with [Conflict] if it has been answered.
 	Answer(ctx context.Context, approval int64, a Answer, w Write) error
 }
@@ -99,6 +101,9 @@ type AgentInfo struct {
 	Running     []string `json:"running,omitempty"` // ids of the requests it works, as far as they may be seen
 	Why         Status   `json:"why,omitzero"`      // what it does, or what is wrong
 	Trouble     Status   `json:"trouble,omitzero"`  // clear: it is healthy
+	// Workspace is the folder that it works in when the hub has started it; empty if that
+	// is not known, or not for the principal to see.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // ConversationInfo is a conversation and what goes on in it.
@@ -107,7 +112,9 @@ type ConversationInfo struct {
 	Kind         string   `json:"kind"`            // chat ask task …
 	Agent        string   `json:"agent,omitempty"` // its owner, of an ask or a task
 	Participants []string `json:"participants,omitempty"`
-	Seq          int64    `json:"seq"` // of its last entry
+	Session      bool     `json:"session"` // a chat of one person
+	Seq          int64    `json:"seq"`     // of its last entry
+	Busy         bool     `json:"busy"`    // something runs or waits in it; only known of a chat that a [Scope] names
 	Paused       bool     `json:"paused"`
 	Held         []string `json:"held,omitempty"` // who keeps it paused for now
 	// Limit is the limit that has stopped the latest chain of a chat; empty: none has.

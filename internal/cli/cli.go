@@ -14,6 +14,7 @@ import (
 // Main runs one command line and returns its exit code.
 func Main(args []string, s *term.Streams, getenv func(string) string) int {
 	e := command.New(s, getenv)
+	e.Version = builtVersion()
 	return execute(e, args)
 }
 

@@ -185,6 +185,7 @@ func TestFlagCompletion(t *testing.T) {
 		"by": "agent", "per": "day", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
 		"as": "", "key": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "instructions": "", "rules test tool": "", "workflow resume from": "",
 		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "name": "", "cron": "@daily", "zone": "UTC", "workflow": "review",
+		"mcp serve install": "claude", "acp install": "zed",
 	}
 	n := 0
 	each(cli.CommandTree(), func(c *cobra.Command) {

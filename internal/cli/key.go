@@ -14,7 +14,7 @@ import (
 // keyless lists commands that have no --key although what they write repeats by a key:
 // they go on with what is typed at the terminal or with a turn of their own, or write the files that a key would need first.
 func keyless() []string {
-	return []string{"chat join", "chat new", "run", "context prompt", "init", "trust", "config migrate", "model update"}
+	return []string{"chat join", "chat new", "run", "context prompt", "init", "trust", "config migrate", "model update", "mcp serve"}
 }
 
 // addKeys adds --key to a command of the root and those below it, if what they write

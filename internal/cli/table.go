@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/api"
+	"fika/internal/cli/acp"
 	"fika/internal/cli/agent"
 	"fika/internal/cli/approve"
 	"fika/internal/cli/ask"
@@ -167,7 +168,9 @@ func agentCommands() []entry {
 		}},
 		{name: "mcp", new: mcp.New, does: noun(), verbs: []verbs{
 			{on: api.FileObject, names: "list show check:call call install:mcp import:mcp remove:mcp"},
+			{names: "serve", does: declaration{verb: "host.serve", then: "file.mcp", more: "write"}},
 		}},
+		{name: "acp", new: acp.New, does: is("host.serve")},
 		{name: "bus", new: bus.New, does: noun(), verbs: []verbs{
 			{on: api.Host, names: "list:bus show:bus-secret"},
 			{on: api.FileObject, names: "add:bus-member remove:bus-member"},

@@ -143,6 +143,11 @@ func (d door) Continue(ctx context.Context, conversation string, w api.Write) er
 	return d.control(ctx, conversation, w, func(s *ChatControl, conv fika.Conversation) error { _, err := s.Continue(ctx, conv); return err }, nil)
 }
 
+func (d door) Session(ctx context.Context, w api.Write) (string, error) {
+	conv, err := d.write(w).Chats.Session(ctx, true)
+	return string(conv.Name), d.fails(err)
+}
+
 func (d door) Answer(ctx context.Context, approval int64, a api.Answer, w api.Write) error {
 	c := d.write(w)
 	return d.fails(c.Approvals().Answer(ctx, approval, ApprovalAnswer{Allow: a.Allow, By: c.who.Name, Why: a.Why}))

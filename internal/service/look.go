@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/chat"
 	"fika/internal/store"
 )
 
@@ -138,6 +139,14 @@ func (l *looking) conversations(ctx context.Context, pauses []store.Pause, reque
 			return nil, err
 		}
 		x := conversationInfo(info)
+		if info.Kind == fika.Chat && slices.Contains(l.scope.Conversations, name) {
+			items, err := l.c.Chats.Queue(ctx, info.ID)
+			if err != nil {
+				return nil, err
+			}
+			idle, _ := chat.IsIdle(items)
+			x.Busy = !idle
+		}
 		for _, p := range pauses {
 			if p.Conversation == info.ID && p.Owner != "" {
 				x.Held = append(x.Held, p.Owner)
@@ -208,9 +217,33 @@ func (s *Agents) infos(ctx context.Context, wanted func(fika.AgentName) bool) ([
 	views, err := s.views(ctx, rows)
 	out := []api.AgentInfo{}
 	for _, v := range views {
-		out = append(out, agentInfo(v))
+		info := agentInfo(v)
+		if s.c.sight().full() {
+			info.Workspace = s.workspace(v.Row.Name)
+		}
+		out = append(out, info)
 	}
 	return out, err
+}
+
+// workspace returns the folder that an agent works in when the hub has started it; "" if
+// its settings cannot be read, and for a pool.
+func (s *Agents) workspace(name fika.AgentName) string {
+	if conf := s.c.config(); conf.Agent(name) == nil {
+		return ""
+	}
+	settings, err := s.c.app.Settings(name, nil, true)
+	if err != nil {
+		return ""
+	}
+	project := s.c.app.Project()
+	switch {
+	case project != nil && (settings.Worktree || settings.Workspace == ""):
+		return project.Main
+	case settings.Worktree:
+		return ""
+	}
+	return settings.WorkspaceOr(s.c.home.Folder(name).Workspace())
 }
 
 // wholeScope reports whether a scope is everything.
@@ -236,7 +269,7 @@ func agentInfo(v AgentView) api.AgentInfo {
 func conversationInfo(c ConversationInfo) api.ConversationInfo {
 	return api.ConversationInfo{
 		Name: string(c.Name), Kind: string(c.Kind), Agent: string(c.AgentName), Participants: c.Participants,
-		Seq: c.LastSeq, Paused: c.Paused, Updated: c.UpdatedAt,
+		Session: IsSessionName(c.Name), Seq: c.LastSeq, Paused: c.Paused, Updated: c.UpdatedAt,
 	}
 }
 

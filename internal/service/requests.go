@@ -164,7 +164,8 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 }
 
 // askedIn returns the conversation that an ask means: "" for the agent's ongoing one. What
-// a program asks is said in conversations of its own.
+// a program asks is said in conversations of its own, but for one that goes on by name for
+// a person's program.
 func (s *Requests) askedIn(ctx context.Context, to fika.Agent, ask Ask) (name fika.ConversationName, err error) {
 	if ask.Conversation != "" {
 		if name, err = fika.ParseConversationName(ask.Conversation); err != nil {
@@ -174,7 +175,7 @@ func (s *Requests) askedIn(ctx context.Context, to fika.Agent, ask Ask) (name fi
 	switch {
 	case ask.Kind == fika.TaskRequest:
 		return "", nil
-	case s.c.who.Kind == api.Program:
+	case s.c.who.Kind == api.Program && (s.c.who.For == "" || name == ""):
 		return message.MemberConversation(to.Name, s.c.who.Name, name), nil
 	case name == "":
 		return "", nil

@@ -118,9 +118,9 @@ func (c *Service) limitsOf(s *app.Speaker) (store.Limits, error) {
 }
 
 // programAsks makes a request that of the program that asks: in its name, tainted, and
-// with the tools that a person gave to it as a member of the bus; others have none. It
-// returns Denied for an agent that the program may not reach, or that takes no work from
-// people.
+// with the tools of the agent if a person runs it here, or with those that a person gave to
+// it as a member of the bus; others have none. It returns Denied for an agent that the
+// program may not reach, or that takes no work from people.
 func (c *Service) programAsks(to fika.Agent, r store.NewRequest) (store.NewRequest, error) {
 	if !c.who.Reaches(string(to.Name)) {
 		return r, fika.Errorf(fika.Denied, "", "%s may not ask @%s", c.who.Name, to.Name)
@@ -129,9 +129,13 @@ func (c *Service) programAsks(to fika.Agent, r store.NewRequest) (store.NewReque
 	if name, err := fika.ParseUsername(c.who.Name); err == nil {
 		r.Payload.From = name
 	}
-	r.Rights = rightsWith(nil, false)
-	if m := c.config().BusMember(c.who.Name); m != nil {
+	m := c.config().BusMember(c.who.Name)
+	switch {
+	case c.who.For != "":
+	case m != nil:
 		r.Rights = rightsWith(m.Tools, m.Network == "on")
+	default:
+		r.Rights = rightsWith(nil, false)
 	}
 	return r, c.app.MayCall(nil, to.Name)
 }

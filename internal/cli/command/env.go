@@ -22,6 +22,9 @@ type Env struct {
 	Home   string // --home
 	Typed  string // what a person has typed and no request holds yet
 	Key    string // --key: see [api.Write]
+	Dir    string // where the command works; empty: the shell's working folder
+
+	Version string // of the program
 
 	// Keyboard is In for questions to a person: reading from it ends with the command.
 	Keyboard io.Reader
@@ -43,7 +46,7 @@ func New(s *term.Streams, getenv func(string) string) *Env {
 // App returns the app of this invocation, made on the first call, after flag parsing.
 func (e *Env) App() *app.App {
 	if e.Opened == nil {
-		e.Opened = app.New(app.Options{Root: e.Home, Getenv: e.Getenv, Now: e.Clock, LastGood: e.LastGood, Looks: e.Looks, Warn: e.Warn})
+		e.Opened = app.New(app.Options{Root: e.Home, Dir: e.Dir, Getenv: e.Getenv, Now: e.Clock, LastGood: e.LastGood, Looks: e.Looks, Warn: e.Warn})
 	}
 	return e.Opened
 }

@@ -1,0 +1,395 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika/internal/api"
+)
+
+// begin shows what happens in the chat from a cursor on, in goroutines that the agent
+// joins.
+func (s *session) begin(at api.Cursor) {
+	s.update(update{Kind: "available_commands_update", Commands: commandList()})
+	s.agent.watchers.Go(func() { s.follow(at) })
+	s.agent.watchers.Go(s.followApprovals)
+}
+
+// retryAfter is the wait after a stream that has failed.
+const retryAfter = time.Second
+
+// follow shows entries and live text until the session ends. After a failure it goes on
+// with the entry behind the last one that was shown.
+func (s *session) follow(at api.Cursor) {
+	scope := api.Scope{Conversations: []string{s.id}, Content: true, Deltas: true}
+	for s.open.Err() == nil {
+		failed := false
+		for e, err := range s.home.Service.Watch(s.open, scope, at) {
+			if err != nil || e.Kind == api.ResetEvent {
+				failed = true
+				break
+			}
+			if e.Cursor != "" {
+				at = e.Cursor
+			}
+			s.show(e)
+		}
+		if !failed || s.open.Err() != nil {
+			continue
+		}
+		select {
+		case <-s.open.Done():
+			return
+		case <-time.After(retryAfter):
+		}
+		if _, next, err := s.home.Service.Look(s.open, api.Scope{Conversations: []string{s.id}}); err == nil {
+			at = next
+			s.catchUp()
+		}
+	}
+}
+
+// catchUp shows the entries behind the last one that was shown.
+func (s *session) catchUp() {
+	for {
+		s.mu.Lock()
+		after := s.shown
+		s.mu.Unlock()
+		page, err := s.home.Service.Entries(s.open, s.id, api.Page{After: strconv.FormatInt(after, 10)})
+		if err != nil || len(page.Items) == 0 {
+			return
+		}
+		for _, e := range page.Items {
+			s.entry(e.Seq, e.Request, e.Entry, false)
+		}
+	}
+}
+
+// replay shows the whole chat up to the entry that counts as shown.
+func (s *session) replay(ctx context.Context) error {
+	upto := s.shown
+	s.shown = 0
+	for s.shown < upto {
+		page, err := s.home.Service.Entries(ctx, s.id, api.Page{After: strconv.FormatInt(s.shown, 10), Limit: api.MaxPage})
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Items {
+			if e.Seq <= upto {
+				s.entry(e.Seq, e.Request, e.Entry, true)
+			}
+		}
+		if page.Next == "" || len(page.Items) == 0 {
+			break
+		}
+	}
+	s.shown = upto
+	return nil
+}
+
+// show shows one event.
+func (s *session) show(e api.Event) {
+	switch {
+	case e.Kind == api.DeltaEvent:
+		s.delta(e)
+	case e.Kind == api.EntryEvent:
+		if e.Entry != nil {
+			x := *e.Entry
+			if x.Cut > 0 { // all of it is in the chat
+				if page, err := s.home.Service.Entries(s.open, s.id, api.Page{After: strconv.FormatInt(e.Seq-1, 10), Limit: 1}); err == nil && len(page.Items) > 0 && page.Items[0].Seq == e.Seq {
+					x.Content = page.Items[0].Content
+				}
+			}
+			s.entry(e.Seq, e.Request, x, false)
+		} else {
+			s.seen(e.Seq)
+		}
+		s.ring()
+	case e.Kind != api.MarkEvent:
+		s.ring()
+	}
+}
+
+// isShown reports whether an entry was shown. seen notes that it was: only then the turn
+// may end.
+func (s *session) isShown(seq int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return seq <= s.shown
+}
+
+func (s *session) seen(seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown = max(s.shown, seq)
+}
+
+// delta shows text that is being written. Text that does not join on is left to the
+// entry.
+func (s *session) delta(e api.Event) {
+	d := e.Delta
+	if d == nil || d.Kind != api.TextDelta && d.Kind != api.ReasoningDelta || e.Conversation != s.id {
+		return
+	}
+	if d.Kind == api.ReasoningDelta {
+		if d.Text != "" {
+			s.update(update{Kind: "agent_thought_chunk", Content: text(d.Text)})
+		}
+		return
+	}
+	s.mu.Lock()
+	l := s.streamOf(e.Request)
+	if l.open > 0 && len(l.held) < maxHeld { // text comes quicker than the result that it is about
+		l.held = append(l.held, e)
+		s.mu.Unlock()
+		return
+	}
+	switch {
+	case d.Attempt < l.attempt || d.Attempt == l.attempt && d.Round < l.round:
+		s.mu.Unlock()
+		return
+	case d.Attempt != l.attempt || d.Round != l.round || d.Restart:
+		if l.sent != "" {
+			l.again++
+		}
+		l.attempt, l.round, l.sent = d.Attempt, d.Round, ""
+	}
+	if d.Offset != len(l.sent) || d.Text == "" {
+		s.mu.Unlock()
+		return
+	}
+	prefix := ""
+	if l.sent == "" {
+		prefix = s.speaker(e.Agent)
+	}
+	l.sent += d.Text
+	id := l.id(e.Request)
+	s.mu.Unlock()
+	s.update(update{Kind: "agent_message_chunk", MessageID: id, Content: text(prefix + d.Text)})
+}
+
+// maxHeld is how many pieces of text wait for the result of a tool call.
+const maxHeld = 4096
+
+// streamOf returns the text of a request. The caller holds mu.
+func (s *session) streamOf(request string) *stream {
+	l := s.live[request]
+	if l == nil {
+		l = &stream{}
+		s.live[request] = l
+	}
+	return l
+}
+
+// id names the message that is written now. It is the same when the chat is shown again,
+// if it was not begun anew.
+func (l *stream) id(request string) string {
+	id := request + "-" + strconv.Itoa(l.n)
+	if l.again > 0 {
+		id += "-" + strconv.Itoa(l.again)
+	}
+	return id
+}
+
+// speaker is what stands before the words of an agent that is not the one talked to. The
+// caller holds mu.
+func (s *session) speaker(name string) string {
+	if name == s.to {
+		return ""
+	}
+	return "**@" + name + ":** "
+}
+
+// meta is what counts of an entry's metadata.
+type meta struct {
+	Writer    string `json:"writer"`
+	Kind      string `json:"kind"`
+	IsError   bool   `json:"is_error"`
+	Reasoning string `json:"reasoning"`
+}
+
+// entry shows one entry: from the beginning, or the rest of what was shown live.
+func (s *session) entry(seq int64, request string, e api.Entry, replay bool) {
+	if s.isShown(seq) {
+		return
+	}
+	defer s.seen(seq)
+	var m meta
+	_ = json.Unmarshal(e.Meta, &m) // what is missing is empty
+	switch {
+	case e.Type == "tool_call":
+		s.toolCall(request, e)
+	case e.Type == "tool_result":
+		s.toolResult(e, m)
+	case e.Type == "notice":
+		s.notice(e, m)
+	case e.Type != "message":
+	case m.Writer == "human":
+		s.posting.Lock()   // until it is known whose it is
+		s.posting.Unlock() //nolint:staticcheck // nothing is to be done meanwhile
+		s.mu.Lock()
+		own := s.own[seq]
+		delete(s.own, seq)
+		s.titled = true
+		s.mu.Unlock()
+		if !own || replay {
+			s.update(update{Kind: "user_message_chunk", MessageID: e.ID, Content: text(e.Content)})
+		}
+	default:
+		s.message(request, e, m, replay)
+	}
+}
+
+// message shows what an agent has said.
+func (s *session) message(request string, e api.Entry, m meta, replay bool) {
+	if replay && m.Reasoning != "" {
+		s.update(update{Kind: "agent_thought_chunk", Content: text(m.Reasoning)})
+	}
+	s.mu.Lock()
+	l := s.streamOf(request)
+	rest, joins := strings.CutPrefix(e.Content, l.sent)
+	if !joins {
+		l.again++
+		rest, l.sent = e.Content, ""
+	}
+	if l.sent == "" {
+		rest = s.speaker(e.From) + rest
+	}
+	id := l.id(request)
+	l.n, l.sent, l.again, l.round = l.n+1, "", 0, l.round+1
+	s.mu.Unlock()
+	if rest != "" {
+		s.update(update{Kind: "agent_message_chunk", MessageID: id, Content: text(rest)})
+	}
+}
+
+// notice shows what fika says about the chat.
+func (s *session) notice(e api.Entry, m meta) {
+	if m.Kind == "limit" {
+		s.mu.Lock()
+		if s.turn != nil && s.turn.stop == endTurn {
+			s.turn.stop = maxRequests
+		}
+		s.mu.Unlock()
+	}
+	s.update(update{Kind: "agent_message_chunk", MessageID: e.ID, Content: text("— " + e.Content)})
+}
+
+// followApprovals asks the client for the approvals that the chat's work waits for, also
+// those of agents that were asked from there.
+func (s *session) followApprovals() {
+	for s.open.Err() == nil {
+		st, at, err := s.home.Service.Look(s.open, api.Scope{})
+		if err == nil {
+			for _, x := range st.Approvals {
+				s.approval(x)
+			}
+			for e, err := range s.home.Service.Watch(s.open, api.Scope{Kinds: []api.EventKind{api.ApprovalEvent}}, at) {
+				if err != nil || e.Kind == api.ResetEvent {
+					break
+				}
+				if e.Kind == api.ApprovalEvent {
+					s.approvalChanged(e)
+				}
+			}
+		}
+		select {
+		case <-s.open.Done():
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// approvalChanged takes up an approval that is asked for, and withdraws one that was
+// answered elsewhere.
+func (s *session) approvalChanged(e api.Event) {
+	if e.State != "open" {
+		s.mu.Lock()
+		withdraw := s.asked[e.Seq]
+		delete(s.asked, e.Seq)
+		s.mu.Unlock()
+		if withdraw != nil {
+			withdraw()
+		}
+		return
+	}
+	st, _, err := s.home.Service.Look(s.open, api.Scope{Requests: []string{e.Request}})
+	if err != nil {
+		return // its request has ended
+	}
+	for _, x := range st.Approvals {
+		if x.Number == e.Seq {
+			s.approval(x)
+		}
+	}
+}
+
+// approval asks the client for an approval of this chat, in a goroutine that the agent
+// joins. Whoever answers first counts.
+func (s *session) approval(x api.ApprovalInfo) {
+	if x.State != "open" || !s.isOurs(x) {
+		return
+	}
+	s.mu.Lock()
+	_, asked := s.asked[x.Number]
+	ctx, cancel := context.WithCancel(s.open)
+	if !asked {
+		s.asked[x.Number] = cancel
+	}
+	s.mu.Unlock()
+	if asked {
+		cancel()
+		return
+	}
+	s.agent.watchers.Go(func() {
+		defer cancel()
+		var got permissionAnswer
+		if err := s.agent.conn.ask(ctx, "session/request_permission", s.permission(x), &got); err != nil {
+			if ctx.Err() == nil {
+				s.agent.Warn(fmt.Sprintf("approval %d was not answered by the editor: %v", x.Number, err))
+			}
+			return
+		}
+		if got.Outcome.Outcome != "selected" {
+			return // it stays open: fika approve answers it
+		}
+		err := s.home.Service.Answer(s.open, x.Number, api.Answer{Allow: got.Outcome.Option == "allow"}, api.Write{})
+		if err != nil && api.CodeOf(err) != api.Conflict && s.open.Err() == nil {
+			s.agent.Warn(fmt.Sprintf("approval %d: %s", x.Number, s.agent.Words.Error(err)))
+		}
+	})
+}
+
+// isOurs reports whether an approval belongs to work that was begun in this chat.
+func (s *session) isOurs(x api.ApprovalInfo) bool {
+	if x.Conversation == s.id {
+		return true
+	}
+	of, err := s.home.Service.Requests(s.open, api.Scope{Requests: []string{x.Request}}, api.Page{Limit: 1})
+	if err != nil || len(of.Items) == 0 || of.Items[0].Chain == "" {
+		return false
+	}
+	ours, err := s.home.Service.Requests(s.open, api.Scope{Conversations: []string{s.id}}, api.Page{})
+	return err == nil && slices.ContainsFunc(ours.Items, func(r api.RequestInfo) bool { return r.Chain == of.Items[0].Chain })
+}
+
+// permission is the question to the client.
+func (s *session) permission(x api.ApprovalInfo) permissionAsk {
+	s.mu.Lock()
+	id := s.steps[x.CallID]
+	s.mu.Unlock()
+	ask := describe(x.Tool, string(x.Args), s.dir)
+	if ask.ToolCallID = id; id == "" {
+		ask.ToolCallID = "approval-" + strconv.FormatInt(x.Number, 10)
+	}
+	ask.Status = "pending"
+	if x.Agent != s.home.Agent {
+		ask.Title = "@" + x.Agent + ": " + ask.Title
+	}
+	return permissionAsk{SessionID: s.id, ToolCall: ask, Options: []option{{"allow", "Allow", "allow_once"}, {"reject", "Deny", "reject_once"}}}
+}
