@@ -37,7 +37,7 @@ func TestA9Key(t *testing.T) {
 		srv := llmtest.NewOpenAI(t, func(llmtest.Request) llmtest.Script {
 			return llmtest.Script{llmtest.Status(status, "no", 0*time.Second)}
 		})
-		for key, want := range map[string]string{"KEY": "environment variable KEY", "": "set api_key_env"} {
+		for key, want := range map[string]string{"KEY": "the key KEY in the environment of this shell was refused", "": "set api_key_env"} {
 			h := newHome(t, strings.Replace(openAI(srv, ""), `"KEY"`, `"`+key+`"`, 1))
 			code, out, errs := h.fika(nil, "run", "hello there")
 			if code != 5 || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, llmtest.Secret) {

@@ -327,7 +327,7 @@ func (s *Agents) MayRead(row fika.Agent) error {
 	if v.full() || v.reader() == row.Name {
 		return nil
 	}
-	return v.check("agent.logs", authority.Foreign, "what @"+string(row.Name)+" shows of every conversation")
+	return v.check("agent.logs", authority.Foreign, "all the work of "+string(row.Name))
 }
 
 // LogFile returns the path of the log that receives the output of an agent started by

@@ -28,7 +28,8 @@ func saidSince(r llmtest.Request) (text string) {
 	return text
 }
 
-// doorModel answers as it is told by what was said last.
+// doorModel answers as it is told by what was said last. Before it waits, its text ends with
+// what no key begins with: what may be the beginning of one is held back.
 func doorModel(gates [2]chan struct{}) llmtest.Handler {
 	return func(r llmtest.Request) llmtest.Script {
 		prompt := saidSince(r)
@@ -47,9 +48,9 @@ func doorModel(gates [2]chan struct{}) llmtest.Handler {
 		case strings.Contains(prompt, "long tool"):
 			return llmtest.Script{bash("d", "sleep 3141; echo "+r.Model)}
 		case strings.Contains(prompt, "story"):
-			return llmtest.Script{llmtest.Text("once ", "upon "), llmtest.Wait(gates[0]), llmtest.Text("a time"), llmtest.Wait(gates[1])}
+			return llmtest.Script{llmtest.Text("once ", "upon "), llmtest.Wait(gates[0]), llmtest.Text("a time."), llmtest.Wait(gates[1])}
 		case strings.Contains(prompt, "for ever"):
-			return llmtest.Script{llmtest.Text("I wait"), llmtest.Stall()}
+			return llmtest.Script{llmtest.Text("I wait."), llmtest.Stall()}
 		}
 		return llmtest.Script{llmtest.Text("hello from " + r.Model)}
 	}
@@ -153,10 +154,10 @@ func (d *doorway) joins(v *viewer, gates [2]chan struct{}) {
 	late := d.view("request="+asked.Request, api.FromNow)
 	late.shows(asked.Request, "once upon ")
 	close(gates[0])
-	late.shows(asked.Request, "once upon a time")
+	late.shows(asked.Request, "once upon a time.")
 	close(gates[1])
 	late.outcome(asked.Request, "done")
-	if e := late.said("bran", "once upon a time"); e.Conversation != "tales" {
+	if e := late.said("bran", "once upon a time."); e.Conversation != "tales" {
 		d.Errorf("the answer is in %q", e.Conversation)
 	}
 }
@@ -164,7 +165,7 @@ func (d *doorway) joins(v *viewer, gates [2]chan struct{}) {
 // cancels ends a request that would never end.
 func (d *doorway) cancels(v *viewer) {
 	asked := d.ask(api.Ask{Agent: "bran", Prompt: "for ever", Task: true})
-	v.shows(asked.Request, "I wait")
+	v.shows(asked.Request, "I wait.")
 	d.call("POST", "/requests/"+asked.Request+"/cancel", "", map[string]string{"reason": "enough"}, nil, http.StatusOK)
 	v.outcome(asked.Request, "cancelled")
 }

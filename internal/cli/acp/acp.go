@@ -56,7 +56,7 @@ func serve(ctx context.Context, e *command.Env) error {
 	}
 	h := &homes{env: e, known: map[string]*open{}}
 	defer h.close()
-	err = door.Serve(ctx, term.ReadUntil(ctx, e.In), e.Out, door.Options{
+	err = door.Serve(ctx, term.ReadUntil(ctx, e.In), e.Wire(), door.Options{
 		Open: func(_ context.Context, dir string) (*door.Home, error) { return h.open(ctx, dir) },
 		Dir:  dir, Words: e.Words, Warn: e.Warn, Version: e.Version,
 	})

@@ -46,6 +46,10 @@ func (e *Env) Terminal() (out, errs io.Writer) {
 	return e.Out, e.Err
 }
 
+// Wire returns what a command writes to that speaks a protocol on stdout: nothing else may
+// write there meanwhile, and the protocol sees failed writes.
+func (e *Env) Wire() io.Writer { return e.Out }
+
 // PrintJSON writes one value as indented JSON.
 func (e *Env) PrintJSON(v any) error {
 	enc := json.NewEncoder(e.Out)

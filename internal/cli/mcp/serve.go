@@ -50,7 +50,7 @@ func serve(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	err = door.Serve(ctx, term.ReadUntil(ctx, e.In), e.Out, door.Options{
+	err = door.Serve(ctx, term.ReadUntil(ctx, e.In), e.Wire(), door.Options{
 		As: func(program string) api.Service { return d.Program(ctx, program) }, Ready: d.Ready, Words: e.Words, Version: e.Version,
 	})
 	if ctx.Err() != nil {
