@@ -102,7 +102,7 @@ func (w pageWalk) approves() {
 	p.eval(`document.querySelector(".ask input").focus()`, nil)
 	p.types("half typed")
 	w.must("chat", "send", "side", "@bran both please") // many updates
-	p.until(`document.querySelector("#chat-side") && /[1-9] in/.test(document.querySelector("#agent-bran").innerText)`)
+	p.until(`document.querySelector("#chat-side") && /[1-9][0-9.]*k? in/.test(document.querySelector("#agent-bran").innerText)`)
 	p.until(`document.querySelector(".ask input").value === "half typed" && document.activeElement === document.querySelector(".ask input")`)
 	p.eval(`document.querySelector(".ask button.go").click()`, nil)
 	p.shows("Approved.")
