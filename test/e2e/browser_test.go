@@ -24,7 +24,6 @@ type browser struct {
 	mu      sync.Mutex
 	id      int
 	waiting map[int]chan reply
-	context string // of cookies; empty: the default
 }
 
 type reply struct {
