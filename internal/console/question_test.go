@@ -34,20 +34,26 @@ func (p *pair) answered(answers chan string, want string) {
 	}
 }
 
-// TestQuestionTakesOneKey: the line being typed is put aside for one key, and comes
-// back; a reason is a line of its own.
-func TestQuestionTakesOneKey(t *testing.T) {
-	p := onPTY(t, Options{Prompt: "> ", readingTime: time.Millisecond})
+// lines reads lines until the test ends.
+func (p *pair) lines() <-chan string {
 	read := make(chan string, 8)
 	go func() {
 		for {
-			line, err := p.ReadLine(t.Context())
+			line, err := p.ReadLine(p.t.Context())
 			if err != nil {
 				return
 			}
 			read <- line
 		}
 	}()
+	return read
+}
+
+// TestQuestionTakesOneKey: the line being typed is put aside for one key, and comes
+// back; a reason is a line of its own.
+func TestQuestionTakesOneKey(t *testing.T) {
+	p := onPTY(t, Options{Prompt: "> ", readingTime: time.Millisecond})
+	read := p.lines()
 	p.types("half a line")
 	p.sees("half a line")
 	q, answers := asked("first?")
@@ -75,16 +81,7 @@ func TestQuestionTakesOneKey(t *testing.T) {
 // them is lost but the last.
 func TestQuestionIsNotAnsweredByChance(t *testing.T) {
 	p := onPTY(t, Options{Prompt: "> ", readingTime: time.Hour})
-	read := make(chan string, 8)
-	go func() {
-		for {
-			line, err := p.ReadLine(t.Context())
-			if err != nil {
-				return
-			}
-			read <- line
-		}
-	}()
+	read := p.lines()
 	q, answers := asked("may it?")
 	p.Ask(q)
 	p.types("y")
