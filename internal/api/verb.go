@@ -3,6 +3,7 @@ package api
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Verb is one thing that may be asked for. Each is declared once, in [Verbs]; the
@@ -35,13 +36,20 @@ func (v Verb) Object() ObjectKind {
 
 // Find returns the verb of a name, and false if there is none.
 func Find(name string) (Verb, bool) {
-	list := Verbs()
-	i := slices.IndexFunc(list, func(v Verb) bool { return v.Name == name })
-	if i < 0 {
-		return Verb{}, false
-	}
-	return list[i], true
+	v, ok := verbsByName()[name]
+	return v, ok
 }
+
+// verbsByName is built once: each command of the command line and each check of a right
+// looks something up.
+var verbsByName = sync.OnceValue(func() map[string]Verb {
+	list := Verbs()
+	byName := make(map[string]Verb, len(list))
+	for _, v := range list {
+		byName[v.Name] = v
+	}
+	return byName
+})
 
 // Verbs returns every verb, by object.
 func Verbs() []Verb {

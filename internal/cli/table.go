@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -96,10 +97,11 @@ type declaration struct {
 }
 
 // table returns every command of the root with the verb that it and each command below it
-// is. Nobody but a person may run a command that is not in the table.
-func table() []entry {
+// is. Nobody but a person may run a command that is not in the table. It is built once, and
+// nobody changes it.
+var table = sync.OnceValue(func() []entry {
 	return slices.Concat(startCommands(), workCommands(), agentCommands(), systemCommands(), otherCommands())
-}
+})
 
 // in puts commands into a group.
 func in(g group, list []entry) []entry {
