@@ -182,13 +182,14 @@ func TestRemoteTroubles(t *testing.T) {
 }
 
 // TestRemoteEndsInTheMiddle holds that a connection which is lost in a call ends
-// the call at once, and that nobody claims to know whether it was carried out.
+// the call at once, and that nobody claims to know whether it was carried out. Which of
+// its connections is noticed to be lost first, and so the reason given, is open.
 func TestRemoteEndsInTheMiddle(t *testing.T) {
 	b := newBench(t)
 	f := newFar(t, mcptest.Handler("ordinary"))
 	s := remoteServer(f.URL, token)
 	r, err := b.call(t.Context(), s, "slow", "", func([]byte) { go f.CloseClientConnections() })
-	if err != nil || !r.IsError || !r.Unknown || !strings.Contains(r.Text, "it closed the connection before it had answered") || !strings.Contains(r.Text, "may or may not have happened") {
+	if err != nil || !r.IsError || !r.Unknown || !strings.Contains(r.Text, "may or may not have happened") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if r := b.must(s, "echo", `{"text":"on"}`); r.Text != "on" {
