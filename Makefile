@@ -1,6 +1,7 @@
 # make demo   build, and watch agents talk to each other: no key, no network
 # make test   format, vet, and the tests, quickly: long sweeps are short
-# make check  everything: all tests at full length, all but internal/cli under the race detector, staticcheck, a build for macOS
+# make check  the race detector where goroutines start, whole programs, staticcheck, a build for macOS
+# make full   all tests at full length, all but internal/cli under the race detector
 # make race   eight stores on one database, ROUNDS=100 on each engine
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
@@ -21,7 +22,7 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build install dist demo test check race house bench escape chaos soak docs fmt clean
+.PHONY: all build install dist demo test check full race house bench escape chaos soak docs fmt clean
 
 all: build
 
@@ -47,9 +48,13 @@ test:
 # The race detector needs cgo and a C compiler: without one it is left out.
 check:
 	@FULL=1 ./scripts/need.sh
-	@GO="$(GO)" FULL=1 ./scripts/test.sh
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/fika
+	@GO="$(GO)" MODE=check ./scripts/test.sh
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='all=-N -l' -o /dev/null ./cmd/fika
 	$(GO) run $(STATICCHECK) ./...
+
+full:
+	@FULL=1 ./scripts/need.sh
+	@GO="$(GO)" MODE=full ./scripts/test.sh
 
 race:
 	ROUNDS="$${ROUNDS:-100}" $(GO) test ./internal/store -run TestRace -v -timeout 60m
@@ -60,9 +65,10 @@ house: build
 bench: build
 	./scripts/bench.sh
 
-# Writes its table into docs/SECURITY.md. As root it also tries as an ordinary user.
+# Writes its table into docs/SECURITY.md. As root it also tries as an ordinary user. Knob:
+# TURNS=1 takes one route for each attempt instead of four, and writes nothing.
 escape: build
-	$(GO) run ./test/escape -bin $(BIN) -page docs/SECURITY.md
+	$(GO) run ./test/escape -bin $(BIN) $(if $(TURNS),-turns,-page docs/SECURITY.md)
 
 # Knobs: ENGINE=postgres, SEEDS=20, POINT=finish-request, FAULT=kill-hub, CONTROL=fence, JOBS=4.
 chaos:

@@ -1,8 +1,15 @@
 #!/bin/sh
-# Format, vet and the tests. As it is, quickly: long sweeps are short, and without
-# the race detector. FULL=1 does everything, under the race detector (where a C
-# compiler is found; RACE=0 leaves it out) but for internal/cli, whose scripts start one
-# process after another. PKG narrows it down: PKG=./internal/hub/... make test.
+# Format, vet and the tests; MODE says how far they go:
+#
+#   quick  make test: all packages, long sweeps short, without the race detector; of
+#          test/e2e a few, and nothing of test/chaos
+#   check  make check: under the race detector those packages in which goroutines start,
+#          sweeps short; test/e2e at full length and test/chaos shortly, without it
+#   full   make full: everything at full length, all but internal/cli under the race
+#          detector, whose scripts start one process after another
+#
+# RACE=0 leaves the race detector out, and so does a machine without a C compiler.
+# PKG narrows it down: PKG=./internal/hub/... make test.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,7 +22,7 @@ memory() {
 	return 1
 }
 GO=${GO:-go}
-FULL=${FULL:-}
+MODE=${MODE:-quick}
 
 unformatted=$(gofmt -l $(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))
 if [ -n "$unformatted" ]; then
@@ -26,7 +33,7 @@ $GO vet ${PKG:-./...}
 
 race=-race
 cc=$($GO env CC)
-if [ -z "$FULL" ]; then
+if [ $MODE = quick ]; then
 	race=
 elif ! command -v "${cc%% *}" >/dev/null 2>&1; then
 	[ -z "${CI:-}" ] || { echo "no C compiler ($cc), and CI=$CI" >&2; exit 1; }
@@ -50,75 +57,59 @@ if [ -n "$race" ]; then
 	export GORACE="${GORACE:-atexit_sleep_ms=20}"
 fi
 
-# Those that start processes wait for them most of the time: more of their tests
-# run side by side than there are processors, and beside the other packages.
-programs='fika/internal/cli$|fika/test/'
-all=$($GO list ${PKG:-./...})
-outside=$(echo "$all" | grep -E "$programs" || true)
-inside=$(echo "$all" | grep -Ev "$programs" || true)
-scripts= slow=
-if [ -n "$FULL" ]; then
-	short= limit=60m
-	scripts=$(echo "$all" | grep -E 'fika/internal/cli$' || true)
-	outside=$(echo "$outside" | grep -Ev 'fika/internal/cli$' || true)
-else
-	short=-short limit=30m
-	longest='fika/internal/(store|flow|mcp|bus/nats)$' # these begin first
-	slow=$(echo "$inside" | grep -E "$longest" || true)
-	inside=$(echo "$inside" | grep -Ev "$longest" || true)
-fi
 packages=${TEST_PARALLEL:-2}
+beside=${TEST_SIDE_BY_SIDE:-8} # tests that wait for processes most of the time
+all=$($GO list ${PKG:-./...})
+# of PATTERN, without PATTERN: of all packages those that match, and those that do not.
+of() { echo "$all" | grep -E "$1" || true; }
+without() { echo "$all" | grep -Ev "$1" || true; }
+programs='fika/internal/cli$|fika/test/(e2e|chaos)$'
+longest='fika/internal/(store|flow|mcp|bus/nats)$' # these begin first
 status=0
-temp= beside=
-clean() {
-	for one in $beside; do
-		kill -INT "${one%%:*}" 2>/dev/null || :
-		wait "${one%%:*}" || :
-		cat "${one#*:}"
-		rm -f "${one#*:}"
-	done
-	[ -z "$temp" ] || rm -rf "$temp"
-}
+temp=
+clean() { [ -z "$temp" ] || rm -rf "$temp"; }
 trap clean EXIT
 trap 'exit 130' INT TERM
 
-# The quick run keeps its thousands of small files in memory where there is room
+# All but the full run keep their thousands of small files in memory where there is room
 # and programs may be run from there; the full one uses a real disk.
-if [ -z "$FULL" ] && [ -z "${TMPDIR:-}" ] && memory /dev/shm; then
+if [ $MODE != full ] && [ -z "${TMPDIR:-}" ] && memory /dev/shm; then
 	temp=$(mktemp -d /dev/shm/fika.XXXXXX)
 	chmod 711 "$temp"
 	export TMPDIR="$temp"
 fi
-# Vet has been, and a test binary without symbols is linked in half the time.
-tests() { $GO test $short -vet=off -ldflags='-s -w' -timeout $limit "$@"; }
-if [ -n "$scripts" ]; then
-	tests -parallel "${TEST_SIDE_BY_SIDE:-8}" $scripts || status=$?
-fi
-# aside runs tests beside the others, which show what they give as it comes; what
-# these give is shown in the end.
-aside() {
-	out=$(mktemp)
-	tests "$@" >"$out" 2>&1 &
-	beside="$beside $!:$out"
+# tests ARGS… PACKAGES: nothing if there are no packages. Vet has been, and a test binary without
+# symbols is linked in half the time.
+tests() {
+	case " $* " in *" fika/"*) $GO test -vet=off -ldflags='-s -w' -timeout 60m -p $packages "$@" || status=$? ;; esac
 }
-if [ -n "$outside" ]; then
-	set -- $race -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside
-	if [ -n "$FULL" ] || [ -z "$inside" ]; then
-		tests "$@" || status=$?
-	else
-		aside "$@"
-	fi
-fi
-if [ -n "$slow" ]; then
-	aside $race -p "$packages" $slow
-fi
-if [ -n "$inside" ]; then
-	tests $race -p "$packages" $inside || status=$?
-fi
-for one in $beside; do
-	wait "${one%%:*}" || status=$?
-	cat "${one#*:}"
-	rm -f "${one#*:}"
-	beside=${beside#* "$one"}
-done
+case $MODE in
+quick)
+	tests -short $(of "$longest") $(without "$programs|$longest")
+	tests -short -parallel $beside $(of 'fika/internal/cli$')
+	tests -short -parallel $beside -run '^(TestByHand|TestChain|TestCrash|TestStop|TestMasterManages|TestDoor)$' $(of 'fika/test/e2e$')
+	;;
+check)
+	concurrent=$(grep -rlE '^\s+go [a-zA-Z]|\.Go\(|AfterFunc\(' --include='*.go' internal | xargs -n1 dirname | sort -u | sed 's|^|fika/|')
+	raced=
+	for one in $(without "$programs"); do
+		case " $(echo $concurrent) " in *" $one "*) raced="$raced $one" ;; esac
+	done
+	tests -short $race $raced
+	export FULL=1 # the npm programs of internal/mcp
+	tests -run '^TestServersFromNPM$' $(of 'fika/internal/mcp$')
+	tests -parallel $beside $(of 'fika/test/e2e$')
+	tests -short -parallel $beside $(of 'fika/test/chaos$')
+	;;
+full)
+	export FULL=1
+	tests -parallel $beside $(of 'fika/internal/cli$')
+	tests $race -parallel $beside $(of 'fika/test/(e2e|chaos)$')
+	tests $race $(without "$programs")
+	;;
+*)
+	echo "MODE=$MODE: quick, check or full" >&2
+	exit 2
+	;;
+esac
 exit $status

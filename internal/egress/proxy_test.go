@@ -23,7 +23,10 @@ import (
 	"fika/internal/egress"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain leaves out what waits for half a second after the last connection.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 // world is a proxy, with a plain and a TLS server behind it.
 type world struct {

@@ -16,6 +16,7 @@ type attempt struct {
 	lacking             bool   // tier landlock does not deny it, and says so
 	missing             string // why it cannot succeed here without a sandbox either; empty: it can
 	ordinary            string // likewise for a user who is not root
+	routes              []string
 }
 
 // syscall is a python program that makes one system call and says whether it
