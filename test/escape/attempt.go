@@ -15,6 +15,7 @@ type attempt struct {
 	inUse               bool   // in a repository with submodules, settings and hooks in the tree, and working trees
 	lacking             bool   // tier landlock does not deny it, and says so
 	missing             string // why it cannot succeed here without a sandbox either; empty: it can
+	kernel              string // what missing is if the script does not succeed when it is run directly
 	ordinary            string // likewise for a user who is not root
 	routes              []string
 }
@@ -175,7 +176,7 @@ print("REACHED" if fd >= 0 and libc.syscall(424, fd, 0, 0, 0) == 0 else "no")`)}
 		{name: "pivot_root", script: syscall(`155, 0, 0`), ordinary: "the system refuses it"},
 		{name: "io_uring", script: syscall(`425, 1, 0`)},
 		{name: "the session keyring", script: syscall(`250, 0, -3, 0`)},
-		{name: "32-bit system calls", script: python(`import ctypes, mmap
+		{name: "32-bit system calls", kernel: "the kernel does not serve them", script: python(`import ctypes, mmap
 m = mmap.mmap(-1, 4096, prot=7)
 m.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")
 f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))

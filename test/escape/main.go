@@ -62,7 +62,12 @@ func run(ctx context.Context, bin, page, only string, turns bool) error {
 	}
 	list := attempts()
 	list = slices.DeleteFunc(list, func(a attempt) bool { return !strings.Contains(a.name, only) })
-	for i := range list {
+	for i, a := range list {
+		if a.kernel != "" {
+			if out, _ := exec.CommandContext(ctx, "bash", "-c", a.script).Output(); !strings.Contains(string(out), "REACHED") {
+				list[i].missing = a.kernel
+			}
+		}
 		list[i].routes = routes()
 		if turns {
 			list[i].routes = routes()[i%len(routes()):][:1]
