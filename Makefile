@@ -1,6 +1,6 @@
 # make demo   build, and watch agents talk to each other: no key, no network
 # make test   format, vet, and the tests, quickly: long sweeps are short
-# make check  the race detector where goroutines start, whole programs, staticcheck, a build for macOS
+# make check  the race detector where goroutines start, whole programs, types on macOS, staticcheck
 # make full   all tests at full length, all but internal/cli under the race detector
 # make race   eight stores on one database, ROUNDS=100 on each engine
 # make house  how the code is built: names, sizes, widths, imports
@@ -49,7 +49,7 @@ test:
 check:
 	@FULL=1 ./scripts/need.sh
 	@GO="$(GO)" MODE=check ./scripts/test.sh
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -gcflags='all=-N -l' -o /dev/null ./cmd/fika
+	$(GO) run ./test/types darwin/arm64
 	$(GO) run $(STATICCHECK) ./...
 
 full:

@@ -3,8 +3,8 @@
 #
 #   quick  make test: all packages, long sweeps short, without the race detector; of
 #          test/e2e a few, and nothing of test/chaos
-#   check  make check: under the race detector those packages in which goroutines start,
-#          sweeps short; test/e2e at full length and test/chaos shortly, without it
+#   check  make check: under the race detector those packages of the program in which
+#          goroutines start; test/e2e and test/chaos without it; sweeps short
 #   full   make full: everything at full length, all but internal/cli under the race
 #          detector, whose scripts start one process after another
 #
@@ -90,14 +90,15 @@ quick)
 	tests -short -parallel $beside -run '^(TestByHand|TestChain|TestCrash|TestStop|TestMasterManages|TestDoor)$' $(of 'fika/test/e2e$')
 	;;
 check)
-	concurrent=$(grep -rlE '^\s+go [a-zA-Z]|\.Go\(|AfterFunc\(' --include='*.go' internal | xargs -n1 dirname | sort -u | sed 's|^|fika/|')
+	concurrent=$(grep -rlE '^\s+go [a-zA-Z]|\.Go\(|AfterFunc\(' --include='*.go' internal | grep -v _test.go | xargs -n1 dirname | sort -u | sed 's|^|fika/|')
 	raced=
 	for one in $(without "$programs"); do
 		case " $(echo $concurrent) " in *" $one "*) raced="$raced $one" ;; esac
 	done
 	tests -short $race $raced
-	export FULL=1 # the npm programs of internal/mcp
+	export FULL=1
 	tests -run '^TestServersFromNPM$' $(of 'fika/internal/mcp$')
+	unset FULL
 	tests -parallel $beside $(of 'fika/test/e2e$')
 	tests -short -parallel $beside $(of 'fika/test/chaos$')
 	;;

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -153,7 +154,7 @@ func TestJoinPause(t *testing.T) {
 		},
 		"the terminal dies": func(s *screen) { s.tmux("kill-server") },
 		"killed": func(s *screen) {
-			if testing.Short() {
+			if os.Getenv("FULL") == "" {
 				s.h.Skip("until the hub takes nobody to be there any more")
 			}
 			for pid, line := range s.h.processes("chat join tale") {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -35,8 +36,8 @@ func (h *home) chainOf(e fika.Entry) fika.Chain {
 // said.
 func TestFullDepth(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a few hundred hops")
+	if os.Getenv("FULL") == "" {
+		t.Skip("a few hundred hops: make full")
 	}
 	c := newChain(t, llmtest.OpenAI, 10_000)
 	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))

@@ -153,7 +153,7 @@ func TestSoak(t *testing.T) {
 		if length, err = time.ParseDuration(s); err != nil {
 			t.Fatal(err)
 		}
-	} else if testing.Short() {
+	} else if os.Getenv("FULL") == "" {
 		length = 3 * time.Second
 	}
 	seed := uint64(1)
