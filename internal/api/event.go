@@ -42,6 +42,7 @@ const (
 	ConversationEvent EventKind = "conversation"
 	RunEvent          EventKind = "run"
 	AccessEvent       EventKind = "access" // who may see what has changed
+	InputEvent        EventKind = "input"  // a text that waits for a turn: queued, taken by it, withdrawn, posted
 )
 
 // The kinds of events that are not stored.
@@ -62,7 +63,7 @@ type Event struct {
 	Request      string    `json:"request,omitempty"`
 	Chain        string    `json:"chain,omitempty"`
 	Agent        string    `json:"agent,omitempty"` // name
-	Seq          int64     `json:"seq,omitempty"`   // of an entry; of a step, its n; of an approval, its number
+	Seq          int64     `json:"seq,omitempty"`   // of an entry; of a step, its n; of an approval, its number; of an input, that of its entry
 	State        string    `json:"state,omitempty"` // of the row after this commit
 	// Data holds ids, codes and counts, at most [MaxEventData] bytes; never text, tool
 	// arguments or output.

@@ -36,6 +36,9 @@ type Lister interface {
 type Speaker interface {
 	// Send posts a message in a chat. Whoever it mentions is asked to answer.
 	Send(context.Context, Message, Write) (Sent, error)
+	// Withdraw takes back what waits for a turn, and returns how it then stands: what was
+	// delivered before stays so.
+	Withdraw(ctx context.Context, input string, w Write) (InputInfo, error)
 	// Ask gives an agent work. It returns once that is stored: the answer is the last
 	// entry of the request, which [Watcher.Watch] shows.
 	Ask(context.Context, Ask, Write) (Asked, error)
@@ -87,6 +90,7 @@ type State struct {
 	Requests      []RequestInfo      `json:"requests"`      // not ended, oldest first; and those of Scope.Requests
 	Approvals     []ApprovalInfo     `json:"approvals"`     // open, oldest first
 	Runs          []RunInfo          `json:"runs"`          // not ended, newest first
+	Inputs        []InputInfo        `json:"inputs"`        // that wait for turns, oldest first
 	Paused        bool               `json:"paused"`        // everything is
 }
 
@@ -184,6 +188,21 @@ type EntryInfo struct {
 type Message struct {
 	Conversation string `json:"conversation"`
 	Text         string `json:"text"`
+	// Steer means that a message for one agent alone, if that has a turn under way in the
+	// conversation, waits until the turn next asks its model, or ends. Only a person steers.
+	Steer bool `json:"steer"`
+}
+
+// InputInfo is a text that waits for a turn of an agent, or waited.
+type InputInfo struct {
+	ID           string    `json:"id"` // also of the entry that it becomes
+	Conversation string    `json:"conversation"`
+	Agent        string    `json:"agent"`
+	From         string    `json:"from"`
+	Text         string    `json:"text"`
+	State        string    `json:"state"`         // queued taken withdrawn posted
+	Seq          int64     `json:"seq,omitempty"` // of the entry that it became
+	Created      time.Time `json:"created"`
 }
 
 // Sent says what a message has set off.
@@ -192,6 +211,7 @@ type Sent struct {
 	Seq    int64    `json:"seq"`
 	Notify []string `json:"notify"` // the agents that are asked to answer
 	Repeat bool     `json:"repeat"` // it was sent before, under the same key
+	Input  string   `json:"input"`  // the id of the message that waits for a turn; empty: it was posted
 }
 
 // Ask is work for an agent.

@@ -72,6 +72,8 @@ func Verbs() []Verb {
 		on(Conversation, list, "list"),
 		on(Conversation, look, "show entries tree queue why chains limits participants live wait export"),
 		on(Conversation, speak, "send"),
+		on(Conversation, Verb{Conduct: Answers, Repeat: ByKey}, "steer"),
+		on(Conversation, Verb{Conduct: Answers, Repeat: ByWish}, "withdraw"),
 		on(Conversation, key, "create enter invite session stop continue clear delete rename pin unpin retry cleanup"),
 		on(Conversation, act, "compact"),
 		on(Conversation, wish, "pause resume hold renew release limit"),

@@ -59,6 +59,9 @@ type Said struct {
 	TTL      time.Duration
 	// Attachments are the message's pictures, which the text mentions.
 	Attachments []fika.Attachment
+	// Steer means that the message, if it is for one agent that is at work in the
+	// conversation, waits for that one's turn.
+	Steer bool
 	// Agent is set if an agent speaks; From and Username are then ignored.
 	Agent *AgentSays
 }
@@ -106,7 +109,9 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 
 // Tell shows what was stored to those who watch, and wakes the agents notified.
 func (c *Chats) Tell(conv fika.Conversation, p store.Posted) {
-	c.Notify.Show(conv, p.Entry)
+	if p.Input == nil {
+		c.Notify.Show(conv, p.Entry)
+	}
 	c.Notify.Wake(p.Notified...)
 }
 
@@ -143,7 +148,7 @@ func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (st
 	}
 	return store.Post{
 		Conversation: conv.ID, ID: s.ID, From: s.From, Writer: fika.ByHuman, WriterName: s.Username,
-		Content: s.Text, Notify: notify, TTL: s.TTL, Attachments: s.Attachments,
+		Content: s.Text, Notify: notify, TTL: s.TTL, Attachments: s.Attachments, Steer: s.Steer && !found.All && !found.Human,
 	}, Sent{All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 

@@ -63,6 +63,12 @@ type Options struct {
 	// OnInterrupt, with the same rules. nil: nothing happens.
 	OnEscape func()
 
+	// TakeBack is called when the up key is pressed in an empty line. It returns a text that
+	// was entered before and has had no effect, which becomes the line; false: there is none,
+	// and the key recalls the history. It is called in the console's own goroutine, as
+	// Complete is. nil: the key recalls the history.
+	TakeBack func() (string, bool)
+
 	// Echo returns what remains on the screen of an entered line; "" for nothing. nil:
 	// prompt and line, as in a shell.
 	Echo func(line string) string

@@ -152,6 +152,10 @@ func (a *actor) actOnKey(k key, show bool) {
 	case actQuit:
 		a.abort()
 		return
+	case actUp:
+		if a.takeBack() {
+			return
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -226,6 +230,18 @@ func (a *actor) finishWord() {
 			a.edit.makeChip(n)
 		}
 	}
+}
+
+// takeBack puts a text that was entered, and has had no effect, into an empty line.
+func (a *actor) takeBack() bool {
+	if a.opts.TakeBack == nil || a.edit.text != "" { // only this goroutine changes it
+		return false
+	}
+	text, ok := a.opts.TakeBack()
+	if ok {
+		a.change(func() { a.edit.set(typed(text)) })
+	}
+	return ok
 }
 
 // recall puts a history entry into the line, unless the cursor moved inside the line.

@@ -43,6 +43,29 @@ func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation 
 	return nil
 }
 
+// Inputs returns the texts that wait for turns of a chat, oldest first.
+func (s *Chats) Inputs(ctx context.Context, conv fika.Conversation) ([]Input, error) {
+	if err := s.c.mayConversation(ctx, "conversation.queue", conv.ID); err != nil {
+		return nil, err
+	}
+	return s.c.store.QueuedInputs(ctx, conv.ID)
+}
+
+// Withdraw takes a text back that waits for a turn, and returns it as it then stands: one
+// that was delivered before stays so. It returns NotFound.
+func (s *Chats) Withdraw(ctx context.Context, id fika.EntryID) (Input, error) {
+	in, err := s.c.store.Input(ctx, id)
+	if err == nil {
+		err = s.c.mayConversation(ctx, "conversation.withdraw", in.Conversation)
+	}
+	if err != nil {
+		return Input{}, err
+	}
+	in, err = s.c.store.WithdrawInput(ctx, id)
+	_ = s.c.bus.Flush(ctx)
+	return in, err
+}
+
 // Retried is a dead turn that is being tried again, or one that waited for its model's
 // provider and goes on at once.
 type Retried struct {

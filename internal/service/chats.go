@@ -289,16 +289,30 @@ func (s *Chats) AssignedTo(text string, notified []fika.AgentName) (out []string
 // SendWith is [Chats.Send] for a message with pictures. The pictures are stored already
 // and the text describes them.
 func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text string, pictures []fika.Attachment, as Alias) (Sent, error) {
+	return s.send(ctx, "conversation.send", conv, text, pictures, as)
+}
+
+// Steer is [Chats.SendWith] for a person's message that waits for a turn, if it is for one
+// agent alone and that has one under way in the chat: the turn has it when it next asks its
+// model. If it ends before that, the message is posted. Sent.Input says that it waits;
+// otherwise it was posted at once.
+func (s *Chats) Steer(ctx context.Context, conv fika.Conversation, text string, pictures []fika.Attachment, as Alias) (Sent, error) {
+	return s.send(ctx, verbSteer, conv, text, pictures, as)
+}
+
+const verbSteer = "conversation.steer"
+
+func (s *Chats) send(ctx context.Context, verb string, conv fika.Conversation, text string, pictures []fika.Attachment, as Alias) (Sent, error) {
 	said, err := s.c.personSays(text, as.Name)
 	if err != nil {
 		return Sent{}, err
 	}
-	said.Attachments = pictures
+	said.Attachments, said.Steer = pictures, verb == verbSteer
 	speaker, say, err := s.c.speaker(ctx, as)
 	if err != nil {
 		return Sent{}, err
 	}
-	if err := say.mayConversation(ctx, "conversation.send", conv.ID); err != nil {
+	if err := say.mayConversation(ctx, verb, conv.ID); err != nil {
 		return Sent{}, err
 	}
 	if speaker != nil {
@@ -314,10 +328,15 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 			return Sent{}, err
 		}
 	}
-	sent, err := once(ctx, say, "conversation.send", []any{conv.ID, said.From, text, pictures}, func(to *store.Store) (Sent, error) {
+	sent, err := once(ctx, say, verb, []any{conv.ID, said.From, text, pictures}, func(to *store.Store) (Sent, error) {
 		return s.poster(to).Send(ctx, conv, said)
 	}, func(done *store.Repeated) (sent Sent, err error) {
 		sent.Repeat = true
+		if id := done.Last(store.InputEvent).Entry; id != "" {
+			in, err := s.c.store.Input(ctx, id)
+			sent.Input = &in
+			return sent, err
+		}
 		sent.Entry, err = s.c.store.EntryByID(ctx, conv.ID, done.Last(store.EntryEvent).Entry)
 		return sent, err
 	})

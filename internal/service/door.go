@@ -52,15 +52,27 @@ func (d door) Send(ctx context.Context, m api.Message, w api.Write) (out api.Sen
 	if err != nil {
 		return out, d.fails(err)
 	}
-	sent, err := c.Chats.Send(ctx, conv, m.Text, Alias{})
+	say := c.Chats.SendWith
+	if m.Steer {
+		say = c.Chats.Steer
+	}
+	sent, err := say(ctx, conv, m.Text, nil, Alias{})
 	if err != nil {
 		return out, d.fails(err)
+	}
+	if sent.Input != nil {
+		return api.Sent{ID: string(sent.Input.ID), Repeat: sent.Repeat, Notify: []string{}, Input: string(sent.Input.ID)}, nil
 	}
 	out = api.Sent{ID: string(sent.Entry.ID), Seq: sent.Entry.Seq, Repeat: sent.Repeat, Notify: []string{}}
 	for _, name := range sent.Notified {
 		out.Notify = append(out.Notify, string(name))
 	}
 	return out, nil
+}
+
+func (d door) Withdraw(ctx context.Context, input string, w api.Write) (api.InputInfo, error) {
+	in, err := d.write(w).Chats.Withdraw(ctx, fika.EntryID(input))
+	return inputInfo(in), d.fails(err)
 }
 
 func (d door) Ask(ctx context.Context, a api.Ask, w api.Write) (out api.Asked, err error) {

@@ -131,6 +131,30 @@ func (h keyHome) make(ctx context.Context, w keyedWrite) (err error) {
 	return w.prepare(h, s)
 }
 
+// beginTurns has the agent coder take up what waits for it in the chats.
+func (h keyHome) beginTurns(*service.Service) error { return h.begin("coder", 2) }
+
+// begin has an agent take up what waits for it in n chats.
+func (h keyHome) begin(name fika.AgentName, n int) error {
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db"), URL: h.url})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	a, err := s.Agent(ctx, name)
+	if err != nil {
+		return err
+	}
+	l, err := s.Acquire(ctx, a.ID, "test", time.Hour, true)
+	for range n {
+		if err == nil {
+			_, err = s.Claim(ctx, l, store.Limits{}, nil)
+		}
+	}
+	return err
+}
+
 func (h keyHome) database() (*sql.DB, error) {
 	if h.url != "" {
 		return sql.Open("pgx", h.url+"&default_query_exec_mode=exec")
@@ -257,6 +281,16 @@ func keyedInChats() map[string]keyedWrite {
 			sent, err := s.Chats.Send(ctx, c, "@coder look", alias)
 			return fmt.Sprint(sent.Entry.Seq, sent.Entry.ID), err
 		}),
+		"conversation.steer": {prepare: keyHome.beginTurns, do: inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			sent, err := s.Chats.Steer(ctx, c, "@coder look", nil, alias)
+			if err == nil && sent.Input == nil {
+				err = errors.New("it does not wait")
+			}
+			if err != nil {
+				return "", err
+			}
+			return string(sent.Input.ID), nil
+		}).do},
 		"conversation.create": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
 			c, err := s.Chats.Create(ctx, text)
 			return string(c.ID), err

@@ -66,6 +66,9 @@ func (l *looking) state(ctx context.Context) (st api.State, err error) {
 			st.Approvals = append(st.Approvals, approvalInfo(a))
 		}
 	}
+	if st.Inputs, err = l.inputs(ctx); err != nil {
+		return st, err
+	}
 	runs, err := l.v.runs(ctx, true, 0)
 	st.Runs = []api.RunInfo{}
 	for _, r := range runs {
@@ -74,6 +77,32 @@ func (l *looking) state(ctx context.Context) (st api.State, err error) {
 		}
 	}
 	return st, err
+}
+
+// inputs returns what waits for turns of the scope.
+func (l *looking) inputs(ctx context.Context) ([]api.InputInfo, error) {
+	out := []api.InputInfo{}
+	list, err := l.c.store.QueuedInputs(ctx, "")
+	for _, in := range list {
+		if !inScope(l.scope, string(in.In), string(in.AgentName), "") {
+			continue
+		}
+		may, err := l.v.conversation(ctx, in.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			out = append(out, inputInfo(in))
+		}
+	}
+	return out, err
+}
+
+func inputInfo(in store.Input) api.InputInfo {
+	return api.InputInfo{
+		ID: string(in.ID), Conversation: string(in.In), Agent: string(in.AgentName), From: in.From, Text: in.Content,
+		State: string(in.State), Seq: in.Seq, Created: in.Created,
+	}
 }
 
 // all reports whether the scope is everything.

@@ -47,7 +47,11 @@ func openWith(t *testing.T, settings string) *service.Service {
 // writes others, which the service follows.
 func openHome(t *testing.T, settings string) (*service.Service, func(string)) {
 	t.Helper()
-	root := t.TempDir()
+	return openIn(t, t.TempDir(), settings)
+}
+
+func openIn(t *testing.T, root, settings string) (*service.Service, func(string)) {
+	t.Helper()
 	write := func(settings string) {
 		t.Helper()
 		conf := "model = \"m\"\nusername = \"anna\"\n\n[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n" + settings

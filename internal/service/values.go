@@ -38,6 +38,8 @@ type (
 	Copied = store.Copied
 	// Posted is an entry that has been committed.
 	Posted = store.Posted
+	// Input is a text that waits for a turn, or waited.
+	Input = store.Input
 	// Cleaned is what a clean-up removed.
 	Cleaned = store.CleanupResult
 
@@ -50,6 +52,9 @@ type (
 	// Node is an entry in the tree of answers.
 	Node = chat.Node
 )
+
+// InputWithdrawn is the state of an input that was taken back.
+const InputWithdrawn = store.InputWithdrawn
 
 // Team is a line for several agents.
 type Team = workflow.Line

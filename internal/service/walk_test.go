@@ -24,12 +24,15 @@ type world struct {
 	person  *service.Service
 	gendry  fika.Agent
 	secret  fika.Conversation
+	home    keyHome
+	input   *service.Input // only after steer
 	request fika.RequestID
 	run     service.Run
 }
 
 func walkWorld(t *testing.T) *world {
-	c := openWith(t, `
+	home := keyHome{root: t.TempDir()}
+	c, _ := openIn(t, home.root, `
 [guard]
 sandbox = "off"
 [[agents]]
@@ -43,7 +46,7 @@ cron = "@daily"
 agent = "gendry"
 prompt = "sesame"
 `)
-	w := &world{T: t, person: c}
+	w := &world{T: t, home: home, person: c}
 	ctx := t.Context()
 	var err error
 	for _, name := range []string{"arya", "gendry"} {
@@ -62,6 +65,17 @@ prompt = "sesame"
 	w.run, err = c.Runs().Start(ctx, d, nil)
 	check(t, err)
 	return w
+}
+
+// steer has @gendry begin with the chat, and says something to it meanwhile.
+func (w *world) steer() {
+	w.Helper()
+	check(w.T, w.home.begin("gendry", 1))
+	sent, err := w.person.Chats.Steer(w.Context(), w.secret, "@gendry sesame", nil, service.Alias{})
+	check(w.T, err)
+	if w.input = sent.Input; w.input == nil {
+		w.Fatal("it does not wait for the turn")
+	}
 }
 
 // call does a verb about @gendry's things through a service. It returns what the verb
@@ -261,6 +275,14 @@ func conversationCalls() map[string]call {
 		}),
 		"conversation.send": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
 			_, err := s.Chats.Send(ctx, c, "hello", alias)
+			return err
+		}),
+		"conversation.steer": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
+			_, err := s.Chats.Steer(ctx, c, "hello", nil, alias)
+			return err
+		}),
+		"conversation.withdraw": failed(func(ctx context.Context, w *world, s *service.Service) error {
+			_, err := s.Chats.Withdraw(ctx, w.input.ID)
 			return err
 		}),
 		"conversation.create": failed(func(ctx context.Context, _ *world, s *service.Service) error {
@@ -540,6 +562,7 @@ func refused(err error) bool { return fika.IsKind(err, fika.Denied) }
 // leaves it out. A verb without a call fails.
 func TestTheWalkOverAllVerbs(t *testing.T) {
 	w := walkWorld(t)
+	w.steer()
 	how := calls()
 	for _, v := range api.Verbs() {
 		if how[v.Name] == nil && !elsewhere(v) {

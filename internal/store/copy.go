@@ -36,6 +36,7 @@ seen_at started_at processed active_ask created_at hour_start hour_turns held_un
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
 		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
 depth pinned expires_at metadata`)},
+		{name: "inputs", key: cols("n"), numbers: "n", columns: cols("n id conversation agent sender writer content attachments ttl state seq created_at")},
 		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation person")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at rights")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason

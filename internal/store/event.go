@@ -25,6 +25,7 @@ const (
 	ConversationEvent EventKind = "conversation" // its status, or deleted
 	RunEvent          EventKind = "run"          // a run of a workflow: the state of its request, or paused
 	AccessEvent       EventKind = "access"       // somebody joined: who may see the conversation has changed
+	InputEvent        EventKind = "input"        // a text for a turn under way: the seq of the entry that it became, and its state
 )
 
 // What State says beside the states of the rows themselves.
@@ -37,7 +38,7 @@ const (
 
 // EventKinds lists all kinds.
 func EventKinds() []EventKind {
-	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent}
+	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent}
 }
 
 // Event is a committed fact. It holds ids, codes and counts, never text; what it does
@@ -63,7 +64,7 @@ type Event struct {
 
 // EventData is what an event says beside its columns, as JSON of at most 1 KiB.
 type EventData struct {
-	ID      fika.EntryID     `json:"id,omitempty"`      // of an entry; a foreign one that is long is left out
+	ID      fika.EntryID     `json:"id,omitempty"`      // of an entry or an input; a foreign one that is long is left out
 	Kind    string           `json:"kind,omitempty"`    // of a request, step or conversation
 	Notify  []fika.AgentName `json:"notify,omitempty"`  // whom an entry was brought to the notice of
 	More    int              `json:"more,omitempty"`    // how many of those are left out

@@ -52,7 +52,7 @@ type Finish struct {
 // Finished reports what [Turns.Finish] committed.
 type Finished struct {
 	Request  fika.Request
-	Entries  []fika.Entry     // the final entry and notices, in order
+	Entries  []fika.Entry     // the final entry, notices and what people had queued, in order
 	Notified []fika.AgentName // to be woken
 	Limited  string           // the limit that stopped forwarding, if one did
 	Booked   []limit.Booked   // of the last call, in the budgets that hold for the request
@@ -116,6 +116,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 			}
 		}
 		out.Request = ended.request
+		out.Entries = append(out.Entries, ended.posted...)
 		out.Booked, err = accountsIn(t).book(ctx, r)
 		return err
 	}, q.questions(f, fin.Notify)...)
@@ -129,6 +130,7 @@ type finishing struct {
 	answers string // the message that it answers: that of the newest notification it covers
 	usage   fika.Usage
 	parent  string // the agent that waits for it
+	inputs  []Input
 	told    recipients
 }
 
@@ -142,6 +144,7 @@ func (q *finishing) questions(f Fence, tell []fika.AgentName) []question {
 		{ask: q.lastCovered(id), of: func(r turn) bool { return r.kind == fika.NotifyRequest }},
 		{ask: q.spent(id), of: stepped},
 		{ask: q.parentOf(id), of: func(r turn) bool { return r.parent != "" }},
+		{ask: q.queued(id), of: func(r turn) bool { return r.inputs }},
 	}
 	for _, name := range onceEach(tell) {
 		list = append(list, question{
@@ -160,11 +163,18 @@ func (q *finishing) requestRow(id fika.RequestID) func() statement {
 }
 
 func (q *finishing) openSteps(id fika.RequestID) func() statement {
-	return func() statement {
-		q.open = nil
-		return all(&q.open, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.kind = 'tool'
+	return func() statement { return openSteps(&q.open, id) }
+}
+
+// openSteps returns the statement that reads the tool steps without a result.
+func openSteps(into *[]fika.Step, id fika.RequestID) statement {
+	*into = nil
+	return all(into, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.kind = 'tool'
 AND s.state IN ('planned', 'started') ORDER BY s.n`, id)
-	}
+}
+
+func (q *finishing) queued(id fika.RequestID) func() statement {
+	return func() statement { return queuedFor(&q.inputs, id) }
 }
 
 func (q *finishing) lastCovered(id fika.RequestID) func() statement {
@@ -194,7 +204,7 @@ WHERE r.id = ? AND r.parent <> '' AND p.finished_at = 0`, id)
 // finishingOf reads the facts needed to end a request.
 func (t *tx) finishingOf(ctx context.Context, id fika.RequestID) (*finishing, error) {
 	var q finishing
-	return &q, t.run(ctx, q.requestRow(id)(), q.openSteps(id)(), q.lastCovered(id)(), q.spent(id)(), q.parentOf(id)())
+	return &q, t.run(ctx, q.requestRow(id)(), q.openSteps(id)(), q.lastCovered(id)(), q.spent(id)(), q.parentOf(id)(), q.queued(id)())
 }
 
 // final stores the model call that made the final text and notifies the agents that
@@ -268,7 +278,8 @@ type ending struct {
 type ended struct {
 	request fika.Request // as it now stands
 	entries []fika.Entry
-	ring    []fika.AgentName // agents with a turn that waited for this outcome
+	posted  []fika.Entry     // what people had queued for the turn
+	ring    []fika.AgentName // agents with a turn that waited for this outcome, or with a message
 }
 
 // end gives a request its one outcome, and its open tool calls a result.
@@ -327,6 +338,12 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 		if err := t.cancelChildren(ctx, r, e.reason); err != nil {
 			return out, err
 		}
+	}
+	if out.posted, err = inputsIn(t).post(ctx, r); err != nil {
+		return out, err
+	}
+	if len(out.posted) > 0 {
+		out.ring = append(out.ring, r.agentName)
 	}
 	if r.found.parent != "" {
 		out.ring = append(out.ring, fika.AgentName(r.found.parent))

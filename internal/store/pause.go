@@ -15,6 +15,7 @@ import (
 type Dropped struct {
 	Notifications int
 	Requests      []fika.RequestID // cancelled, or asked to stop
+	Inputs        int              // texts that waited for a turn, taken back
 }
 
 // LapsedPause is a pause that ended because its owner was not heard from in time.
@@ -266,7 +267,7 @@ func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
 	return p, s.explain("read pause", err)
 }
 
-// StopChat drops the pending notifications of a chat, cancels its open and waiting
+// StopChat drops the pending notifications and queued inputs of a chat, cancels its open and waiting
 // requests and asks running ones to stop, for the given reason; see [InterruptedBy]. A
 // notice for each agent whose notifications were dropped says so.
 func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID, reason string) (Dropped, error) {
@@ -292,6 +293,10 @@ func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID, reason stri
 func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID, reason string) (Dropped, error) {
 	var out Dropped
 	if _, err := conversationsIn(t.tx).lock(ctx, c); err != nil {
+		return out, err
+	}
+	var err error
+	if out.Inputs, err = inputsIn(t.tx).withdrawAll(ctx, c); err != nil {
 		return out, err
 	}
 	n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)

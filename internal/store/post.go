@@ -24,14 +24,18 @@ type Post struct {
 	Rights       *fika.Rights     // what those agents may do at most because of it
 	Taint        string           // the outside source of its text; empty: none
 	Attachments  []fika.Attachment
+	// Steer means that a person's message in a chat, for one agent that has a turn under way
+	// there, waits for that turn as an [Input] instead of being posted.
+	Steer bool
 }
 
 // Posted reports what [Transcripts.Post] or [Transcripts.Deliver] committed.
 type Posted struct {
 	Entry    fika.Entry
 	Notified []fika.AgentName
-	Paused   bool // the conversation, or everything, is paused, so notifications wait
-	Repeat   bool // the id was known; Entry is the stored one
+	Paused   bool   // the conversation, or everything, is paused, so notifications wait
+	Repeat   bool   // the id was known; Entry is the stored one
+	Input    *Input // the message waits for a turn; then there is no Entry
 }
 
 // Send is a message from one context to another; see [Transcripts.Deliver].
@@ -63,6 +67,9 @@ func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 			return err
 		case !there:
 			return noConversation(p.Conversation)
+		case p.Steer && c.Kind == fika.Chat && f.at.request != "":
+			out, err = inputsIn(t).queue(ctx, c, p, f)
+			return err
 		}
 		out, err = postsIn(t).post(ctx, c, p, f, time.Time{})
 		return err
@@ -79,6 +86,7 @@ type posting struct {
 	chain  bool   // its chain is known
 	writer string // id of the agent that writes; empty: no agent has that name
 	told   recipients
+	at     worker // the turn that the message waits for; zero: none
 }
 
 func (f *posting) asking(p Post) []statement {
@@ -91,6 +99,9 @@ func (f *posting) asking(p Post) []statement {
 		first(&f.writer, nil, scanText, `SELECT id FROM agents WHERE name = ?`, p.writer()))
 	if p.ID != "" {
 		list = append(list, first(&f.known, &f.repeat, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.id = ?`, p.Conversation, p.ID))
+	}
+	if p.Steer && len(p.Notify) == 1 && p.Writer == fika.ByHuman {
+		list = append(list, first(&f.at, nil, scanWorker, underWay, p.Conversation, p.Notify[0], p.Notify[0]))
 	}
 	if p.Chain != "" {
 		var root string

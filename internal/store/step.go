@@ -24,6 +24,7 @@ type Signal struct {
 	Reason   string
 	Paused   bool // the conversation, its run, or everything; never for a foreground request
 	Deadline bool // the request's deadline has passed
+	Inputs   bool // texts wait for [Turns.TakeInputs]; only [Turns.Signal] says so
 }
 
 // ModelCommit is the result of one model call.

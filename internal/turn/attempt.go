@@ -112,6 +112,9 @@ func (a *attempt) runSteps(ctx context.Context) error {
 			return &ending{state: fika.RequestFailed, kind: fika.Limit,
 				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_recursion_depth", a.round)}
 		}
+		if err := a.signals.takeInputs(ctx); err != nil {
+			return err
+		}
 		if err := a.model.askModel(ctx); err != nil {
 			return err
 		}

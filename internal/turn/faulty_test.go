@@ -79,6 +79,10 @@ func (f *faulty) Suspend(ctx context.Context, x store.Fence, r fika.WaitReason, 
 	return err
 }
 
+func (f *faulty) TakeInputs(ctx context.Context, x store.Fence) ([]fika.Entry, error) {
+	return through(f, "take inputs", func() ([]fika.Entry, error) { return f.Store.TakeInputs(ctx, x) })
+}
+
 func (f *faulty) HandBack(ctx context.Context, x store.Fence) error {
 	_, err := through(f, "hand back", done(func() error { return f.Store.HandBack(ctx, x) }))
 	return err

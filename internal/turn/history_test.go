@@ -74,6 +74,9 @@ func newHistory(seed uint64, n int) (*history, store.Claimed, []fika.Entry) {
 		for len(last.open) > 0 {
 			h.result(last)
 		}
+		if h.rand.IntN(3) == 0 {
+			h.steer(last)
+		}
 	}
 	c := store.Claimed{
 		Agent:        fika.Agent{Name: "arya"},
@@ -129,6 +132,11 @@ func (h *history) work(t *generatedTurn) {
 	switch {
 	case h.rand.IntN(12) == 0:
 		h.end(t)
+		if h.rand.IntN(2) == 0 {
+			h.interrupt(t)
+		}
+	case len(t.open) == 0 && h.rand.IntN(8) == 0:
+		h.steer(t)
 	case len(t.open) > 0:
 		h.result(t)
 	default:
@@ -140,6 +148,25 @@ func (h *history) work(t *generatedTurn) {
 			h.end(t)
 		}
 	}
+}
+
+// steer adds what a person says to a turn under way.
+func (h *history) steer(t *generatedTurn) {
+	h.add(fika.Entry{Type: fika.Message, From: "ann", To: t.agent, Request: t.request, Content: fmt.Sprintf("@%s and point %d", t.agent, len(h.entries)),
+		Meta: fika.EntryMeta{Writer: fika.ByHuman}})
+}
+
+// interrupt adds what is left of a turn that a person has cut off.
+func (h *history) interrupt(t *generatedTurn) {
+	if h.rand.IntN(2) == 0 {
+		h.add(fika.Entry{Type: fika.Message, From: t.agent, Request: t.request, Content: "I was about", Meta: fika.EntryMeta{Writer: fika.ByAgent, WriterName: t.agent}})
+	}
+	n := fika.Entry{Type: fika.Notice, From: "system", Request: t.request, Content: "interrupted by ann",
+		Meta: fika.EntryMeta{Writer: fika.BySystem, Kind: string(fika.Interrupted), WriterName: t.agent}}
+	if t.upto > 0 {
+		n.ReplyTo = h.entries[t.upto-1].ID
+	}
+	h.add(n)
 }
 
 func (h *history) end(t *generatedTurn) {

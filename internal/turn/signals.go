@@ -19,16 +19,18 @@ const (
 	unsure = time.Second
 )
 
-// Control lets the store tell a turn to stop, and lets the turn release its request.
+// Control lets the store tell a turn to stop or what a person adds, and lets the turn
+// release its request.
 type Control interface {
 	Signal(context.Context, store.Fence) (store.Signal, error)
+	TakeInputs(context.Context, store.Fence) ([]fika.Entry, error)
 	Exceeded(context.Context, store.Fence, store.Limits) (store.Exceeded, error)
 	Suspend(ctx context.Context, f store.Fence, reason fika.WaitReason, until time.Time) error
 	HandBack(context.Context, store.Fence) error
 }
 
-// signals stops a turn between two steps: for a person, a deadline, a limit, or the end
-// of the process.
+// signals stops a turn between two steps, for a person, a deadline, a limit, or the end
+// of the process, and gives it what people have queued for it.
 type signals struct {
 	*assignment
 	*progress
@@ -37,6 +39,7 @@ type signals struct {
 	stop   <-chan struct{}
 	limits store.Limits
 	asked  time.Time // when the store was last asked whether the turn may go on
+	inputs bool      // people had queued texts for the turn then
 }
 
 // checkSignals checks between two steps whether the turn may go on.
@@ -59,7 +62,28 @@ func (s *signals) checkSignals(ctx context.Context) error {
 	if err := s.applySignal(ctx, sig); err != nil {
 		return err
 	}
+	s.inputs = sig.Inputs
 	return s.checkLimits(ctx)
+}
+
+// takeInputs makes what people have queued for the turn, at the last check, a part of it. It
+// comes right before a model call, which then holds it, while no tool call is open.
+func (s *signals) takeInputs(ctx context.Context) error {
+	if !s.inputs {
+		return nil
+	}
+	s.inputs = false
+	var said []fika.Entry
+	err := s.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
+		said, err = s.store.TakeInputs(ctx, s.fence)
+		return err
+	})
+	if err != nil || len(said) == 0 {
+		return err
+	}
+	s.own = append(s.own, said...)
+	s.observeEvent(Event{Kind: Committed, Entries: said, Round: s.round})
+	return nil
 }
 
 // ask reads whether anybody wants the turn to stop. It fails with kind Lost if the turn

@@ -17,8 +17,9 @@ func (f *Feed) draw(now bool) {
 	f.drawn = f.o.Now()
 	text := f.out.String()
 	f.out.Reset()
-	f.standing = f.status(f.drawn)
-	f.screen.Show(text, f.rows(), f.standing)
+	status, queued := f.status(f.drawn)
+	f.standing = status + strings.Join(queued, "\n")
+	f.screen.Show(text, f.withQueued(f.rows(), queued), status)
 	if slices.ContainsFunc(f.order, func(id string) bool { return f.turns[id].doing != "" }) {
 		f.arm(second) // the seconds of a busy turn go on
 	}
@@ -88,6 +89,26 @@ func (f *Feed) unfinished() func(width, height int) []string {
 	return nil
 }
 
+// maxQueued bounds the rows of texts that wait for a turn.
+const maxQueued = 5
+
+// withQueued adds the rows of texts that wait for a turn to those that are drawn again.
+func (f *Feed) withQueued(rows func(width, height int) []string, queued []string) func(width, height int) []string {
+	if len(queued) == 0 {
+		return rows
+	}
+	return func(width, height int) []string {
+		var all []string
+		if rows != nil {
+			all = rows(width, height)
+		}
+		for _, q := range queued[max(0, len(queued)-maxQueued):] {
+			all = append(all, f.o.Style.Dim(term.Truncate(term.CleanLine("  "+q), width-1)))
+		}
+		return all
+	}
+}
+
 // nameOf returns the name to print before the next text of a speech; "" if the speech
 // continues.
 func (f *Feed) nameOf(s *speech) string {
@@ -97,7 +118,7 @@ func (f *Feed) nameOf(s *speech) string {
 	return s.name
 }
 
-func (f *Feed) status(now time.Time) string {
+func (f *Feed) status(now time.Time) (line string, queued []string) {
 	var s Standing
 	for _, id := range f.order {
 		t := f.turns[id]
@@ -113,18 +134,17 @@ func (f *Feed) status(now time.Time) string {
 	if f.o.Standing != nil {
 		s = f.o.Standing(s.Workers)
 	}
-	line := s.Line(now, f.o.Width()-2)
-	if line != "" && f.o.Names {
+	if line = s.Line(now, f.o.Width()-2); line != "" && f.o.Names {
 		line = " " + line
 	}
-	return line
+	return line, s.Queued
 }
 
 // Refresh redraws the status line if it has changed.
 func (f *Feed) Refresh() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.closed && f.status(f.o.Now()) != f.standing {
+	if line, queued := f.status(f.o.Now()); !f.closed && line+strings.Join(queued, "\n") != f.standing {
 		f.draw(false)
 	}
 }

@@ -26,6 +26,8 @@ type Standing struct {
 	Budget    string    // a nearly spent budget, in a few words
 	Approvals []string
 	Note      string // anything else that a person should know now
+	// Queued are rows, one for each text that waits for a turn, shown above the line.
+	Queued []string
 }
 
 // Line returns the status in at most width columns, or "" if there is nothing to

@@ -21,6 +21,9 @@ var elsewhere = map[string]string{
 	"settle-archive":   "the same",
 	"put-archive-back": "the same",
 	"prune-events":     "only events of a week ago are removed: storetest",
+	// A person at a terminal gives texts to a turn under way.
+	"take-inputs":    "internal/turn TestSteerOutlivesCrashes, and storetest on both engines",
+	"withdraw-input": "the same",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

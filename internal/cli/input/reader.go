@@ -15,7 +15,7 @@ import (
 	"fika/internal/term"
 )
 
-// Options say in which chat a line is typed. All except Interrupt and Escape are required.
+// Options say in which chat a line is typed. All except Interrupt, Escape and TakeBack are required.
 type Options struct {
 	Env      *command.Env
 	History  string                  // the file that keeps the lines entered
@@ -29,6 +29,9 @@ type Options struct {
 	// Interrupt is called on ctrl-c on an empty line; nil: the console says how to leave.
 	// Escape is called on the escape key; nil: it does nothing.
 	Interrupt, Escape func()
+	// TakeBack returns a text that was entered and has had no effect, for the line; nil: none
+	// can be taken back. See [console.Options].
+	TakeBack func() (string, bool)
 	// Note shows a text above the line, and NotSent why a line was not sent.
 	Note    func(text string)
 	NotSent func(why error)
@@ -55,7 +58,7 @@ func Open(o Options) (*Reader, error) {
 	r.con, err = console.New(console.Options{
 		Streams: o.Env.Streams, Prompt: o.Prompt(), HistoryFile: o.History,
 		Complete: r.complete, Chip: r.chipLength, Echo: r.echo, OnInterrupt: o.Interrupt, OnEscape: o.Escape,
-		Paste: r.foldPaste,
+		Paste: r.foldPaste, TakeBack: o.TakeBack,
 	})
 	return r, err
 }

@@ -96,6 +96,9 @@ func Stopped(d service.Dropped) string {
 	if d.Notifications > 0 {
 		said = append(said, command.Plural(d.Notifications, "waiting mention")+" dropped")
 	}
+	if d.Inputs > 0 {
+		said = append(said, command.Plural(d.Inputs, "queued text")+" taken back")
+	}
 	if len(d.Requests) > 0 {
 		said = append(said, command.Plural(len(d.Requests), "running turn")+" cancelled")
 	}

@@ -21,6 +21,7 @@ type sender struct {
 	screen  *screen.Screen
 	hub     *hubKeeper
 	session *session // nil: the chat is not a session, and each text names those it is for
+	queued  *inputs
 }
 
 // sendTyped is [sender.send] for what somebody has typed: it may propose another agent
@@ -37,6 +38,7 @@ func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 
 // send sends a line, or tells the person why it was not sent.
 func (s *sender) send(ctx context.Context, line input.Line) {
+	typed := line.Text
 	if s.session != nil {
 		if _, isTeam, _ := service.TeamLine(line.Text); isTeam {
 			if err := s.sendTeam(ctx, line); err != nil {
@@ -55,7 +57,11 @@ func (s *sender) send(ctx context.Context, line input.Line) {
 	text, pictures, err := service.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
 	var sent service.Sent
 	if err == nil {
-		sent, err = s.chat.service().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
+		say := s.chat.service().Chats.SendWith
+		if s.screen.IsInteractive() { // a turn under way gets it
+			say = s.chat.service().Chats.Steer
+		}
+		sent, err = say(ctx, s.chat.conversation(), text, pictures, s.chat.as)
 	}
 	for _, given := range s.chat.service().Chats.AssignedTo(text, sent.Notified) {
 		s.screen.Note("→ " + given)
@@ -63,6 +69,9 @@ func (s *sender) send(ctx context.Context, line input.Line) {
 	switch {
 	case err != nil:
 		s.screen.NoteNotSent(err)
+	case sent.Input != nil:
+		s.queued.add(*sent.Input, typed)
+		s.screen.Refresh()
 	case sent.Paused:
 		s.screen.Note("— paused: nobody answers before /resume")
 	case sent.Nobody && sent.Person:

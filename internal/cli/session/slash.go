@@ -37,6 +37,7 @@ func slashCommands() []slashCommand {
 		{"/approve", "[N [--deny WHY]]", "allow or refuse a tool call that waits for your approval; alone: show these calls", false, (*visit).approve},
 		{"/status", "", "where you are, what is used, what waits", true, (*visit).showStatus},
 		{"/why", "", "what waits, and for what", false, (*visit).showWaiting},
+		{"/queue", "", "texts that wait for a turn under way; the up key takes the last one back", false, (*visit).showQueue},
 		{"/expand", "[#N]", "show the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
 		{"/diff", "[REQUEST]", "show what the last turn that changed files, or REQUEST, did to them", false, (*visit).showChanges},
 		{"/undo", "[REQUEST]", "undo these changes; a second time redoes them", false, (*visit).undo},
@@ -63,7 +64,7 @@ func slashCommands() []slashCommand {
 func slashHelp(session bool, width int) string {
 	var b strings.Builder
 	if session {
-		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n!ls runs ls in your shell; with !!ls your next message also has what it printed.\n\\ and enter begin a new line; ctrl-R searches what you have typed.\n\n")
+		b.WriteString("Text goes to the agent you spoke to last; @name addresses another, @all everybody.\nWhat you enter for an agent at work waits for its next step; the up key takes it back.\nA line that begins with @a, @b: is work for a team, all at the same time; with @a -> @b:\none after the other; with @a, @b --combine @c: one agent combines the answers.\n@ and the path of a file sends the file along; Tab completes it.\nTo send a text that begins with a slash, type two: //etc/hosts is …\n!ls runs ls in your shell; with !!ls your next message also has what it printed.\n\\ and enter begin a new line; ctrl-R searches what you have typed.\n\n")
 	}
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {

@@ -32,21 +32,23 @@ type visit struct {
 	desk    *question.Desk      // where the person is asked about tool calls
 	lease   *service.PauseLease // nil: the person does not keep the chat paused
 	session *session            // nil: the chat is not a session
-	beside  sync.WaitGroup      // commands that go on while the person types
-	script  *page.Script        // how the session shows entries; nil: not a session
+	queued  *inputs
+	beside  sync.WaitGroup // commands that go on while the person types
+	script  *page.Script   // how the session shows entries; nil: not a session
 	shell   shell
 }
 
 // newVisit opens the terminal for a person who speaks as name in a chat; s is nil
 // unless the chat is the person's session.
 func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, history string, s *session) (*visit, error) {
-	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}}
+	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}, queued: &inputs{}}
 	if s == nil { // a session concerns everything that the person's agents do
 		v.desk.Concerns = func(a service.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
 	in := input.Options{
 		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames, Arguments: v.argumentsOf,
-		Note: func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
+		TakeBack: v.takeBack,
+		Note:     func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
 	}
 	if s != nil {
 		in.Interrupt, in.Escape = v.interrupt, v.escape
@@ -56,7 +58,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	if v.input, err = input.Open(in); err != nil {
 		return nil, err
 	}
-	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s}
+	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s, queued: v.queued}
 	out := screen.Options{Env: e, Console: v.input.Console(), Page: shown, Script: v.script, Standing: v.watcher.standing}
 	if out.Console.Interactive() && e.Notifies() {
 		out.Title = v.title()
@@ -65,7 +67,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	v.watcher.screen = v.screen
 	v.watcher.asker = &asker{env: e, chat: chat, screen: v.screen, desk: v.desk}
 	v.hub = &hubKeeper{env: e, conn: chat.conn, screen: v.screen, session: s, wanted: make(chan struct{}, 1)}
-	v.sender = &sender{env: e, chat: chat, input: v.input, screen: v.screen, hub: v.hub, session: s}
+	v.sender = &sender{env: e, chat: chat, input: v.input, screen: v.screen, hub: v.hub, session: s, queued: v.queued}
 	return v, nil
 }
 
