@@ -241,6 +241,9 @@ func TestMoveStore(t *testing.T) {
 	if found, err := backup.CheckStore(t.Context(), a); err != nil || len(found) > 0 {
 		t.Errorf("the old one: %q, %v", found, err)
 	}
+	if _, err := backup.MoveStore(t.Context(), a, to, nil); err != nil {
+		t.Errorf("once more: %v", err)
+	}
 }
 
 // TestRestoreMakesTheFoldersOfContexts: a context in which nobody has edited a file is

@@ -14,7 +14,8 @@ import (
 // MoveStore copies the database of this home to another place, a URL as in [store] url
 // or the path of a file, compares the two, and marks the old one as moved. The hub must
 // be down and no agent at work. A database in the other place that was moved from there is
-// set aside; its new name is returned, else "".
+// set aside; its new name is returned, else "". One that was interrupted goes on, and one
+// that is complete is complete.
 func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copied)) (aside string, err error) {
 	h, err := a.Home()
 	if err != nil {
@@ -30,10 +31,6 @@ func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copie
 		return "", err
 	}
 	defer release()
-	s, err := a.Store(ctx)
-	if err != nil {
-		return "", err
-	}
 	o := store.Options{URL: to}
 	if !strings.Contains(to, "://") {
 		path, err := filepath.Abs(to)
@@ -41,6 +38,17 @@ func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copie
 			return "", fika.Wrap(fika.Invalid, "move store", err)
 		}
 		o = store.Options{Path: path}
+	}
+	_, c, err := a.HomeAndConfig()
+	if err != nil {
+		return "", err
+	}
+	if moved, err := store.FinishMove(ctx, a.StoreOptions(h, c.Store.URL), o); moved || err != nil {
+		return "", err
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return "", err
 	}
 	if aside, err = store.SetMovedAside(ctx, o, "moved_"+a.Now().UTC().Format("20060102_150405")); err != nil {
 		return "", err
@@ -50,10 +58,7 @@ func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copie
 	if err != nil {
 		return aside, err
 	}
-	err = s.CopyTo(ctx, other, told)
-	if err == nil {
-		err = s.MarkMoved(ctx, other)
-	}
+	err = s.MoveTo(ctx, other, told)
 	return aside, errors.Join(err, other.Close())
 }
 

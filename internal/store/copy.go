@@ -180,8 +180,22 @@ type Copied struct {
 // else may write to the other store. CopyTo calls told, if it is not nil, after each
 // table. It fails with Conflict if the other store has rows of its own.
 func (s *Store) CopyTo(ctx context.Context, to *Store, told func(Copied)) error {
+	if err := s.copyTo(ctx, to, told); err != nil {
+		return err
+	}
+	return to.settle(ctx)
+}
+
+const (
+	selectStoreID = `SELECT value FROM meta WHERE key = 'store_id'`
+	selectCopyOf  = `SELECT value FROM meta WHERE key = 'copy_of'`
+)
+
+// copyTo copies and compares; the other store is then a complete copy that is still marked
+// as an unfinished one.
+func (s *Store) copyTo(ctx context.Context, to *Store, told func(Copied)) error {
 	const op = "copy store"
-	id, _, err := one(ctx, s.db.r, scanText, `SELECT value FROM meta WHERE key = 'store_id'`)
+	id, _, err := one(ctx, s.db.r, scanText, selectStoreID)
 	if err != nil {
 		return s.db.explain(op, err)
 	}
@@ -218,7 +232,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store, told func(Copied)) error 
 			return fika.Errorf(fika.Storage, op, "%s of %s is not what %s has: nothing was changed there; look at the disk and try again", c.name, to.db.name(), s.db.name())
 		}
 	}
-	return to.settle(ctx)
+	return nil
 }
 
 // expect checks that the store may take the rows of the store with the given id, and
@@ -226,7 +240,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store, told func(Copied)) error 
 func (s *Store) expect(ctx context.Context, id string) error {
 	const op = "copy store"
 	return s.db.write(ctx, op, func(ctx context.Context, t *tx) error {
-		begun, _, err := one(ctx, t, scanText, `SELECT value FROM meta WHERE key = 'copy_of'`)
+		begun, _, err := one(ctx, t, scanText, selectCopyOf)
 		if err != nil || begun == id {
 			return err
 		}

@@ -9,12 +9,48 @@ import (
 	"fika"
 )
 
-// MarkMoved marks this store as moved to another: [Open] refuses it from now on and says
-// where the other is.
-func (s *Store) MarkMoved(ctx context.Context, to *Store) error {
-	return s.db.write(ctx, "mark store as moved", func(ctx context.Context, t *tx) error {
+// MoveTo is [Store.CopyTo], after which this store is marked as moved: [Open] refuses it
+// from then on and says where the other is.
+func (s *Store) MoveTo(ctx context.Context, to *Store, told func(Copied)) error {
+	if err := s.copyTo(ctx, to, told); err != nil {
+		return err
+	}
+	err := s.db.write(ctx, "mark store as moved", func(ctx context.Context, t *tx) error {
 		return t.put(ctx, `INSERT INTO meta (key, value) VALUES ('moved_to', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, to.db.name())
 	})
+	if err != nil {
+		return err
+	}
+	return to.settle(ctx)
+}
+
+// FinishMove reports whether the store that from names was moved to the one that to names,
+// and ends that move if it was interrupted after the mark: the copy is complete then.
+func FinishMove(ctx context.Context, from, to Options) (moved bool, err error) {
+	from.Looks, from.Moved, from.Unfinished = true, true, true
+	s, err := Open(ctx, from)
+	if errors.Is(err, ErrNone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m, _, err := one(ctx, s.db.r, scanMarks, readMarks)
+	id, _, e := one(ctx, s.db.r, scanText, selectStoreID)
+	place := (&db{database: &database{opt: to}}).name()
+	if err = errors.Join(err, e, s.Close()); err != nil || m.moved != place {
+		return false, err
+	}
+	to.Existing, to.Unfinished, to.Moved = true, true, true
+	other, err := Open(ctx, to)
+	if err != nil {
+		return false, err
+	}
+	begun, _, err := one(ctx, other.db.r, scanText, selectCopyOf)
+	if err == nil && begun == id {
+		err = other.settle(ctx)
+	}
+	return err == nil, errors.Join(err, other.Close())
 }
 
 // SetMovedAside renames the store that opt names if it was moved elsewhere, and returns its
