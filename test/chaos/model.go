@@ -78,8 +78,11 @@ func (m *model) script(a asked, plan []hop) llmtest.Script {
 		if tools[a.round] == "pair" {
 			return llmtest.Script{llmtest.Text("looking"), llmtest.Call(id+"a", "list", `{}`), llmtest.Call(id+"b", "list", `{"path":"."}`), llmtest.Usage(50, 5)}
 		}
-		if tools[a.round] == "fail" {
-			return m.failOnce(id)
+		switch tools[a.round] {
+		case "fail":
+			return m.failOnce(id, llmtest.Status(400, "refused", 0))
+		case "busy":
+			return m.failOnce(id, llmtest.Status(429, "slow down", 5*time.Minute))
 		}
 		name, args := m.call(tools[a.round], a)
 		return llmtest.Script{llmtest.Call(id, name, args), llmtest.Usage(50, 5)}
@@ -91,16 +94,15 @@ func (m *model) script(a asked, plan []hop) llmtest.Script {
 	return llmtest.Script{llmtest.Text(text), llmtest.Usage(50, 5)}
 }
 
-// failOnce refuses the first request in a way that no retry can repair; after that it
-// makes a call without effect.
-func (m *model) failOnce(id string) llmtest.Script {
+// failOnce refuses the first request; after that it makes a call without effect.
+func (m *model) failOnce(id string, how llmtest.Action) llmtest.Script {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed {
 		return llmtest.Script{llmtest.Call(id, "list", "{}"), llmtest.Usage(50, 5)}
 	}
 	m.failed = true
-	return llmtest.Script{llmtest.Status(400, "refused", 0)}
+	return llmtest.Script{how}
 }
 
 // call returns the name and arguments of a tool in a plan.

@@ -21,6 +21,7 @@ var elsewhere = map[string]string{
 	"settle-archive":   "the same",
 	"put-archive-back": "the same",
 	"prune-events":     "only events of a week ago are removed: storetest",
+	"name-store":       "it names a copy that nobody uses before it is complete: e2e TestRestoreElsewhereTouchesNothingThatLives",
 	// A person at a terminal gives texts to a turn under way.
 	"take-inputs":    "internal/turn TestSteerOutlivesCrashes, and storetest on both engines",
 	"withdraw-input": "the same",

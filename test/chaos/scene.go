@@ -48,6 +48,7 @@ func scenes() []scene {
 		{"switch", switchAsk},
 		{"delegate", func(r *run) { r.ask("task", "arya", "hand", "bash") }},
 		{"dead", dead},
+		{"outage", outage},
 		{"search", search},
 		{"idle", idle},
 		{"move", move},
@@ -325,6 +326,17 @@ func dead(r *run) {
 	r.kills++ // a retry asks again as well
 	wait(patience/4, func() bool {
 		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'failed'`)
+		return err == nil && n > 0
+	})
+	r.people("chat", "retry", j.chat)
+}
+
+// outage is a model whose provider asks for time, and a person who does not wait for that.
+func outage(r *run) {
+	j := r.chat(hop{"arya", []string{"busy"}}, hop{"gendry", nil})
+	r.kills++ // a turn that goes on asks again as well
+	wait(patience/4, func() bool {
+		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'waiting' AND reason = 'provider'`)
 		return err == nil && n > 0
 	})
 	r.people("chat", "retry", j.chat)
