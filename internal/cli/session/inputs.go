@@ -65,7 +65,7 @@ func (q *inputs) remove(id fika.EntryID) {
 	q.list = slices.DeleteFunc(slices.Clone(q.list), func(x service.Input) bool { return x.ID == id })
 }
 
-// rows returns a row for each text that waits: when its agent has it, given who does what.
+// rows returns a row for each text that waits: when its agent has it, given who is at work.
 // The one that me can take back says so.
 func (q *inputs) rows(me string, busy []view.Worker) []string {
 	last, _, mine := q.newest(me)

@@ -188,7 +188,7 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
 		return !wait.Next && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
-	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Queued: w.queued.rows(w.desk.Person, workers)}
+	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Queued: w.queued.rows(w.desk.Person, busy)}
 	if !w.screen.IsInteractive() { // elsewhere the question itself is there
 		st.Approvals = w.desk.OpenNumbers()
 	}
