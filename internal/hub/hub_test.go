@@ -209,6 +209,18 @@ func (w *world) runWith(change func(*Options), specs ...Spec) {
 	}
 }
 
+// started waits until the hub is ready.
+func (w *world) started() []Started {
+	w.Helper()
+	select {
+	case list := <-w.ready:
+		return list
+	case <-time.After(patience):
+		w.Fatal("the hub is not ready")
+		return nil
+	}
+}
+
 // over waits until the hub has ended by itself.
 func (w *world) over() error {
 	w.Helper()
@@ -255,10 +267,18 @@ func TestReadyWhenAllHaveSpoken(t *testing.T) {
 		t.Fatalf("ready before a sign of life: %+v", list)
 	default:
 	}
-	w.beat("coder", 12345) // of a process from before
-	w.beat("coder", 1)
-	w.beat("coder", 2)
-	list := <-w.ready
+	var list []Started
+	w.until("ready", func() bool {
+		w.beat("coder", 12345) // of a process from before
+		w.beat("coder", 1)
+		w.beat("coder", 2) // as a process does, again and again: the hub may not know of it yet
+		select {
+		case list = <-w.ready:
+			return true
+		default:
+			return false
+		}
+	})
 	if len(list) != 2 || list[0].Name != "coder" || !list[0].OK || list[1].OK || list[1].Error != "it cannot start: exit status 2; its log ends: famous last words" {
 		t.Errorf("ready: %+v", list)
 	}
@@ -275,7 +295,7 @@ func TestReadyAboutOneStoppedByHand(t *testing.T) {
 	w := newWorld(t)
 	w.ok(w.store.SetDesired(t.Context(), w.agent("coder").ID, fika.DesiredFinish))
 	w.run(persistent)
-	if list := <-w.ready; len(list) != 0 {
+	if list := w.started(); len(list) != 0 {
 		t.Errorf("ready: %+v", list)
 	}
 	w.until("a plain wish", func() bool { return w.agent("coder").Desired == fika.DesiredStopped })
@@ -345,7 +365,7 @@ func TestAdopts(t *testing.T) {
 	w.procs.next = 100
 	w.run(persistent)
 	w.ok(w.store.Renew(t.Context(), lease, time.Hour, store.Beat{State: fika.AgentIdle}))
-	if list := <-w.ready; len(list) != 1 || list[0].PID != 77 || !list[0].OK {
+	if list := w.started(); len(list) != 1 || list[0].PID != 77 || !list[0].OK {
 		t.Errorf("ready: %+v", list)
 	}
 	if n := w.procs.count("coder"); n != 0 {
@@ -443,7 +463,7 @@ func TestAnnounces(t *testing.T) {
 	_, err = w.store.Cancel(t.Context(), r.Request.ID, "")
 	w.ok(err)
 	w.run()
-	<-w.ready
+	w.started()
 	w.bus.Up()
 	var got message.Response
 	w.ok(json.Unmarshal([]byte(<-heard), &got))
