@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"fika/internal/acp"
 	"fika/internal/api"
 	"fika/internal/door"
+	"fika/internal/jsonrpc"
 )
 
 // Home is where the chats of a folder are.
@@ -40,8 +42,8 @@ type Options struct {
 // protocol is written to out. What runs goes on.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &agent{Options: o, conn: &conn{out: out, asked: map[int64]chan message{}, running: map[string]context.CancelFunc{}}, sessions: map[string]*session{}, open: ctx}
-	err := a.conn.serve(ctx, in, a.do, isQuick)
+	a := &agent{Options: o, conn: jsonrpc.New(out), sessions: map[string]*session{}, open: ctx}
+	err := a.conn.Serve(ctx, in, a.do, isQuick)
 	cancel()
 	a.watchers.Wait()
 	return err
@@ -50,7 +52,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 // agent is the connection with its sessions.
 type agent struct {
 	Options
-	conn     *conn
+	conn     *jsonrpc.Conn
 	open     context.Context // ends with the connection
 	watchers sync.WaitGroup
 
@@ -77,12 +79,12 @@ func (a *agent) do(ctx context.Context, method string, raw json.RawMessage) (any
 	begun := a.begun
 	a.mu.Unlock()
 	if !begun {
-		return nil, &problem{codeInvalidRequest, "initialize comes first"}
+		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: "initialize comes first"}
 	}
-	var p sessionParams
+	var p acp.SessionParams
 	if strings.HasPrefix(method, "session/") {
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, invalid("the parameters cannot be read: " + err.Error())
+			return nil, jsonrpc.Invalid("the parameters cannot be read: " + err.Error())
 		}
 	}
 	switch method {
@@ -111,7 +113,7 @@ func (a *agent) do(ctx context.Context, method string, raw json.RawMessage) (any
 		}
 		return s.setOption(ctx, p)
 	}
-	return nil, &problem{codeNoMethod, "method not found: " + method}
+	return nil, &jsonrpc.Problem{Code: jsonrpc.CodeNoMethod, Message: "method not found: " + method}
 }
 
 func (a *agent) initialize(raw json.RawMessage) (any, error) {
@@ -119,13 +121,15 @@ func (a *agent) initialize(raw json.RawMessage) (any, error) {
 		Version *int `json:"protocolVersion"`
 	}
 	if err := json.Unmarshal(raw, &p); err != nil || p.Version == nil {
-		return nil, invalid("protocolVersion is missing")
+		return nil, jsonrpc.Invalid("protocolVersion is missing")
 	}
 	a.mu.Lock()
 	a.begun = true
 	a.mu.Unlock()
-	out := initialized{ProtocolVersion: protocolVersion, Info: implementation{"fika", "fika", a.Version}, AuthMethods: []struct{}{}}
-	out.Capabilities.LoadSession, out.Capabilities.Prompt.EmbeddedContext = true, true
+	out := acp.Initialized{ProtocolVersion: acp.ProtocolVersion, Info: acp.Implementation{Name: "fika", Title: "fika", Version: a.Version}, AuthMethods: []acp.AuthMethod{}}
+	can := &out.Capabilities
+	can.LoadSession, can.Prompt.EmbeddedContext = true, true
+	can.Session.List, can.Session.Resume, can.Session.Close = &struct{}{}, &struct{}{}, &struct{}{}
 	return out, nil
 }
 
@@ -136,7 +140,7 @@ func (a *agent) session(id string) (*session, error) {
 	if s := a.sessions[id]; s != nil {
 		return s, nil
 	}
-	return nil, &problem{codeNoResource, "no session " + id + " is open here: session/load opens it"}
+	return nil, &jsonrpc.Problem{Code: jsonrpc.CodeNoResource, Message: "no session " + id + " is open here: session/load opens it"}
 }
 
 // keep puts a session in place of another one of that name, which ends.
@@ -162,18 +166,18 @@ func (a *agent) drop(s *session) {
 // home returns the home of a folder, which has to be an absolute path.
 func (a *agent) home(ctx context.Context, dir string) (*Home, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, invalid("cwd has to be an absolute path")
+		return nil, jsonrpc.Invalid("cwd has to be an absolute path")
 	}
 	return a.Open(ctx, dir)
 }
 
-func (a *agent) newSession(ctx context.Context, p sessionParams) (any, error) {
+func (a *agent) newSession(ctx context.Context, p acp.SessionParams) (any, error) {
 	h, err := a.home(ctx, p.Cwd)
 	if err != nil {
 		return nil, err
 	}
 	if h.Agent == "" {
-		return nil, &problem{codeInvalidRequest, "there are no agents to talk to; in a terminal, in " + p.Cwd + ": fika init"}
+		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: "there are no agents to talk to; in a terminal, in " + p.Cwd + ": fika init"}
 	}
 	s := a.newSessionOf(h, p.Cwd)
 	if err := s.checkFolder(ctx, h.Agent); err != nil {
@@ -193,18 +197,18 @@ func (a *agent) newSession(ctx context.Context, p sessionParams) (any, error) {
 	}
 	a.keep(s)
 	s.begin(at)
-	return sessionResult{SessionID: s.id, Options: options}, nil
+	return acp.SessionResult{SessionID: s.id, Options: options}, nil
 }
 
 // unused says on stderr what of a client's wishes is not met.
-func (a *agent) unused(p sessionParams) {
+func (a *agent) unused(p acp.SessionParams) {
 	if len(p.Servers) > 0 {
 		a.Warn("the editor's MCP servers are not used: the agents have those of their own settings (fika mcp list)")
 	}
 }
 
 // load opens a session that there is. With replay the client gets what was said before.
-func (a *agent) load(ctx context.Context, p sessionParams, replay bool) (any, error) {
+func (a *agent) load(ctx context.Context, p acp.SessionParams, replay bool) (any, error) {
 	h, err := a.home(ctx, p.Cwd)
 	if err != nil {
 		return nil, err
@@ -212,12 +216,12 @@ func (a *agent) load(ctx context.Context, p sessionParams, replay bool) (any, er
 	st, at, err := h.Service.Look(ctx, api.Scope{Conversations: []string{p.SessionID}})
 	if err != nil {
 		if api.CodeOf(err) == api.NotFound || api.CodeOf(err) == api.Invalid {
-			return nil, &problem{codeNoResource, "no session " + p.SessionID}
+			return nil, &jsonrpc.Problem{Code: jsonrpc.CodeNoResource, Message: "no session " + p.SessionID}
 		}
 		return nil, a.said(err)
 	}
 	if len(st.Conversations) == 0 || !st.Conversations[0].Session {
-		return nil, &problem{codeNoResource, "no session " + p.SessionID}
+		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeNoResource, Message: "no session " + p.SessionID}
 	}
 	s := a.newSessionOf(h, p.Cwd)
 	s.id, s.shown = st.Conversations[0].Name, st.Conversations[0].Seq
@@ -233,13 +237,13 @@ func (a *agent) load(ctx context.Context, p sessionParams, replay bool) (any, er
 	}
 	a.keep(s)
 	s.begin(at)
-	return sessionResult{Options: options}, nil
+	return acp.SessionResult{Options: options}, nil
 }
 
 // listPage is how many sessions a list shows at once.
 const listPage = 50
 
-func (a *agent) list(ctx context.Context, p sessionParams) (any, error) {
+func (a *agent) list(ctx context.Context, p acp.SessionParams) (any, error) {
 	dir := p.Cwd
 	if dir == "" {
 		dir = a.Dir
@@ -248,7 +252,7 @@ func (a *agent) list(ctx context.Context, p sessionParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := sessionList{Sessions: []sessionInfo{}}
+	out := acp.SessionList{Sessions: []acp.SessionInfo{}}
 	for at := p.Cursor; ; {
 		page, err := h.Service.Conversations(ctx, api.Page{After: at, Limit: listPage})
 		if err != nil {
@@ -256,7 +260,7 @@ func (a *agent) list(ctx context.Context, p sessionParams) (any, error) {
 		}
 		for _, c := range page.Items {
 			if c.Session && c.Seq > 0 {
-				out.Sessions = append(out.Sessions, sessionInfo{
+				out.Sessions = append(out.Sessions, acp.SessionInfo{
 					ID: c.Name, Cwd: dir, Title: a.title(ctx, h, c.Name), Updated: c.Updated.UTC().Format(time.RFC3339),
 				})
 			}
@@ -294,16 +298,16 @@ func titleOf(text string) string {
 
 // said returns an error of the service as the client gets it.
 func (a *agent) said(err error) error {
-	p := &problem{codeInternal, a.Words.Error(err)}
+	p := &jsonrpc.Problem{Code: jsonrpc.CodeInternal, Message: a.Words.Error(err)}
 	switch api.CodeOf(err) {
 	case api.Interrupted:
 		return err
 	case api.Invalid, api.TooLarge:
-		p.Code = codeInvalidParams
+		p.Code = jsonrpc.CodeInvalidParams
 	case api.NotFound:
-		p.Code = codeNoResource
+		p.Code = jsonrpc.CodeNoResource
 	case api.Denied, api.Conflict, api.Limit:
-		p.Code = codeInvalidRequest
+		p.Code = jsonrpc.CodeInvalidRequest
 	}
 	return p
 }

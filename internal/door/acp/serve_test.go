@@ -13,9 +13,9 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/door"
 	"fika/internal/door/acp"
 	"fika/internal/door/acp/acptest"
+	"fika/internal/jsonrpc"
 	"fika/internal/service"
 	"fika/internal/words"
 )
@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 	e := w.connect()
 	for text, code := range map[string]int{
 		"noise": -32700, "[1]": -32600, `{"id":1,"method":"initialize"}`: -32600, `{"jsonrpc":"2.0","id":{},"method":"x"}`: -32600,
-		`{"jsonrpc":"2.0","id":null,"result":7}`: -32600, strings.Repeat("x", door.MaxLine+10): -32600,
+		`{"jsonrpc":"2.0","id":null,"result":7}`: -32600, strings.Repeat("x", jsonrpc.MaxLine+10): -32600,
 	} {
 		e.Write(text)
 		if l := e.Next(); l.Error == nil || l.Error.Code != code || string(l.ID) != "null" {

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"fika/internal/acp"
 	"fika/internal/api"
 	"fika/internal/door"
+	"fika/internal/jsonrpc"
 )
 
 // session is one chat, as far as it has been shown to the client.
@@ -74,7 +76,7 @@ func (s *session) checkFolder(ctx context.Context, name string) error {
 	if err != nil || a.Workspace == "" || within(a.Workspace, s.dir) {
 		return err
 	}
-	return &problem{codeInvalidRequest, fmt.Sprintf(
+	return &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf(
 		"@%s works in %s, not in %s. In a terminal, in %s: fika init makes it a project with agents of its own; or set workspace in the [[agents]] entry of %s", name, a.Workspace, s.dir, s.dir, name)}
 }
 
@@ -108,30 +110,30 @@ func (s *session) agentNamed(ctx context.Context, name string) (api.AgentInfo, e
 }
 
 // options are what a person may choose in a session: whom they talk to.
-func (s *session) options(ctx context.Context) ([]configOption, error) {
+func (s *session) options(ctx context.Context) ([]acp.ConfigOption, error) {
 	page, err := s.home.Service.Agents(ctx, api.Page{})
 	if err != nil {
 		return nil, s.agent.said(err)
 	}
-	o := configOption{ID: "agent", Name: "Agent", About: "Who answers what names nobody; @NAME asks another one", Type: "select", Possible: []configValue{}}
+	o := acp.ConfigOption{ID: "agent", Name: "Agent", About: "Who answers what names nobody; @NAME asks another one", Type: "select", Possible: []acp.ConfigValue{}}
 	s.mu.Lock()
 	o.Current = s.to
 	s.mu.Unlock()
 	known := false
 	for _, a := range page.Items {
 		known = known || a.Name == o.Current
-		o.Possible = append(o.Possible, configValue{a.Name, a.Name, a.Description})
+		o.Possible = append(o.Possible, acp.ConfigValue{Value: a.Name, Name: a.Name, About: a.Description})
 	}
 	if !known {
-		o.Possible = append(o.Possible, configValue{Value: o.Current, Name: o.Current})
+		o.Possible = append(o.Possible, acp.ConfigValue{Value: o.Current, Name: o.Current})
 	}
-	return []configOption{o}, nil
+	return []acp.ConfigOption{o}, nil
 }
 
-func (s *session) setOption(ctx context.Context, p sessionParams) (any, error) {
+func (s *session) setOption(ctx context.Context, p acp.SessionParams) (any, error) {
 	var name string
 	if p.ConfigID != "agent" || json.Unmarshal(p.Value, &name) != nil {
-		return nil, invalid("there is no such option: want agent, with the name of one")
+		return nil, jsonrpc.Invalid("there is no such option: want agent, with the name of one")
 	}
 	options, err := s.options(ctx)
 	if err != nil {
@@ -148,9 +150,9 @@ func (s *session) setOption(ctx context.Context, p sessionParams) (any, error) {
 		s.to = name
 		s.mu.Unlock()
 		options[0].Current = name
-		return sessionResult{Options: options}, nil
+		return acp.SessionResult{Options: options}, nil
 	}
-	return nil, invalid("there is no agent " + name)
+	return nil, jsonrpc.Invalid("there is no agent " + name)
 }
 
 // cancel ends the turn of the client's prompt; without one it does nothing.
@@ -171,12 +173,12 @@ const (
 )
 
 // prompt says something in the chat and waits until nothing runs or waits there.
-func (s *session) prompt(ctx context.Context, blocks []block) (any, error) {
+func (s *session) prompt(ctx context.Context, blocks []acp.Block) (any, error) {
 	said, err := promptText(blocks)
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{cancelled: make(chan struct{}), stop: endTurn}
+	t := &turn{cancelled: make(chan struct{}), stop: acp.EndTurn}
 	s.mu.Lock()
 	busy := s.turn != nil
 	if !busy {
@@ -185,7 +187,7 @@ func (s *session) prompt(ctx context.Context, blocks []block) (any, error) {
 	to := s.to
 	s.mu.Unlock()
 	if busy {
-		return nil, &problem{codeInvalidRequest, "a prompt is under way in this session: wait for it, or cancel it"}
+		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: "a prompt is under way in this session: wait for it, or cancel it"}
 	}
 	defer func() {
 		s.mu.Lock()
@@ -194,8 +196,8 @@ func (s *session) prompt(ctx context.Context, blocks []block) (any, error) {
 	}()
 	if strings.HasPrefix(said, "/") {
 		if answer, known := s.command(ctx, said); known {
-			s.update(update{Kind: "agent_message_chunk", Content: text(answer)})
-			return prompted{endTurn}, nil
+			s.update(acp.Update{Kind: "agent_message_chunk", Content: acp.Text(answer)})
+			return acp.Prompted{Stop: acp.EndTurn}, nil
 		}
 	}
 	if err := s.post(ctx, s.home.Address(to, said)); err != nil {
@@ -218,10 +220,10 @@ func (s *session) post(ctx context.Context, said string) error {
 	s.titled = true
 	s.mu.Unlock()
 	if first {
-		s.update(update{Kind: "session_info_update", Title: titleOf(said)})
+		s.update(acp.Update{Kind: "session_info_update", Title: titleOf(said)})
 	}
 	if len(sent.Notify) == 0 {
-		s.update(update{Kind: "agent_message_chunk", Content: text("This asks nobody to answer: @NAME asks an agent.")})
+		s.update(acp.Update{Kind: "agent_message_chunk", Content: acp.Text("This asks nobody to answer: @NAME asks an agent.")})
 	}
 	s.home.Ready(ctx, true)
 	return nil
@@ -241,18 +243,18 @@ func (s *session) finish(ctx context.Context, t *turn) (any, error) {
 		if over {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return prompted{t.stop}, nil
+			return acp.Prompted{Stop: t.stop}, nil
 		}
 		select {
 		case <-s.bell:
 		case <-look.C:
 			s.home.Ready(ctx, false)
 		case <-last:
-			return prompted{turnCanceled}, nil
+			return acp.Prompted{Stop: acp.Cancelled}, nil
 		case <-cancelled:
 			cancelled, last = nil, time.After(lastWait)
 			s.mu.Lock()
-			t.stop = turnCanceled
+			t.stop = acp.Cancelled
 			s.mu.Unlock()
 			if err := s.home.Service.Stop(ctx, s.id, api.Write{}); err != nil && api.CodeOf(err) != api.Conflict {
 				return nil, s.agent.said(err)
@@ -288,13 +290,13 @@ func (s *session) ring() {
 	}
 }
 
-func (s *session) update(u update) {
-	s.agent.conn.notify("session/update", notification{s.id, u})
+func (s *session) update(u acp.Update) {
+	s.agent.conn.Notify("session/update", acp.Notification{SessionID: s.id, Update: u})
 }
 
 // promptText makes one text of a prompt. Links stay links; embedded files stand below,
 // fenced.
-func promptText(blocks []block) (string, error) {
+func promptText(blocks []acp.Block) (string, error) {
 	var b strings.Builder
 	for _, x := range blocks {
 		switch {
@@ -305,12 +307,12 @@ func promptText(blocks []block) (string, error) {
 		case x.Type == "resource" && x.Resource != nil && x.Resource.Blob == "":
 			fmt.Fprintf(&b, "\n\n%s:\n%s\n", linked(x.Resource.URI), fenced(x.Resource.Text))
 		default:
-			return "", invalid("a prompt has text, links to resources and resources with text: " + x.Type + " is not supported")
+			return "", jsonrpc.Invalid("a prompt has text, links to resources and resources with text: " + x.Type + " is not supported")
 		}
 	}
 	said := strings.TrimSpace(strings.ReplaceAll(b.String(), "\x00", ""))
 	if said == "" {
-		return "", invalid("the prompt is empty")
+		return "", jsonrpc.Invalid("the prompt is empty")
 	}
 	return said, nil
 }
@@ -359,8 +361,8 @@ func (s *session) command(ctx context.Context, line string) (answer string, know
 }
 
 // commandList is what the client offers after a slash.
-func commandList() []command {
-	return []command{
+func commandList() []acp.Command {
+	return []acp.Command{
 		{Name: "why", About: "what runs and waits here, and for what"},
 		{Name: "pause", About: "let running steps finish and nothing new begin"},
 		{Name: "resume", About: "end a pause"},

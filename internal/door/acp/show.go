@@ -3,19 +3,22 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"fika/internal/acp"
 	"fika/internal/api"
+	"fika/internal/jsonrpc"
 )
 
 // begin shows what happens in the chat from a cursor on, in goroutines that the agent
 // joins.
 func (s *session) begin(at api.Cursor) {
-	s.update(update{Kind: "available_commands_update", Commands: commandList()})
+	s.update(acp.Update{Kind: "available_commands_update", Commands: commandList()})
 	s.agent.watchers.Go(func() { s.follow(at) })
 	s.agent.watchers.Go(s.followApprovals)
 }
@@ -138,7 +141,7 @@ func (s *session) delta(e api.Event) {
 	}
 	if d.Kind == api.ReasoningDelta {
 		if d.Text != "" {
-			s.update(update{Kind: "agent_thought_chunk", Content: text(d.Text)})
+			s.update(acp.Update{Kind: "agent_thought_chunk", Content: acp.Text(d.Text)})
 		}
 		return
 	}
@@ -170,7 +173,7 @@ func (s *session) delta(e api.Event) {
 	l.sent += d.Text
 	id := l.id(e.Request)
 	s.mu.Unlock()
-	s.update(update{Kind: "agent_message_chunk", MessageID: id, Content: text(prefix + d.Text)})
+	s.update(acp.Update{Kind: "agent_message_chunk", MessageID: id, Content: acp.Text(prefix + d.Text)})
 }
 
 // maxHeld is how many pieces of text wait for the result of a tool call.
@@ -238,7 +241,7 @@ func (s *session) entry(seq int64, request string, e api.Entry, replay bool) {
 		s.titled = true
 		s.mu.Unlock()
 		if !own || replay {
-			s.update(update{Kind: "user_message_chunk", MessageID: e.ID, Content: text(e.Content)})
+			s.update(acp.Update{Kind: "user_message_chunk", MessageID: e.ID, Content: acp.Text(e.Content)})
 		}
 	default:
 		s.message(request, e, m, replay)
@@ -248,7 +251,7 @@ func (s *session) entry(seq int64, request string, e api.Entry, replay bool) {
 // message shows what an agent has said.
 func (s *session) message(request string, e api.Entry, m meta, replay bool) {
 	if replay && m.Reasoning != "" {
-		s.update(update{Kind: "agent_thought_chunk", Content: text(m.Reasoning)})
+		s.update(acp.Update{Kind: "agent_thought_chunk", Content: acp.Text(m.Reasoning)})
 	}
 	s.mu.Lock()
 	l := s.streamOf(request)
@@ -264,7 +267,7 @@ func (s *session) message(request string, e api.Entry, m meta, replay bool) {
 	l.n, l.sent, l.again, l.round = l.n+1, "", 0, l.round+1
 	s.mu.Unlock()
 	if rest != "" {
-		s.update(update{Kind: "agent_message_chunk", MessageID: id, Content: text(rest)})
+		s.update(acp.Update{Kind: "agent_message_chunk", MessageID: id, Content: acp.Text(rest)})
 	}
 }
 
@@ -272,12 +275,12 @@ func (s *session) message(request string, e api.Entry, m meta, replay bool) {
 func (s *session) notice(e api.Entry, m meta) {
 	if m.Kind == "limit" {
 		s.mu.Lock()
-		if s.turn != nil && s.turn.stop == endTurn {
-			s.turn.stop = maxRequests
+		if s.turn != nil && s.turn.stop == acp.EndTurn {
+			s.turn.stop = acp.MaxRequests
 		}
 		s.mu.Unlock()
 	}
-	s.update(update{Kind: "agent_message_chunk", MessageID: e.ID, Content: text("— " + e.Content)})
+	s.update(acp.Update{Kind: "agent_message_chunk", MessageID: e.ID, Content: acp.Text("— " + e.Content)})
 }
 
 // followApprovals asks the client for the approvals that the chat's work waits for, also
@@ -348,9 +351,9 @@ func (s *session) approval(x api.ApprovalInfo) {
 	}
 	s.agent.watchers.Go(func() {
 		defer cancel()
-		var got permissionAnswer
-		if err := s.agent.conn.ask(ctx, "session/request_permission", s.permission(x), &got); err != nil {
-			if ctx.Err() == nil {
+		var got acp.PermissionAnswer
+		if err := s.agent.conn.Ask(ctx, "session/request_permission", s.permission(x), &got); err != nil {
+			if ctx.Err() == nil && !errors.Is(err, jsonrpc.ErrGone) {
 				s.agent.Warn(fmt.Sprintf("approval %d was not answered by the editor: %v", x.Number, err))
 			}
 			return
@@ -379,7 +382,7 @@ func (s *session) isOurs(x api.ApprovalInfo) bool {
 }
 
 // permission is the question to the client.
-func (s *session) permission(x api.ApprovalInfo) permissionAsk {
+func (s *session) permission(x api.ApprovalInfo) acp.PermissionAsk {
 	s.mu.Lock()
 	id := s.steps[x.CallID]
 	s.mu.Unlock()
@@ -391,5 +394,5 @@ func (s *session) permission(x api.ApprovalInfo) permissionAsk {
 	if x.Agent != s.home.Agent {
 		ask.Title = "@" + x.Agent + ": " + ask.Title
 	}
-	return permissionAsk{SessionID: s.id, ToolCall: ask, Options: []option{{"allow", "Allow", "allow_once"}, {"reject", "Deny", "reject_once"}}}
+	return acp.PermissionAsk{SessionID: s.id, ToolCall: ask, Options: []acp.Option{{ID: "allow", Name: "Allow", Kind: "allow_once"}, {ID: "reject", Name: "Deny", Kind: "reject_once"}}}
 }

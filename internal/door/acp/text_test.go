@@ -1,10 +1,11 @@
 package acp
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"fika/internal/acp"
 )
 
 func TestDescribe(t *testing.T) {
@@ -36,7 +37,7 @@ func TestTodos(t *testing.T) {
 }
 
 func TestPromptText(t *testing.T) {
-	var blocks []block
+	var blocks []acp.Block
 	raw := `[{"type":"text","text":"look at "},{"type":"resource_link","uri":"file:///w/a.go","name":"a.go"},{"type":"resource","resource":{"uri":"file:///w/b.md","text":"x\n` + "```" + `\ny\n"}}]`
 	if err := json.Unmarshal([]byte(raw), &blocks); err != nil {
 		t.Fatal(err)
@@ -53,27 +54,4 @@ func TestTitle(t *testing.T) {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
-}
-
-// FuzzParse: whatever a line holds, it is a message or refused with a code of JSON-RPC, and
-// an id that is kept can be written again.
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"jsonrpc":"2.0","id":1,"method":"x","params":{}}`, `{"jsonrpc":"2.0","id":"a","error":7}`, `[]`, `{"jsonrpc":"2.0","id":1e9,"result":null}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			return
-		}
-		m, bad := parse(line)
-		if bad != nil && bad.Code > codeInvalidRequest {
-			t.Errorf("%q: %+v", line, bad)
-		}
-		if bad == nil && m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
-			t.Errorf("%q is taken for an answer: %+v", line, m)
-		}
-		if m.ID != nil && !json.Valid(m.ID) {
-			t.Errorf("%q has the id %q", line, m.ID)
-		}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"fika/internal/acp"
 	"fika/internal/api"
 )
 
@@ -18,7 +19,7 @@ func (s *session) toolCall(request string, e api.Entry) {
 	s.streamOf(request).open++
 	s.mu.Unlock()
 	if plan, ok := todos(e.To, e.Content); ok {
-		s.update(update{Kind: "plan", Entries: plan})
+		s.update(acp.Update{Kind: "plan", Entries: plan})
 	}
 	u := describe(e.To, e.Content, s.dir)
 	u.Kind, u.ToolCallID, u.Status = "tool_call", e.ID, "in_progress"
@@ -52,7 +53,7 @@ func (s *session) toolResult(e api.Entry, m meta) {
 			s.delta(d)
 		}
 	}()
-	u := update{Kind: "tool_call_update", ToolCallID: e.ReplyTo, Status: "completed"}
+	u := acp.Update{Kind: "tool_call_update", ToolCallID: e.ReplyTo, Status: "completed"}
 	if m.IsError {
 		u.Status = "failed"
 	}
@@ -60,10 +61,10 @@ func (s *session) toolResult(e api.Entry, m meta) {
 	if len(shown) > maxShown {
 		shown = strings.ToValidUTF8(shown[:maxShown], "") + "\n[…]"
 	}
-	content := describe(c.tool, c.args, s.dir).contents() // what an update has replaces what was there
+	content := describe(c.tool, c.args, s.dir).Contents() // what an update has replaces what was there
 	if shown != "" && (m.IsError || len(content) == 0) {
-		b := text(shown)
-		content = append(content, toolContent{Type: "content", Content: &b})
+		b := acp.Text(shown)
+		content = append(content, acp.ToolContent{Type: "content", Content: &b})
 	}
 	if len(content) > 0 {
 		u.Content = content
@@ -71,14 +72,8 @@ func (s *session) toolResult(e api.Entry, m meta) {
 	s.update(u)
 }
 
-// contents returns the pieces of a tool call.
-func (u update) contents() []toolContent {
-	list, _ := u.Content.([]toolContent)
-	return list
-}
-
 // describe says what a tool call does: its title, kind, places and changes.
-func describe(tool, args, dir string) update {
+func describe(tool, args, dir string) acp.Update {
 	var a struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
@@ -89,7 +84,7 @@ func describe(tool, args, dir string) update {
 		Offset  float64 `json:"offset"`
 	}
 	_ = json.Unmarshal([]byte(args), &a) // what is missing or of another type stays empty
-	u := update{Title: tool, ToolKind: kindOf(tool), Input: raw(args)}
+	u := acp.Update{Title: tool, ToolKind: kindOf(tool), Input: raw(args)}
 	about := a.Path
 	switch {
 	case a.Command != "":
@@ -110,14 +105,14 @@ func describe(tool, args, dir string) update {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	u.Locations = []location{{Path: path}}
+	u.Locations = []acp.Location{{Path: path}}
 	switch {
 	case tool == "read" && a.Offset >= 1 && a.Offset < 1<<31:
 		u.Locations[0].Line = int(a.Offset)
 	case tool == "edit" && a.New != nil:
-		u.Content = []toolContent{{Type: "diff", Path: path, Old: a.Old, New: a.New}}
+		u.Content = []acp.ToolContent{{Type: "diff", Path: path, Old: a.Old, New: a.New}}
 	case tool == "create" && a.Content != nil:
-		u.Content = []toolContent{{Type: "diff", Path: path, New: a.Content}}
+		u.Content = []acp.ToolContent{{Type: "diff", Path: path, New: a.Content}}
 	}
 	return u
 }
@@ -151,7 +146,7 @@ func kindOf(tool string) string {
 
 // todos returns the plan in the arguments of update_todos: a line each, with [x] for what
 // is done and [-], [~] or [>] for what is under way.
-func todos(tool, args string) ([]planEntry, bool) {
+func todos(tool, args string) ([]acp.PlanEntry, bool) {
 	if tool != "update_todos" {
 		return nil, false
 	}
@@ -161,10 +156,10 @@ func todos(tool, args string) ([]planEntry, bool) {
 	if json.Unmarshal([]byte(args), &a) != nil {
 		return nil, false
 	}
-	out := []planEntry{}
+	out := []acp.PlanEntry{}
 	for line := range strings.Lines(a.Content) {
 		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "-*+ "))
-		p := planEntry{Content: line, Priority: "medium", Status: "pending"}
+		p := acp.PlanEntry{Content: line, Priority: "medium", Status: "pending"}
 		if mark, rest, ok := strings.Cut(line, "]"); ok && len(mark) == 2 && mark[0] == '[' {
 			p.Content = strings.TrimSpace(rest)
 			switch mark[1] {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"fika/internal/door"
+	"fika/internal/jsonrpc"
 )
 
 // input passes on the lines that are messages. The library ends a session at anything
 // else: here the client is told, and the session goes on.
 type input struct {
-	lines *door.Lines
+	lines *jsonrpc.Lines
 	ended func() // called when nothing more comes
 	to    *output
 	rest  []byte
@@ -24,8 +24,8 @@ func (in *input) Read(p []byte) (int, error) {
 		line, err := in.lines.Next()
 		var bad *refusal
 		switch {
-		case errors.Is(err, door.ErrTooLong):
-			bad = &refusal{code: -32600, why: fmt.Sprintf("a message has at most %d bytes", door.MaxLine)}
+		case errors.Is(err, jsonrpc.ErrTooLong):
+			bad = &refusal{code: -32600, why: fmt.Sprintf("a message has at most %d bytes", jsonrpc.MaxLine)}
 		case err != nil:
 			in.ended()
 			in.to.settle(lastAnswers)

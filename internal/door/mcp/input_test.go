@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/door"
+	"fika/internal/jsonrpc"
 )
 
 // passed returns what the library gets of a text, and what the client is told.
@@ -16,7 +16,7 @@ func passed(t *testing.T, text []byte) (to, back []string) {
 	var told bytes.Buffer
 	ended := 0
 	got, err := io.ReadAll(&input{
-		lines: door.NewLines(bytes.NewReader(text)), to: &output{w: &told, settled: make(chan struct{}, 1), open: -1 << 30}, ended: func() { ended++ },
+		lines: jsonrpc.NewLines(bytes.NewReader(text)), to: &output{w: &told, settled: make(chan struct{}, 1), open: -1 << 30}, ended: func() { ended++ },
 	})
 	if err != nil || ended == 0 {
 		t.Fatalf("%q: %v, ended %d times", text, err, ended)
@@ -37,13 +37,13 @@ func TestInput(t *testing.T) {
 		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`:             `-32600`,
 		`null`:                     `-32600`,
 		`{"id":1,"method":"ping"}`: `-32600`,
-		`{"jsonrpc":"1.0","id":1,"method":"ping"}`:                                                         `-32600`,
-		`{"jsonrpc":"2.0","id":{},"method":"ping"}`:                                                        `-32600`,
-		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:                                                       `-32600`,
-		`{"jsonrpc":"2.0","id":9,"method":7}`:                                                              `"id":9`,
-		`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":[1]}`:                                      `-32602`,
-		`{"jsonrpc":"2.0","result":{}}`:                                                                    `-32600`,
-		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"` + strings.Repeat("x", door.MaxLine) + `"}}`: `a message has at most`,
+		`{"jsonrpc":"1.0","id":1,"method":"ping"}`:                                                            `-32600`,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`:                                                           `-32600`,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:                                                          `-32600`,
+		`{"jsonrpc":"2.0","id":9,"method":7}`:                                                                 `"id":9`,
+		`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":[1]}`:                                         `-32602`,
+		`{"jsonrpc":"2.0","result":{}}`:                                                                       `-32600`,
+		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"` + strings.Repeat("x", jsonrpc.MaxLine) + `"}}`: `a message has at most`,
 	} {
 		to, back := passed(t, []byte(line+"\n"))
 		switch {

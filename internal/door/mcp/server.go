@@ -12,6 +12,7 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/door"
+	"fika/internal/jsonrpc"
 )
 
 // Options are what the server is given.
@@ -60,7 +61,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	s.addTools(protocol)
 	s.addResources(protocol)
 	to := &output{w: out, settled: make(chan struct{}, 1)}
-	err := protocol.Run(ctx, &sdk.IOTransport{Reader: &input{lines: door.NewLines(in), ended: hangUp, to: to}, Writer: to})
+	err := protocol.Run(ctx, &sdk.IOTransport{Reader: &input{lines: jsonrpc.NewLines(in), ended: hangUp, to: to}, Writer: to})
 	if ctx.Err() != nil || open.Err() != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package acp
+package jsonrpc
 
 import (
 	"bytes"
@@ -9,42 +9,59 @@ import (
 	"io"
 	"strconv"
 	"sync"
-
-	"fika/internal/door"
 )
 
-// maxRunning is how many requests of a client may be under way.
+// maxRunning is how many requests of the other program may be under way.
 const maxRunning = 64
 
-// conn is the connection to a client. Its methods may be called by several goroutines,
-// but for serve.
-type conn struct {
-	mu      sync.Mutex // of what follows, and of writing
+// ErrGone is the error of a request when the other program's output has ended.
+var ErrGone = errors.New("the connection has ended")
+
+// Conn is a connection to another program. Its methods may be called by several goroutines,
+// but for Serve.
+type Conn struct {
+	// Noise is given each line that is not a message, which is then not answered; nil: such a
+	// line is answered with an error. Set it before Serve. The line is valid during the call.
+	Noise func(line []byte)
+
+	gone    chan struct{} // closed when Serve has read everything
+	mu      sync.Mutex    // of what follows, and of writing
 	out     io.Writer
 	failed  error // of the first write that did
 	last    int64
-	asked   map[int64]chan message        // our requests that have no answer yet
-	running map[string]context.CancelFunc // the client's requests, by id
+	asked   map[int64]chan Message        // our requests that have no answer yet
+	running map[string]context.CancelFunc // the other program's requests, by id
 
 	handlers sync.WaitGroup
 }
 
-// handler answers a request of the client. It returns nil or what the result is, and a
-// [*problem] or another error.
-type handler func(ctx context.Context, method string, params json.RawMessage) (any, error)
+// New returns a connection that writes to out.
+func New(out io.Writer) *Conn {
+	return &Conn{out: out, asked: map[int64]chan Message{}, running: map[string]context.CancelFunc{}, gone: make(chan struct{})}
+}
 
-// serve reads messages until the input ends, and joins what it has begun. Requests that
-// quick names are answered in order, the others beside each other.
-func (c *conn) serve(ctx context.Context, in io.Reader, do handler, quick func(method string) bool) error {
+// Handler answers a request, or takes a notification. It returns nil or what the result is, and a
+// [*Problem] or another error.
+type Handler func(ctx context.Context, method string, params json.RawMessage) (any, error)
+
+// Serve reads messages until the input ends, and joins what it has begun. Notifications and
+// the requests that quick names are handled in order, the other requests beside each other.
+// It may be called once.
+func (c *Conn) Serve(ctx context.Context, in io.Reader, do Handler, quick func(method string) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer c.handlers.Wait()
 	defer cancel()
-	lines := door.NewLines(in)
+	defer close(c.gone)
+	lines := NewLines(in)
 	for {
 		line, err := lines.Next()
 		switch {
-		case errors.Is(err, door.ErrTooLong):
-			c.fail(nil, &problem{codeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", door.MaxLine)})
+		case errors.Is(err, ErrTooLong):
+			if c.Noise != nil {
+				c.Noise([]byte(fmt.Sprintf("(a line of more than %d bytes)", MaxLine)))
+				continue
+			}
+			c.fail(nil, &Problem{CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", MaxLine)})
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -53,6 +70,8 @@ func (c *conn) serve(ctx context.Context, in io.Reader, do handler, quick func(m
 		}
 		m, bad := parse(line)
 		switch {
+		case bad != nil && c.Noise != nil:
+			c.Noise(line)
 		case bad != nil:
 			c.fail(m.ID, bad)
 		case m.Method == "":
@@ -72,11 +91,11 @@ func (c *conn) serve(ctx context.Context, in io.Reader, do handler, quick func(m
 
 // parse reads a message. It returns what is wrong with one that is none; its id counts
 // all the same.
-func parse(line []byte) (m message, bad *problem) {
+func parse(line []byte) (m Message, bad *Problem) {
 	if !json.Valid(line) {
-		return m, &problem{codeParse, "this is not JSON"}
+		return m, &Problem{CodeParse, "this is not JSON"}
 	}
-	bad = &problem{codeInvalidRequest, "this is not a message of JSON-RPC 2.0"}
+	bad = &Problem{CodeInvalidRequest, "this is not a message of JSON-RPC 2.0"}
 	var loose struct {
 		Version json.RawMessage `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
@@ -109,13 +128,13 @@ func parse(line []byte) (m message, bad *problem) {
 	}
 	m.Result = bytes.Clone(loose.Result)
 	if loose.Error != nil && (json.Unmarshal(loose.Error, &m.Error) != nil || m.Error == nil) {
-		m.Error = &problem{codeInternal, "an error that cannot be read"}
+		m.Error = &Problem{CodeInternal, "an error that cannot be read"}
 	}
 	return m, nil
 }
 
 // notified handles a notification. Unknown ones are ignored.
-func (c *conn) notified(ctx context.Context, m message, do handler) {
+func (c *Conn) notified(ctx context.Context, m Message, do Handler) {
 	if m.Method != "$/cancel_request" {
 		_, _ = do(ctx, m.Method, m.Params) // nobody waits for an answer
 		return
@@ -135,7 +154,7 @@ func (c *conn) notified(ctx context.Context, m message, do handler) {
 }
 
 // begin handles a request in a goroutine of its own, which serve joins.
-func (c *conn) begin(ctx context.Context, m message, do handler) {
+func (c *Conn) begin(ctx context.Context, m Message, do Handler) {
 	ctx, cancel := context.WithCancel(ctx)
 	id := string(m.ID)
 	c.mu.Lock()
@@ -147,7 +166,7 @@ func (c *conn) begin(ctx context.Context, m message, do handler) {
 	c.mu.Unlock()
 	if twice || full {
 		cancel()
-		c.fail(m.ID, &problem{codeInvalidRequest, "a request with this id is under way, or there are too many"})
+		c.fail(m.ID, &Problem{CodeInvalidRequest, "a request with this id is under way, or there are too many"})
 		return
 	}
 	c.handlers.Go(func() {
@@ -159,52 +178,52 @@ func (c *conn) begin(ctx context.Context, m message, do handler) {
 	})
 }
 
-func (c *conn) handle(ctx context.Context, m message, do handler) {
+func (c *Conn) handle(ctx context.Context, m Message, do Handler) {
 	out, err := do(ctx, m.Method, m.Params)
-	var bad *problem
+	var bad *Problem
 	switch {
 	case errors.As(err, &bad):
 		c.fail(m.ID, bad)
 	case errors.Is(err, context.Canceled):
-		c.fail(m.ID, &problem{codeCancelled, "cancelled"})
+		c.fail(m.ID, &Problem{CodeCancelled, "cancelled"})
 	case err != nil:
-		c.fail(m.ID, &problem{codeInternal, err.Error()})
+		c.fail(m.ID, &Problem{CodeInternal, err.Error()})
 	default:
 		if out == nil {
 			out = struct{}{}
 		}
 		raw, err := json.Marshal(out)
 		if err != nil {
-			c.fail(m.ID, &problem{codeInternal, err.Error()})
+			c.fail(m.ID, &Problem{CodeInternal, err.Error()})
 			return
 		}
-		c.write(message{ID: m.ID, Result: raw})
+		c.write(Message{ID: m.ID, Result: raw})
 	}
 }
 
 // fail answers with an error; a nil id is null.
-func (c *conn) fail(id json.RawMessage, p *problem) {
+func (c *Conn) fail(id json.RawMessage, p *Problem) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	c.write(message{ID: id, Error: p})
+	c.write(Message{ID: id, Error: p})
 }
 
-// notify tells the client something.
-func (c *conn) notify(method string, params any) {
+// Notify tells the other program something.
+func (c *Conn) Notify(method string, params any) {
 	if raw, err := json.Marshal(params); err == nil {
-		c.write(message{Method: method, Params: raw})
+		c.write(Message{Method: method, Params: raw})
 	}
 }
 
-// ask sends a request and waits for the answer. If ctx ends first, the client is told that
-// the request is withdrawn.
-func (c *conn) ask(ctx context.Context, method string, params, result any) error {
+// Ask sends a request and waits for the answer. If ctx ends first, the other program gets
+// $/cancel_request. It fails with a [*Problem] that the other program sent, or [ErrGone].
+func (c *Conn) Ask(ctx context.Context, method string, params, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
-	got := make(chan message, 1)
+	got := make(chan Message, 1)
 	c.mu.Lock()
 	c.last++
 	n := c.last
@@ -216,21 +235,33 @@ func (c *conn) ask(ctx context.Context, method string, params, result any) error
 		c.mu.Unlock()
 	}()
 	id := json.RawMessage(strconv.FormatInt(n, 10))
-	c.write(message{ID: id, Method: method, Params: raw})
+	c.write(Message{ID: id, Method: method, Params: raw})
 	select {
 	case <-ctx.Done():
-		c.notify("$/cancel_request", map[string]any{"requestId": n})
+		c.Notify("$/cancel_request", map[string]any{"requestId": n})
 		return ctx.Err()
 	case m := <-got:
-		if m.Error != nil {
-			return m.Error
+		return m.read(result)
+	case <-c.gone:
+		select {
+		case m := <-got: // it came last
+			return m.read(result)
+		default:
+			return ErrGone
 		}
-		return json.Unmarshal(m.Result, result)
 	}
 }
 
-// answered passes an answer of the client on. One that nobody waits for is ignored.
-func (c *conn) answered(m message) {
+// read returns the error of an answer, or its result.
+func (m Message) read(result any) error {
+	if m.Error != nil {
+		return m.Error
+	}
+	return json.Unmarshal(m.Result, result)
+}
+
+// answered passes an answer on. One that nobody waits for is ignored.
+func (c *Conn) answered(m Message) {
 	n, err := strconv.ParseInt(string(m.ID), 10, 64)
 	if err != nil {
 		return
@@ -244,7 +275,7 @@ func (c *conn) answered(m message) {
 	}
 }
 
-func (c *conn) write(m message) {
+func (c *Conn) write(m Message) {
 	m.Version = "2.0"
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -258,7 +289,7 @@ func (c *conn) write(m message) {
 }
 
 // broken returns the error of the first write that failed.
-func (c *conn) broken() error {
+func (c *Conn) broken() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed

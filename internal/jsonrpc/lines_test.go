@@ -1,4 +1,4 @@
-package door_test
+package jsonrpc_test
 
 import (
 	"bytes"
@@ -9,19 +9,19 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"fika/internal/door"
+	"fika/internal/jsonrpc"
 )
 
 // read returns what the lines of a text are; "!" stands for one that is too long.
 func read(t *testing.T, from io.Reader) (out []string) {
 	t.Helper()
-	l := door.NewLines(from)
+	l := jsonrpc.NewLines(from)
 	for {
 		line, err := l.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return out
-		case errors.Is(err, door.ErrTooLong):
+		case errors.Is(err, jsonrpc.ErrTooLong):
 			out = append(out, "!")
 		case err != nil:
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func read(t *testing.T, from io.Reader) (out []string) {
 }
 
 func TestLines(t *testing.T) {
-	long := strings.Repeat("x", door.MaxLine)
+	long := strings.Repeat("x", jsonrpc.MaxLine)
 	for text, want := range map[string][]string{
 		"":                                   nil,
 		"\n \r\n":                            nil,
