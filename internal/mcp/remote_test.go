@@ -188,11 +188,22 @@ func TestRemoteEndsInTheMiddle(t *testing.T) {
 	b := newBench(t)
 	f := newFar(t, mcptest.Handler("ordinary"))
 	s := remoteServer(f.URL, token)
-	r, err := b.call(t.Context(), s, "slow", "", func([]byte) { go f.CloseClientConnections() })
+	closed := make(chan struct{})
+	r, err := b.call(t.Context(), s, "slow", "", func([]byte) {
+		go func() {
+			f.CloseClientConnections()
+			close(closed)
+		}()
+	})
+	<-closed
 	if err != nil || !r.IsError || !r.Unknown || !strings.Contains(r.Text, "may or may not have happened") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r := b.must(s, "echo", `{"text":"on"}`); r.Text != "on" {
+	// The next call may be the one that finds the other connections lost.
+	for tries := 3; r.Unknown && tries > 0; tries-- {
+		r = b.must(s, "echo", `{"text":"on"}`)
+	}
+	if r.Text != "on" {
 		t.Errorf("the next call: %+v", r)
 	}
 }
