@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli"
+	"fika/internal/llm/llmtest"
 	"fika/internal/term"
 )
 
@@ -128,4 +130,33 @@ func TestL15ProfileSums(t *testing.T) {
 	if table := run("profile", "--agent", "two"); strings.Contains(table, "one ") || !strings.Contains(table, "two ") {
 		t.Error(table)
 	}
+}
+
+// TestBudgetHoldsWithoutReportedUsage: a server that reports no tokens spends a budget all
+// the same, within one call of its limit, and what is shown is marked as an estimate.
+func TestBudgetHoldsWithoutReportedUsage(t *testing.T) {
+	const budget, page = 30_000, 6_000
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		return llmtest.Script{llmtest.Call(fmt.Sprint("c", r.N), "read", fmt.Sprintf(`{"path":"page.txt","offset":%d}`, r.N+1))}
+	})
+	h := newHome(t, strings.Replace(openAI(srv, "[budgets]\n"), "[budgets]\n", "\n[[budgets]]\nscope = \"home\"\nper = \"day\"\ntokens = 30000\n", 1))
+	var text strings.Builder
+	for n := range 400 {
+		fmt.Fprintf(&text, "line %d of a page that is read again and again\n", n)
+	}
+	if err := os.WriteFile(filepath.Join(h.work, "page.txt"), []byte(text.String()[:page]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := h.run(8, "run", "read the page until it ends")
+	has(t, "the refusal", errs, "budget of home")
+	sent := 0
+	for _, r := range srv.Requests() {
+		sent += len(r.Body) / 4
+	}
+	last := len(srv.Requests()[len(srv.Requests())-1].Body) / 4
+	if sent-last > budget || sent < budget/4 {
+		t.Errorf("%d tokens were sent in %d calls, %d of them in the last, for a budget of %d", sent, len(srv.Requests()), last, budget)
+	}
+	out, _ := h.run(0, "usage")
+	has(t, "the usage", out, "~")
 }

@@ -173,7 +173,7 @@ func (m *Master) showUsage(ctx context.Context, _ []string) error {
 	var total fika.Usage
 	rows := make([][]string, 0, len(list)+1)
 	line := func(agent, model, n string, u fika.Usage, unpriced bool) []string {
-		return []string{agent, model, n, term.ShortCount(u.Input), term.ShortCount(u.Output), term.Cost(u.Cost, unpriced)}
+		return []string{agent, model, n, term.Input(u), term.Output(u), term.Money(u, unpriced)}
 	}
 	count, partly := 0, false
 	for _, r := range list {

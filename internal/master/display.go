@@ -106,7 +106,7 @@ func requestMeasures(r service.RequestInfo) string {
 	parts := []string{fmt.Sprintf("%.1f s", max(0, r.FinishedAt.Sub(from).Seconds()))}
 	u := r.Outcome.Usage
 	if u.Input+u.Output > 0 {
-		parts = append(parts, term.ShortCount(u.Input)+"/"+term.ShortCount(u.Output)+" tokens")
+		parts = append(parts, term.Input(u)+"/"+term.Output(u)+" tokens")
 	}
 	if u.Cost > 0 {
 		parts = append(parts, term.Dollars(u.Cost))

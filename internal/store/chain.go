@@ -186,6 +186,6 @@ func (t chainRows) spend(ctx context.Context, r turn, n int, model string, u fik
 	if r.reserved {
 		t.booking.used = t.booking.used.Add(limit.AmountOf(u))
 	}
-	return t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, n, r.agent, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now)
+	return t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at, estimated)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, n, r.agent, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now, number(u.Estimated))
 }

@@ -34,7 +34,7 @@ func (s Ledger) SpendingSince(ctx context.Context, since time.Time, show func(Sp
 		var p Spending
 		var when int64
 		err := sc.Scan(&p.Request, &p.Agent, &p.Model, &p.Chat, &p.Workflow, &when,
-			&p.Usage.Input, &p.Usage.Output, &p.Usage.Cached, &p.Usage.Reasoning, &p.Usage.Cost, &p.Usage.Unpriced)
+			&p.Usage.Input, &p.Usage.Output, &p.Usage.Cached, &p.Usage.Reasoning, &p.Usage.Cost, &p.Usage.Unpriced, &p.Usage.Estimated)
 		if err == nil {
 			p.At = at(when * quarter)
 			show(p)
@@ -46,9 +46,9 @@ func (s Ledger) SpendingSince(ctx context.Context, since time.Time, show func(Sp
 
 const selectSpending = byArguments + `SELECT x.request, COALESCE(a.name, x.agent), x.model,
 CASE WHEN c.kind = 'chat' THEN c.name WHEN b.kind = 'chat' THEN b.name ELSE '' END,
-CASE WHEN f.id IS NULL THEN '' WHEN f.name = '' THEN '(team)' ELSE f.name END, x.part, x.input, x.output, x.cached, x.reasoning, x.cost, x.free
+CASE WHEN f.id IS NULL THEN '' WHEN f.name = '' THEN '(team)' ELSE f.name END, x.part, x.input, x.output, x.cached, x.reasoning, x.cost, x.free, x.estimated
 FROM (SELECT u.request, u.agent, u.model, u.at / ? AS part, sum(u.input) AS input, sum(u.output) AS output, sum(u.cached) AS cached,
-sum(u.reasoning) AS reasoning, sum(u.cost) AS cost, ` + costless + ` AS free FROM usage u WHERE u.at >= ? GROUP BY 4, 1, 2, 3) x
+sum(u.reasoning) AS reasoning, sum(u.cost) AS cost, ` + costless + ` AS free, max(u.estimated) > 0 AS estimated FROM usage u WHERE u.at >= ? GROUP BY 4, 1, 2, 3) x
 LEFT JOIN agents a ON a.id = x.agent LEFT JOIN requests r ON r.id = x.request LEFT JOIN conversations c ON c.id = r.conversation
 LEFT JOIN chains h ON h.root = r.chain LEFT JOIN conversations b ON b.id = h.conversation
 LEFT JOIN flow_runs f ON f.id = COALESCE(NULLIF(c.run, ''), NULLIF(b.run, ''))`

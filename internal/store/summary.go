@@ -32,8 +32,8 @@ func (t accountRows) bookSummary(ctx context.Context, id string, a fika.Agent, m
 	if u == (fika.Usage{}) {
 		return nil
 	}
-	if err := t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
-VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`, id, a.ID, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now); err != nil {
+	if err := t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at, estimated)
+VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, id, a.ID, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now, number(u.Estimated)); err != nil {
 		return err
 	}
 	return t.bookApart(ctx, a, u)

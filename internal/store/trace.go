@@ -90,7 +90,7 @@ func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced
 		var model string
 		var u fika.Usage
 		var when int64
-		if err := sc.Scan(&id, &n, &model, &u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost, &when); err != nil {
+		if err := sc.Scan(&id, &n, &model, &u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost, &u.Estimated, &when); err != nil {
 			return u, err
 		}
 		t := place[id]
@@ -101,7 +101,7 @@ func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced
 		}
 		t.Steps[i].Model, t.Steps[i].Usage = model, u
 		return u, nil
-	}, `SELECT request, n, model, input, output, cached, reasoning, cost, at FROM usage WHERE request IN (`+placeholders(len(ids))+`)`, ids...)
+	}, `SELECT request, n, model, input, output, cached, reasoning, cost, estimated > 0, at FROM usage WHERE request IN (`+placeholders(len(ids))+`)`, ids...)
 	return err
 }
 

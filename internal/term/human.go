@@ -120,12 +120,18 @@ func Tokens(n int64, estimated bool) string {
 
 // Money formats the cost of usage as [Cost] does; "~" before it says that it was computed
 // from estimated tokens.
-func Money(u fika.Usage) string {
+func Money(u fika.Usage, unpriced bool) string {
 	if u.Estimated && u.Cost > 0 {
-		return "~" + Cost(u.Cost, u.Unpriced)
+		return "~" + Cost(u.Cost, unpriced)
 	}
-	return Cost(u.Cost, u.Unpriced)
+	return Cost(u.Cost, unpriced)
 }
+
+// Input and Output format the tokens of usage as [Tokens] does.
+func Input(u fika.Usage) string { return Tokens(u.Input, u.Estimated) }
+
+// Output formats what was written; see [Input].
+func Output(u fika.Usage) string { return Tokens(u.Output, u.Estimated) }
 
 // Dollars formats micro-dollars with as many digits as are meaningful: $12.30, $0.004,
 // $0.000012; "-" for 0, because a model without prices costs nothing only as far as is

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"fika"
 	"fika/internal/term"
 )
 
@@ -19,8 +20,8 @@ type Worker struct {
 // Standing is what the status line says.
 type Standing struct {
 	Workers   []Worker
-	Context   string    // how full the window of the agent spoken to is, as "34% of 200k"
-	Cost      int64     // micro-dollars
+	Context   string // how full the window of the agent spoken to is, as "34% of 200k"
+	Spent     fika.Usage
 	Unpriced  bool      // the cost of some of the tokens is unknown
 	Since     time.Time // when the person came; zero: not shown
 	Budget    string    // a nearly spent budget, in a few words
@@ -58,8 +59,8 @@ func (s Standing) Line(now time.Time, width int) string {
 		figures = append(figures, s.Context)
 	}
 	switch {
-	case s.Cost > 0:
-		figures = append(figures, term.Cost(s.Cost, s.Unpriced))
+	case s.Spent.Cost > 0:
+		figures = append(figures, term.Money(s.Spent, s.Unpriced))
 	case s.Unpriced:
 		figures = append(figures, "cost "+term.Cost(0, true))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"fika"
 	"fika/internal/term"
 )
 
@@ -57,7 +58,7 @@ func TestStandingLine(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := Standing{
 		Workers: []Worker{{Name: "coder"}, {Name: "reviewer", Doing: "thinking", Since: now.Add(-4200 * time.Millisecond)}},
-		Context: "34% of 200k", Cost: 80_000, Since: now.Add(-4*time.Minute - time.Second), Approvals: []string{"1"},
+		Context: "34% of 200k", Spent: fika.Usage{Cost: 80_000}, Since: now.Add(-4*time.Minute - time.Second), Approvals: []string{"1"},
 	}
 	for _, c := range []struct {
 		width int

@@ -98,10 +98,6 @@ func printCheck(e *command.Env, model string, r modelcheck.Report, failed error,
 			return err
 		}
 	}
-	estimated := ""
-	if u.Estimated {
-		estimated = "~"
-	}
-	e.Say("%s, %s%s tokens read, %s%s written, cost %s", command.Plural(r.Calls, "call"), estimated, term.ShortCount(u.Input), estimated, term.ShortCount(u.Output), term.Cost(u.Cost, u.Unpriced))
+	e.Say("%s, %s tokens read, %s written, cost %s", command.Plural(r.Calls, "call"), term.Input(u), term.Output(u), term.Money(u, u.Unpriced))
 	return nil
 }

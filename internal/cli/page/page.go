@@ -119,7 +119,7 @@ func (p Page) Entry(n service.Node, turn *turnJSON) string {
 	about += tainted(x)
 	used := ""
 	if turn != nil {
-		used = fmt.Sprintf("%s in, %s out, %s, %s", term.ShortCount(turn.Input), term.ShortCount(turn.Output), turn.cost(), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
+		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Tokens(turn.Input, turn.Estimated), term.Tokens(turn.Output, turn.Estimated), turn.cost(), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
 		if models := command.ModelsUsed(turn.Models); models != "" {
 			used += "; " + models
 		}

@@ -56,9 +56,11 @@ type turnJSON struct {
 	State   fika.RequestState `json:"state"`
 	Input   int64             `json:"input"`
 	Output  int64             `json:"output"`
-	CostUSD *float64          `json:"cost_usd"` // null: the price is not known
-	Millis  int64             `json:"took_ms"`
-	Model   string            `json:"model"`
+	// Estimated says that the provider left out some of the tokens.
+	Estimated bool     `json:"estimated"`
+	CostUSD   *float64 `json:"cost_usd"` // null: the price is not known
+	Millis    int64    `json:"took_ms"`
+	Model     string   `json:"model"`
 	// Models are the models that the turn called, if the agent has several.
 	Models []fika.ModelUsed `json:"models,omitempty"`
 }
@@ -68,7 +70,7 @@ func (t *turnJSON) cost() string {
 	if t.CostUSD == nil {
 		return term.Cost(0, true)
 	}
-	return term.Dollars(int64(math.Round(*t.CostUSD * 1e6)))
+	return term.Money(fika.Usage{Cost: int64(math.Round(*t.CostUSD * 1e6)), Estimated: t.Estimated}, false)
 }
 
 // spent returns what the turn that an entry ended used; nil if it ended no turn.
@@ -86,7 +88,7 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	}
 	u := r.Outcome.Usage
 	p.total, p.turns = p.total.Add(u), p.turns+1
-	t := &turnJSON{r.ID, r.State, u.Input, u.Output, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, r.Outcome.Models}
+	t := &turnJSON{r.ID, r.State, u.Input, u.Output, u.Estimated, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, r.Outcome.Models}
 	if p.service.RequestUnpriced(r) {
 		p.partly = true
 	} else {
@@ -182,6 +184,6 @@ func (p *Printer) End() {
 		_ = p.env.Print(p.page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")
 	}
 	if p.options.Costs {
-		p.env.Say("%s", p.env.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.ShortCount(p.total.Input), term.ShortCount(p.total.Output), term.Cost(p.total.Cost, p.partly))))
+		p.env.Say("%s", p.env.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Input(p.total), term.Output(p.total), term.Money(p.total, p.partly))))
 	}
 }

@@ -79,7 +79,7 @@ func Compacted(d service.ChatCompacted) string {
 	u := d.Usage
 	return fmt.Sprintf("@%s: compacted: %d entries archived, %d kept; %s%s tokens before, ~%s after; the summary took %s tokens in, %s out, cost %s",
 		d.Agent, len(d.Archived), d.Kept, how, term.ShortCount(d.Before), term.ShortCount(d.After),
-		term.Tokens(u.Input, u.Estimated), term.Tokens(u.Output, u.Estimated), term.Money(u))
+		term.Input(u), term.Output(u), term.Money(u, u.Unpriced))
 }
 
 // Retried says what becomes of a turn that is tried again.

@@ -89,9 +89,9 @@ func costOf(f service.Family, c *service.Service) string {
 	if u := f.Usage(); u.Input+u.Output == 0 {
 		return ""
 	}
-	own := term.Cost(f.Outcome.Usage.Cost, c.RequestUnpriced(f.RequestInfo))
+	own := term.Money(f.Outcome.Usage, c.RequestUnpriced(f.RequestInfo))
 	if n := f.Count(); n > 0 {
-		own += fmt.Sprintf("; with %d delegated: %s", n, term.Cost(f.Usage().Cost, anyUnpriced(f, c)))
+		own += fmt.Sprintf("; with %d delegated: %s", n, term.Money(f.Usage(), anyUnpriced(f, c)))
 	}
 	return own
 }
@@ -101,7 +101,7 @@ func anyUnpriced(f service.Family, c *service.Service) bool {
 }
 
 func tokensOf(u fika.Usage) string {
-	return fmt.Sprintf("%s in, %s out", term.ShortCount(u.Input), term.ShortCount(u.Output))
+	return fmt.Sprintf("%s in, %s out", term.Input(u), term.Output(u))
 }
 
 func stateOf(r service.RequestInfo) string {

@@ -196,7 +196,7 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 		st.Workers = w.session.withIdle(workers)
 		spent, unpriced := w.session.cost.soFar()
 		st.Context, st.Since = w.session.fill.text(), w.session.since
-		st.Cost, st.Unpriced, st.Budget = spent.Cost, unpriced, w.session.cost.scarceBudget()
+		st.Spent, st.Unpriced, st.Budget = spent, unpriced, w.session.cost.scarceBudget()
 	}
 	return st
 }

@@ -93,7 +93,7 @@ func profileRow(a service.AgentProfile) []string {
 	}
 	return []string{
 		string(a.Agent), fmt.Sprint(a.Requests), of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit),
-		term.ShortCount(a.Usage.Input), term.ShortCount(a.Usage.Output), term.Cost(a.Usage.Cost, a.Unpriced),
+		term.Input(a.Usage), term.Output(a.Usage), term.Money(a.Usage, a.Unpriced),
 	}
 }
 

@@ -143,7 +143,7 @@ func topCells(r topRow) []string {
 	u := r.profile.Usage
 	return []string{
 		term.Truncate(string(r.view.Row.Name), 12), string(r.view.Status), fmt.Sprint(len(r.view.Running)), fmt.Sprint(r.view.Waiting),
-		of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit), term.ShortCount(u.Input + u.Output), term.Cost(u.Cost, r.profile.Unpriced),
+		of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit), term.Tokens(u.Input+u.Output, u.Estimated), term.Money(u, r.profile.Unpriced),
 	}
 }
 

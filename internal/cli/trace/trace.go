@@ -83,7 +83,7 @@ func showTrace(e *command.Env, t service.Traced) error {
 }
 
 func spentOf(u fika.Usage, unpriced bool) string {
-	return fmt.Sprintf("%s tokens in, %s out, %s", term.ShortCount(u.Input), term.ShortCount(u.Output), term.Cost(u.Cost, unpriced))
+	return fmt.Sprintf("%s tokens in, %s out, %s", term.Input(u), term.Output(u), term.Money(u, unpriced))
 }
 
 type waterfall struct {
@@ -142,8 +142,8 @@ func (p waterfall) columns(label string, took time.Duration, u fika.Usage, unpri
 	label = term.Truncate(term.CleanLine(label), traceLabel)
 	tokens, money := "", ""
 	if u.Input+u.Output > 0 {
-		tokens = term.ShortCount(u.Input) + "/" + term.ShortCount(u.Output)
-		money = term.Cost(u.Cost, unpriced)
+		tokens = term.Input(u) + "/" + term.Output(u)
+		money = term.Money(u, unpriced)
 	}
 	return label + strings.Repeat(" ", max(0, traceLabel-term.Width(label))) +
 		fmt.Sprintf(" %*s %*s %*s", traceTook, short(took), traceTokens, tokens, traceMoney, money)

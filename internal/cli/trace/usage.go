@@ -122,7 +122,7 @@ func showUsage(e *command.Env, lines []service.Spent, total service.Spent, by st
 		headers, last = []string{strings.ToUpper(by)}, []string{"total"}
 	}
 	figures := func(s service.Spent) []string {
-		return []string{fmt.Sprint(s.Requests), term.ShortCount(s.Usage.Input), term.ShortCount(s.Usage.Cached), term.ShortCount(s.Usage.Output), term.Cost(s.Usage.Cost, s.Unpriced)}
+		return []string{fmt.Sprint(s.Requests), term.Input(s.Usage), term.ShortCount(s.Usage.Cached), term.Output(s.Usage), term.Money(s.Usage, s.Unpriced)}
 	}
 	rows := command.TableRows(lines, func(s service.Spent) []string { return append(names(s), figures(s)...) })
 	return e.Table(append(headers, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"), append(rows, append(last, figures(total)...)))
