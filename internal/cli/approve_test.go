@@ -126,6 +126,7 @@ func TestApproveInSession(t *testing.T) {
 		{"I did: ", typed("@coder sh date > " + ran + "\r")},
 		{"a key above answers", func(*terminal) string { h.run(0, "approve", "4", "--deny", "not on a Friday"); return "" }},
 		{"4 was denied by user: not on a Friday", typed("@coder sh date -u > " + ran + "\r")},
+		{"a always bash date -u", typed("")}, // the question before may be drawn once more
 		{"a key above answers", typed("a")},
 		{"from now on allowed: bash date -u", typed("/quit\r")},
 	}, "chat", "join", "design")

@@ -90,6 +90,10 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		root.AddGroup(&g)
 	}
 	root.AddCommand(commands(e, args)...)
+	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil {
+		c.Args = command.KnownCommand
+	}
 	root.SetUsageTemplate(usageTemplate)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

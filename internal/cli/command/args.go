@@ -133,6 +133,19 @@ func otherNames(verb string) []string {
 	return nil
 }
 
+// KnownCommand checks that the words name a command of the root.
+func KnownCommand(cmd *cobra.Command, words []string) error {
+	at := cmd.Root()
+	for _, word := range words {
+		i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+		if i < 0 {
+			return unknownCommand(at, word)
+		}
+		at = at.Commands()[i]
+	}
+	return nil
+}
+
 func unknownCommand(cmd *cobra.Command, word string) error {
 	msg := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), word)
 	if near := spelling.Nearest(word, CommandNames(cmd)); near != "" {

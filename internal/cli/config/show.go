@@ -29,11 +29,16 @@ as TOML, with the source of each: flag, environment, file and line, or default.
 		Example: "  fika config show --context coder\n  fika config show --all", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			name, err := e.CurrentContext()
-			if context != "" {
-				name, err = fika.ParseAgentName(context)
-			}
 			if err != nil {
 				return err
+			}
+			if context != "" && context != string(name) { // the current one may not have been made yet
+				if name, err = fika.ParseAgentName(context); err == nil {
+					err = e.App().CheckName(name)
+				}
+				if err != nil {
+					return err
+				}
 			}
 			settings, err := e.App().Settings(name, nil, false)
 			var noModel *config.ModelError
