@@ -23,6 +23,7 @@ type Parts struct {
 	Colleagues   string // who may be asked; the same from turn to turn
 	Standing     string // which of them are busy or stopped
 	Instructions string // AGENTS.md files, outermost first
+	Surroundings string // folder, day, machine, what commands reach
 	Continuation string // introduces a summary that replaces history
 	Summary      string
 	Goals        string
@@ -142,6 +143,7 @@ func Assemble(p Parts) Prompt {
 			{Title: "IN THIS CHAT", Text: otherSpeakers(p), Changing: true},
 			{Title: "COLLEAGUES", Text: p.Colleagues, Changing: true},
 			{Title: "AGENT INSTRUCTIONS", Text: p.Instructions, Changing: true},
+			{Title: "WHERE AND WHEN", Text: p.Surroundings, Changing: true, bare: true},
 		},
 		Summary: SummaryText(p.Continuation, p.Summary),
 		State: []Section{
@@ -170,7 +172,7 @@ func speakerNames(p Parts) string {
 	if name == "" {
 		name = "user"
 	}
-	return fmt.Sprintf("You are %q. The user is called %s; messages marked with another name are from other speakers.", p.Agent, name)
+	return fmt.Sprintf("You are %q. The user is called %s; messages marked with another name are from others.", p.Agent, name)
 }
 
 // otherSpeakers names who takes part in a chat besides the agent.
@@ -194,6 +196,7 @@ func otherSpeakers(p Parts) string {
 type Source interface {
 	Base() (string, error)
 	Instructions() (string, error)
+	Surroundings() (string, error)
 	Continuation() (string, error)
 	Summary() (string, error)
 	Goals() (string, error)
@@ -240,7 +243,7 @@ func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, er
 		into *string
 		read func() (string, error)
 	}{
-		{&p.Base, a.Source.Base}, {&p.Instructions, a.Source.Instructions}, {&p.Goals, a.Source.Goals},
+		{&p.Base, a.Source.Base}, {&p.Instructions, a.Source.Instructions}, {&p.Surroundings, a.Source.Surroundings}, {&p.Goals, a.Source.Goals},
 		{&p.Todos, a.Source.Todos}, {&p.Reflection, a.Source.Reflection},
 	}
 	if c.Conversation.Kind == fika.Ask && c.Conversation.ID == c.Agent.ActiveAsk {

@@ -16,17 +16,19 @@ import (
 
 func TestAssemble(t *testing.T) {
 	all := prompt.Parts{
-		Before: "BEFORE", Base: "BASE", Agent: "arya", Username: "ann", Instructions: "INSTRUCTIONS", Continuation: "CONTINUATION",
+		Before: "BEFORE", Base: "BASE", Agent: "arya", Username: "ann", Instructions: "INSTRUCTIONS", Surroundings: "SURROUNDINGS", Continuation: "CONTINUATION",
 		Summary: "SUMMARY", Goals: "GOALS", Todos: "TODOS", Reflection: "REFLECTION", After: "AFTER",
 	}
 	const want = `BEFORE
 
 BASE
 
-You are "arya". The user is called ann; messages marked with another name are from other speakers.
+You are "arya". The user is called ann; messages marked with another name are from others.
 
 --- AGENT INSTRUCTIONS ---
 INSTRUCTIONS
+
+SURROUNDINGS
 
 CONTINUATION
 
@@ -57,7 +59,7 @@ func TestAssembleEmpty(t *testing.T) {
 	for _, blank := range []string{"", " \n\t"} {
 		p.Before, p.Base, p.Instructions, p.Summary = blank, blank, blank, blank
 		p.Goals, p.Todos, p.Reflection, p.After = blank, blank, blank, blank
-		want := `You are "arya". The user is called user; messages marked with another name are from other speakers.`
+		want := `You are "arya". The user is called user; messages marked with another name are from others.`
 		if d := cmp.Diff(want, prompt.Assemble(p).WholeText()); d != "" {
 			t.Errorf("%q: %s", blank, d)
 		}
@@ -87,7 +89,7 @@ func TestSystemTextStays(t *testing.T) {
 	if text := now.SystemText(before.Changing()); strings.Contains(text, "INSTRUCTIONS") {
 		t.Errorf("what was taken away is kept: %s", text)
 	}
-	if d := cmp.Diff("BASE\n\nYou are \"arya\". The user is called user; messages marked with another name are from other speakers.\n\n--- COLLEAGUES ---\n@bob\n@cleo", now.SystemText(nil)); d != "" {
+	if d := cmp.Diff("BASE\n\nYou are \"arya\". The user is called user; messages marked with another name are from others.\n\n--- COLLEAGUES ---\n@bob\n@cleo", now.SystemText(nil)); d != "" {
 		t.Error(d)
 	}
 	got := prompt.StateText([]prompt.Section{{Title: "COLLEAGUES", Text: "@bob\n@cleo"}, {Title: "AGENT INSTRUCTIONS"}})
@@ -102,6 +104,7 @@ type texts map[string]error
 func (s texts) text(name string) (string, error) { return name, s[name] }
 func (s texts) Base() (string, error)            { return s.text("BASE") }
 func (s texts) Instructions() (string, error)    { return s.text("INSTRUCTIONS") }
+func (s texts) Surroundings() (string, error)    { return s.text("SURROUNDINGS") }
 func (s texts) Continuation() (string, error)    { return s.text("CONTINUATION") }
 func (s texts) Summary() (string, error)         { return s.text("SUMMARY") }
 func (s texts) Goals() (string, error)           { return s.text("GOALS") }
@@ -157,7 +160,7 @@ func TestSystem(t *testing.T) {
 // ends the building with that error.
 func TestSystemFails(t *testing.T) {
 	broken := fika.Errorf(fika.Storage, "read", "broken")
-	for _, name := range []string{"BASE", "INSTRUCTIONS", "CONTINUATION", "SUMMARY", "GOALS", "TODOS", "REFLECTION"} {
+	for _, name := range []string{"BASE", "INSTRUCTIONS", "SURROUNDINGS", "CONTINUATION", "SUMMARY", "GOALS", "TODOS", "REFLECTION"} {
 		a := prompt.Assembler{Source: texts{name: broken}, Hooks: hook.None{}, Agent: "arya"}
 		if _, err := a.Prompt(t.Context(), claimed(fika.Ask)); !errors.Is(err, broken) {
 			t.Errorf("%s: error %v", name, err)

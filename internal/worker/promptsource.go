@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"fika"
 	"fika/internal/app"
@@ -20,6 +21,7 @@ type PromptSource struct {
 	Folder    folder.Folder
 	Settings  config.Settings
 	Workspace string
+	Now       time.Time                    // zero: the day is left out
 	Quiet     bool                         // omits the reflection
 	Project   ProjectFiles                 // zero if there is no project, or it is not trusted
 	Saw       func(note.Name, folder.Hash) // told which notes were read; may be nil

@@ -83,7 +83,7 @@ func ownWords(body string) result {
 	}
 	r := result{Name: "bytes of a request that are fika's own; one request per prompt"}
 	if err := json.Unmarshal([]byte(body), &b); err != nil {
-		r.goal("<= 2048 bytes", false)
+		r.goal("<= 2200 bytes", false)
 		r.note("%v", err)
 		return r
 	}
@@ -93,7 +93,7 @@ func ownWords(body string) result {
 			system += len(m.Content)
 		}
 	}
-	r.goal("<= 2048 bytes", system+len(b.Tools) <= 2048)
+	r.goal("<= 2200 bytes", system+len(b.Tools) <= 2200)
 	r.note("system prompt %d + tools %d = %d bytes of JSON", system, len(b.Tools), system+len(b.Tools))
 	return r
 }
