@@ -90,9 +90,11 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		root.AddGroup(&g)
 	}
 	root.AddCommand(commands(e, args)...)
-	root.InitDefaultHelpCmd()
-	if c, _, err := root.Find([]string{"help"}); err == nil {
-		c.Args = command.KnownCommand
+	if len(root.Commands()) > 1 { // else the one command that was asked for
+		root.InitDefaultHelpCmd()
+		if c, _, err := root.Find([]string{"help"}); err == nil {
+			c.Args = command.KnownCommand
+		}
 	}
 	root.SetUsageTemplate(usageTemplate)
 	help := root.HelpFunc()
