@@ -66,7 +66,17 @@ type Event struct {
 	Seq          int64     `json:"seq,omitempty"`   // of an entry; of a step, its n; of an approval, its number; of an input, that of its entry
 	State        string    `json:"state,omitempty"` // of the row after this commit
 	// Data holds ids, codes and counts, at most [MaxEventData] bytes; never text, tool
-	// arguments or output.
+	// arguments or output. A field that does not apply is left out:
+	//
+	//	entry        id, final (it is the answer), round, notify, more, and of a tool call or its result call_id, tool, ok
+	//	request      kind, parent, retry_of, epoch, wait, cancel, error (a code), answer (seq), ms, usage
+	//	step         kind, round, tool, call_id, ok, ms, usage, model
+	//	approval     step, tool
+	//	agent        epoch, desired
+	//	conversation kind, removed
+	//	run          run, cancel
+	//	input        id
+	//	access       person
 	Data  json.RawMessage `json:"data,omitempty"`
 	Entry *Entry          `json:"entry,omitempty"` // with Scope.Content; nil if it was removed since
 	Delta *Delta          `json:"delta,omitempty"`
@@ -92,11 +102,12 @@ type Entry struct {
 	Meta    json.RawMessage `json:"meta,omitempty"`
 }
 
-// Delta is live text of Event.Request. It may be lost; the entry that follows counts.
+// Delta is live text of Event.Request. It may be lost; the entry that follows counts, and no
+// text of its round comes after it.
 type Delta struct {
 	Kind    DeltaKind `json:"kind"`
 	Attempt int64     `json:"attempt"` // an older one than seen is thrown away
-	Round   int       `json:"round"`   // of model calls in the request, from 1
+	Round   int       `json:"round"`   // of model calls in the request, from 1; 0: it belongs to none
 	CallID  string    `json:"call_id,omitempty"`
 	Offset  int       `json:"offset"` // bytes of this kind in this round, or call, before Text
 	Text    string    `json:"text"`

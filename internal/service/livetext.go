@@ -48,6 +48,7 @@ type streamPlace struct {
 	attempt int64
 	round   int
 	end     map[api.DeltaKind]int // bytes
+	said    int                   // the last round whose entry was given: its text is void
 }
 
 // begin listens to agents until the returned function is called, and asks those at work in
@@ -193,22 +194,34 @@ func (l *liveText) give(ctx context.Context, yield func(api.Event, error) bool) 
 	return true, nil
 }
 
+// place returns how far the text of a request has been given.
+func (l *liveText) place(request string) *streamPlace {
+	at := l.at[request]
+	if at == nil {
+		if l.at == nil {
+			l.at = map[string]*streamPlace{}
+		}
+		at = &streamPlace{attempt: -1, end: map[api.DeltaKind]int{}}
+		l.at[request] = at
+	}
+	return at
+}
+
 // joins reports whether live text is more than was given before, and cuts off what is not:
-// text of an earlier attempt or round, or of a request that has ended, is void.
+// text of an earlier attempt or round, of a round whose entry was given, or of a request that
+// has ended, is void.
 func (l *liveText) joins(e *api.Event) bool {
 	d := *e.Delta
 	e.Delta = &d
 	if l.ended[e.Request] {
 		return false
 	}
-	at := l.at[e.Request]
+	at := l.place(e.Request)
 	switch {
-	case at == nil || d.Attempt > at.attempt, d.Attempt == at.attempt && (d.Round > at.round || d.Restart && d.Round == at.round):
-		at = &streamPlace{attempt: d.Attempt, round: d.Round, end: map[api.DeltaKind]int{}}
-		if l.at == nil {
-			l.at = map[string]*streamPlace{}
-		}
-		l.at[e.Request] = at
+	case (d.Kind == api.TextDelta || d.Kind == api.ReasoningDelta) && d.Round <= at.said:
+		return false
+	case d.Attempt > at.attempt, d.Attempt == at.attempt && (d.Round > at.round || d.Restart && d.Round == at.round):
+		at.attempt, at.round, at.end = d.Attempt, d.Round, map[api.DeltaKind]int{}
 	case d.Kind != api.TextDelta && d.Kind != api.ReasoningDelta:
 		return d.Attempt == at.attempt // it belongs to no round
 	case d.Attempt < at.attempt, d.Round < at.round:
@@ -228,9 +241,20 @@ func (l *liveText) joins(e *api.Event) bool {
 	return true
 }
 
-// committed forgets the text of a request that has ended.
+// committed learns from an event that was given which text is void from now on: that of a
+// model call whose entry is there, and that of a request that has ended.
 func (l *liveText) committed(e store.Event) {
-	if !l.scope.Deltas || e.Kind != store.RequestEvent || !fika.RequestState(e.State).Terminal() {
+	if !l.scope.Deltas {
+		return
+	}
+	if e.Kind == store.EntryEvent && e.Request != "" && !l.ended[string(e.Request)] {
+		var d store.EventData
+		if json.Unmarshal(e.Data, &d) == nil && d.Round > 0 {
+			at := l.place(string(e.Request))
+			at.said = max(at.said, d.Round)
+		}
+	}
+	if e.Kind != store.RequestEvent || !fika.RequestState(e.State).Terminal() {
 		return
 	}
 	if len(l.ended) >= maxEnded || l.ended == nil {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -42,8 +43,23 @@ func TestLiveTextJoins(t *testing.T) {
 			t.Errorf("%s: %q at %d, want %q at %d", tt.name, e.Delta.Text, e.Delta.Offset, tt.want, tt.at)
 		}
 	}
+	entry := func(round int) {
+		l.committed(store.Event{Kind: store.EntryEvent, Request: "q", Data: fmt.Appendf(nil, `{"round":%d}`, round)})
+	}
+	shown := func(round, offset int) bool {
+		return l.joins(&api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &api.Delta{Kind: api.TextDelta, Attempt: 3, Round: round, Offset: offset, Text: "more"}})
+	}
+	if entry(1); shown(1, 3) {
+		t.Error("text is shown after the entry of its round")
+	}
+	if entry(2); shown(2, 0) {
+		t.Error("the first text of a round is shown after its entry")
+	}
+	if !shown(3, 0) {
+		t.Error("the text of the round after an entry is not shown")
+	}
 	l.committed(store.Event{Kind: store.RequestEvent, Request: "q", State: string(fika.Done)})
-	if l.joins(&api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &api.Delta{Kind: api.TextDelta, Attempt: 3, Round: 2, Text: "late"}}) {
+	if l.joins(&api.Event{Kind: api.DeltaEvent, Request: "q", Delta: &api.Delta{Kind: api.TextDelta, Attempt: 3, Round: 4, Text: "late"}}) {
 		t.Error("text is shown after the outcome")
 	}
 }

@@ -71,9 +71,9 @@ type EventData struct {
 	Final   bool             `json:"final,omitempty"`   // the entry is the answer of its request
 	CallID  string           `json:"call_id,omitempty"` // of a tool call, ours: see [CallID]
 	Tool    string           `json:"tool,omitempty"`
-	Round   int              `json:"round,omitempty"`
-	OK      *bool            `json:"ok,omitempty"` // of a result
-	MS      int64            `json:"ms,omitempty"` // how long a step or a request took
+	Round   int              `json:"round,omitempty"` // of a step, and of an entry that a model call has made
+	OK      *bool            `json:"ok,omitempty"`    // of a result
+	MS      int64            `json:"ms,omitempty"`    // how long a step or a request took
 	Usage   *fika.Usage      `json:"usage,omitempty"`
 	Model   string           `json:"model,omitempty"`
 	Wait    fika.WaitReason  `json:"wait,omitempty"`   // of a waiting request

@@ -226,6 +226,7 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 	if err := t.append(ctx, &e); err != nil {
 		return err
 	}
+	t.told(e).data.Round = fin.Final.Round
 	if err := t.modelStep(ctx, r, *fin.Final, e.ID); err != nil {
 		return err
 	}

@@ -290,6 +290,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 			if err := t.append(ctx, &said); err != nil {
 				return err
 			}
+			t.told(said).data.Round = m.Round
 			out.Entries = append(out.Entries, said)
 		} else {
 			said.ID = fika.EntryID(t.newID()) // of the first call, whose entry stands for the step
@@ -366,7 +367,7 @@ func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, tai
 	d := EventData{Kind: string(fika.ToolStep), Round: round, Tool: call.Tool, CallID: CallID(r.id, st.N)}
 	t.tellStep(*r, st.N, st.State, d)
 	about := t.told(e)
-	about.data.CallID, about.data.Tool = d.CallID, d.Tool
+	about.data.Round, about.data.CallID, about.data.Tool = round, d.CallID, d.Tool
 	return e, st, err
 }
 
