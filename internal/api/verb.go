@@ -115,7 +115,7 @@ func Verbs() []Verb {
 		on(BudgetObject, act, "set delete"),
 
 		on(FileObject, local, "list show check test"),
-		on(FileObject, file, "init trust migrate key bus-member plugin mcp project update"),
+		on(FileObject, file, "init trust migrate key bus-member plugin mcp skill project update"),
 		on(FileObject, here, "call"), // a plugin or an MCP server: it runs with a person's rights
 
 		on(Host, local, "help version doctor store bus"),

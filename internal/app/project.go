@@ -8,6 +8,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/project"
+	"fika/internal/skill"
 	"fika/internal/worktree"
 )
 
@@ -143,6 +144,31 @@ func (w *Place) Shared(name string) string {
 		return ""
 	}
 	return filepath.Join(dir, project.Folder, name)
+}
+
+// SkillPlaces returns where skills are looked for, the nearest first: what the person has
+// agreed to of the project, the home in use, the person's home, and ~/.agents/skills,
+// which other programs read too.
+func (w *Place) SkillPlaces() []skill.Place {
+	w.findPlace()
+	var out []skill.Place
+	if p := w.Project(); p != nil {
+		if dir := p.Copy(); dir != "" {
+			for _, rel := range project.SkillFolders() {
+				rel = filepath.FromSlash(rel)
+				out = append(out, skill.Place{Dir: filepath.Join(dir, rel), Name: filepath.Join(p.Main, rel)})
+			}
+		}
+	}
+	for _, home := range []string{w.opts.place.root, w.opts.place.user} {
+		if home != "" && (len(out) == 0 || out[len(out)-1].Dir != folder.HomeAt(home).SkillsDir()) {
+			out = append(out, skill.Place{Dir: folder.HomeAt(home).SkillsDir()})
+		}
+	}
+	if person := w.opts.Getenv("HOME"); filepath.IsAbs(person) {
+		out = append(out, skill.Place{Dir: filepath.Join(person, ".agents", "skills")})
+	}
+	return out
 }
 
 // KeysFile returns the path of the file with the keys of this home's models. A person's

@@ -163,7 +163,7 @@ func withoutSecrets(text []byte) []byte {
 // edited lists the files of a home that people edit, by path relative to root.
 func edited(root string) []string {
 	var out []string
-	for _, top := range []string{"config.toml", "models.toml", "state.json", "home_id", "project.json", "prompts", "plugins", "agents", "commands", "workflows", "templates", attachment.Folder, "contexts"} {
+	for _, top := range []string{"config.toml", "models.toml", "state.json", "home_id", "project.json", "prompts", "plugins", "agents", "commands", "skills", "workflows", "templates", attachment.Folder, "contexts"} {
 		_ = filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // what cannot be read is not backed up; doctor speaks of it

@@ -42,6 +42,12 @@ func newShell(t *testing.T) *shell {
 	s.must("context", "new", "notes")
 	s.must("chat", "create", "design")
 	s.must("plugin", "install", "recurse")
+	if err := os.MkdirAll(filepath.Join(s.dir, "skills", "greeting"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "skills", "greeting", "SKILL.md"), []byte("---\nname: greeting\ndescription: Greets people.\n---\nSay hello.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s.stdin = "a-key-of-many-letters"
 	s.must("key", "set", "SOME_KEY")
 	s.stdin = ""
@@ -57,7 +63,7 @@ func newShell(t *testing.T) *shell {
 	s.value = map[string]string{
 		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
 		"AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
-		"agent NAME": "arya", "schedule NAME": "nightly", "schedule create NAME": "", "context NAME": "notes", "plugin NAME": "recurse", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "key show NAME": "SOME_KEY", "chat rename OLD": "design", "model show MODEL": "nick", "model check MODEL": "nick", "OLD": "notes",
+		"agent NAME": "arya", "schedule NAME": "nightly", "schedule create NAME": "", "context NAME": "notes", "plugin NAME": "recurse", "skill NAME": "greeting", "DIR": "a file", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "key show NAME": "SOME_KEY", "chat rename OLD": "design", "model show MODEL": "nick", "model check MODEL": "nick", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "chat compact AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.

@@ -88,6 +88,7 @@ func TestA13Nouns(t *testing.T) {
 		"project":      {"create": "fika init makes one", "rename": "it is called as its folder: fika project move"},
 		"request":      {"create": "fika ask and fika task make one", "rename": "it has an id", "delete": "it is part of what was said: fika request cancel ends it"},
 		"schedule":     {"rename": settings},
+		"skill":        {"rename": "it is called as its folder and its SKILL.md say"},
 		"template":     {"create": "a file in templates/ of the home", "rename": "a file in templates/ of the home", "delete": "a file in templates/ of the home"},
 		"workflow":     {"create": "a file in workflows/", "rename": "a file in workflows/", "delete": "a file in workflows/"},
 	}
@@ -153,7 +154,7 @@ func TestA13Limit(t *testing.T) {
 
 // TestA13Yes: whatever asks before it goes on can be told not to.
 func TestA13Yes(t *testing.T) {
-	for _, path := range []string{"approve", "trust", "init", "undo", "agent delete", "chat delete", "chat clear", "context delete", "project forget", "mcp install", "mcp import", "mcp check", "plugin install"} {
+	for _, path := range []string{"approve", "trust", "init", "undo", "agent delete", "chat delete", "chat clear", "context delete", "project forget", "mcp install", "mcp import", "mcp check", "plugin install", "skill remove"} {
 		c, _, err := cli.CommandTree().Find(strings.Fields(path))
 		if err != nil || c.Flags().ShorthandLookup("y") == nil {
 			t.Errorf("fika %s asks, and has no -y (%v)", path, err)

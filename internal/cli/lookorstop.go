@@ -23,6 +23,6 @@ func looksOrStops(cmd *cobra.Command) bool {
 func stopCommands() []string {
 	return []string{
 		"fika down", "fika agent stop", "fika chat pause", "fika chat stop", "fika request cancel",
-		"fika context unlock", "fika plugin disable", "fika plugin remove", "fika mcp remove", "fika key remove",
+		"fika context unlock", "fika plugin disable", "fika plugin remove", "fika skill remove", "fika mcp remove", "fika key remove",
 	}
 }

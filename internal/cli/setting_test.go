@@ -25,6 +25,7 @@ var proved = map[string]string{
 	"max_recursion_depth": "TestSettingsWork", "reflection_character_limit": "TestSettingsWork",
 	"auto_compact": "the tests of compaction in internal/app", "auto_compact_threshold": "the tests of compaction in internal/app",
 	"rolling_compact_drop_percentage": "the tests of compaction in internal/app",
+	"skills":                          "skill.txtar",
 	"readable_by":                     "the tests of internal/tool/peer",
 	"limits":                          "the tests of internal/confine and internal/cgroup",
 	"rules":                           "t15.txtar", "callable_by": "d3.txtar",

@@ -35,6 +35,7 @@ import (
 	"fika/internal/cli/run"
 	"fika/internal/cli/schedule"
 	"fika/internal/cli/setup"
+	"fika/internal/cli/skill"
 	"fika/internal/cli/status"
 	"fika/internal/cli/store"
 	"fika/internal/cli/template"
@@ -168,6 +169,7 @@ func agentCommands() []entry {
 		{name: "plugin", new: plugin.New, does: noun(), verbs: []verbs{
 			{on: api.FileObject, names: "list show check:call call install:plugin remove:plugin enable:plugin disable:plugin"},
 		}},
+		{name: "skill", new: skill.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show check add:skill remove:skill"}}},
 		{name: "mcp", new: mcp.New, does: noun(), verbs: []verbs{
 			{on: api.FileObject, names: "list show check:call call install:mcp import:mcp remove:mcp"},
 			{names: "serve", does: declaration{verb: "host.serve", then: "file.mcp", more: "write"}},

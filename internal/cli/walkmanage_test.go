@@ -24,7 +24,7 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika context switch": "other", "fika context rename": "other third", "fika context delete": "other --yes", "fika context clear": "other",
 			"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
-			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika mcp check": "files", "fika model check": "script", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
+			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika skill add": "HOME/greeting", "fika skill remove": "greeting", "fika mcp check": "files", "fika model check": "script", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
 			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika store shrink": "", "fika store import": "HOME/archive", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "", "fika web logout": "--all",
 			"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika budget set": "home --per day --tokens 5", "fika budget remove": "home --per day", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent delete": "nobody --yes", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika schedule create": "daily --cron @daily --agent coder hi", "fika schedule delete": "report", "fika schedule run": "report", "fika schedule pause": "report", "fika schedule resume": "report", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
@@ -83,6 +83,10 @@ func walkHome(t *testing.T) walkedHome {
 	h.write(t, "old.json", `{"model": "gpt-4o", "username": "ann"}`)
 	h.write(t, "servers.json", `{"mcpServers": {"third": {"command": "cat"}}}`)
 	h.write(t, "table.toml", "[[model]]\nid = \"m\"\nhost = \"models.example\"\ncontext_window = 1000\nmax_tokens = 100\nsource = \"https://models.example\"\nread = \"2026-01-01\"\n")
+	if err := os.Mkdir(filepath.Join(h.dir, "greeting"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, "greeting/SKILL.md", "---\nname: greeting\ndescription: Greets people.\n---\nSay hello.\n")
 	h.write(t, "foreign.md", "---\nname: foreign\n---\nYou help.\n")
 	if err := os.Chmod(filepath.Join(h.dir, "greet"), 0o700); err != nil {
 		t.Fatal(err)

@@ -80,6 +80,16 @@ func checkCallers(_ value, at any) string {
 	return ""
 }
 
+// checkSkills checks names of skills; whether there are such skills is not known here.
+func checkSkills(_ value, at any) string {
+	for _, name := range *at.(*[]string) {
+		if name == "" || strings.ContainsAny(name, " \t\n/") || name != "*" && strings.Contains(name, "*") {
+			return toml.Quote(name) + " is not the name of a skill; * stands for all"
+		}
+	}
+	return ""
+}
+
 func checkHosts(_ value, at any) string {
 	for _, text := range *at.(*[]string) {
 		if _, err := address.ParseHost(text); err != nil {

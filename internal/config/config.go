@@ -72,6 +72,7 @@ type PerContext struct {
 	SystemPrompt    string   // a path or the text itself
 	ToolPermissions []string // nil: read, list and every plugin
 	ToolsOff        []string // among the tools that are otherwise always offered
+	Skills          []string // names of skills that may be used; * for all; nil: none
 	Workspace       string   // root of file tools; empty: the caller decides
 	ReadableBy      []string // agents that may read this context; nil: all of this home
 	CallableBy      []string // who may ask this agent; nil: everybody

@@ -16,7 +16,7 @@ type layerKind string
 
 // The kinds; the zero kind applies in full.
 const (
-	userLayer    layerKind = "user"    // of a project's person: models, keys, username, guard, display
+	userLayer    layerKind = "user"    // of a project's person: models, keys, username, skills, guard, display
 	projectLayer layerKind = "project" // adds and tightens
 )
 
@@ -148,7 +148,7 @@ func CheckProject(l Layers) (*Config, error) {
 // projects, and makes its paths absolute.
 func keepUserKeys(root *table, base string) {
 	kept := []string{
-		"model", "provider", "base_url", "api_key_env", "reasoning", "max_tokens", "username", "models",
+		"model", "provider", "base_url", "api_key_env", "reasoning", "max_tokens", "username", "models", "skills",
 		"rules", "guard", "sandbox", "budgets", "terminal", "trust", "mcp", "routing",
 	}
 	root.Entries = slices.DeleteFunc(root.Entries, func(e entry) bool { return !slices.Contains(kept, e.Name) })

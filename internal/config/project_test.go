@@ -243,7 +243,7 @@ func TestAgentFileMistakes(t *testing.T) {
 		{"a.md", "---\nid: b\n---\n", "a.md:2:1: the name of the file is the agent's id"},
 		{"a.md", "---\nsystem_prompt: x\n---\ny\n", "a.md:2:1: the prompt of this agent is the text below"},
 		{"a.md", "---\nx: &x y\nmodel: *x\n---\n", "references (* and &) are not read"},
-		{"a.md", "---\n- a\n---\n", "a.md:2:1: the settings of an agent are keys with values"},
+		{"a.md", "---\n- a\n---\n", "a.md:2:1: the settings are keys with values"},
 		{"a.md", "---\nauto_start: soon\n---\n", "a.md:2:13: auto_start must be true or false"},
 		{"a b.md", "hi\n", "a b.md:1:1: an agent's file is called by its name"},
 		{"a.md", "hi\n", "the agent \"a\" is defined twice; the first is at"},

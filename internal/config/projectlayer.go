@@ -92,7 +92,7 @@ func (p projectReader) allowOnly(t *table, prefix string, allowed, known []strin
 // projectContextKeys returns the per-context keys that a project may set.
 func projectContextKeys() []string {
 	keys := []string{
-		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "workspace", "readable_by", "callable_by",
+		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "skills", "workspace", "readable_by", "callable_by",
 		"agents_md", "auto_compact", "auto_compact_threshold", "warn_threshold_percent", "rolling_compact_drop_percentage", "context_window_limit",
 		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "patience", "patience_background", "sandbox", "network", "rights", "tainted",
 	}

@@ -45,6 +45,7 @@ type Settings struct {
 	SystemPromptFile string   // absolute path, or empty
 	ToolPermissions  []string // nil: read, list and every plugin
 	ToolsOff         []string
+	Skills           []string // names, or *; nil: none
 	Workspace        string   // absolute, or empty: the caller decides
 	Worktree         bool     // a git worktree of its own, whose path [Resolve] does not know
 	ReadableBy       []string // nil: every agent of this home
@@ -106,7 +107,7 @@ func Resolve(in Inputs) (Settings, error) {
 	}
 	s := Settings{
 		Agent: in.Agent, DisplayName: string(in.Agent), Origins: m.origins,
-		Username: m.Username, ToolPermissions: m.ToolPermissions, ToolsOff: m.ToolsOff,
+		Username: m.Username, ToolPermissions: m.ToolPermissions, ToolsOff: m.ToolsOff, Skills: m.Skills,
 		ReadableBy: m.ReadableBy, Env: m.Env, AgentsMD: m.AgentsMD,
 		AutoCompact: m.AutoCompact, AutoCompactThreshold: m.AutoCompactThreshold,
 		WarnThresholdPercent: m.WarnThresholdPercent, RollingCompactDrop: m.RollingCompactDrop,

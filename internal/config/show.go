@@ -22,7 +22,7 @@ func (s *Settings) Show() []Shown {
 	p := PerContext{
 		Model: m.ID, Username: s.Username, Provider: m.Provider, BaseURL: m.BaseURL, APIKeyEnv: m.APIKeyEnv,
 		Reasoning: s.Reasoning, MaxTokens: s.MaxTokens, SystemPrompt: prompt,
-		ToolPermissions: s.ToolPermissions, ToolsOff: s.ToolsOff, Workspace: s.Workspace,
+		ToolPermissions: s.ToolPermissions, ToolsOff: s.ToolsOff, Skills: s.Skills, Workspace: s.Workspace,
 		ReadableBy: s.ReadableBy, Env: s.Env, AgentsMD: s.AgentsMD,
 		AutoCompact: s.AutoCompact, AutoCompactThreshold: s.AutoCompactThreshold,
 		WarnThresholdPercent: s.WarnThresholdPercent, RollingCompactDrop: s.RollingCompactDrop,

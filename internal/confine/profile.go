@@ -32,7 +32,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 		return p, nil, repos, fika.Wrap(fika.Denied, "sandbox", err)
 	}
 	p.Hidden, p.Secrets = slices.Concat(o.Paths.Homes, o.Hide), o.Paths.Secrets()
-	p.Shown = append(p.Shown, o.Borrowed...)
+	p.Shown = slices.Concat(p.Shown, o.Borrowed, o.Paths.Readable)
 	for _, own := range o.Paths.Own {
 		if isFolder(own) {
 			p.Writable = append(p.Writable, own)

@@ -97,7 +97,7 @@ func AssembledPrompt(ctx context.Context, a *app.App, f folder.Folder, p app.Per
 		return "", err
 	}
 	assembler := &prompt.Assembler{
-		Source: worker.PromptSource{Folder: f, Settings: s, Project: worker.ProjectFilesOf(a), Workspace: s.WorkspaceOr(a.Dir()), Now: a.Now()},
+		Source: worker.PromptSource{Folder: f, Settings: s, Project: worker.ProjectFilesOf(a), Workspace: s.WorkspaceOr(a.Dir()), Now: a.Now(), Skilled: worker.SkillsOf(a, s)},
 		Hooks:  hooks, Agent: f.Name, Context: string(f.Name), Username: s.Username,
 		Colleagues: worker.ColleaguesBlock(a, f.Name, s.ToolsOff),
 	}

@@ -39,6 +39,9 @@ func (p Paths) ChatsDir() string { return p.path("chats") }
 // each.
 func (p Paths) CommandsDir() string { return p.path("commands") }
 
+// SkillsDir returns the folder with the skills, a folder each.
+func (p Paths) SkillsDir() string { return p.path("skills") }
+
 // PluginsDir returns the folder with the plugins.
 func (p Paths) PluginsDir() string { return p.path("plugins") }
 

@@ -13,16 +13,18 @@ import (
 // zero value hides only what is secret by its place in the system, and protects what is
 // protected by name.
 type Paths struct {
-	Homes   []string // homes of fika: hidden, with everything in them
-	Own     []string // folders that stay in reach although they are in a home
-	Persons []string // home folders of people: secrets and start-up files in them
-	Obeyed  []string // what git reads as settings or runs, because settings name it: protected
+	Homes []string // homes of fika: hidden, with everything in them
+	Own   []string // folders that stay in reach although they are in a home
+	// Readable are folders that can be read wherever they are, and never changed.
+	Readable []string
+	Persons  []string // home folders of people: secrets and start-up files in them
+	Obeyed   []string // what git reads as settings or runs, because settings name it: protected
 }
 
 // Look returns an error of kind Denied if path is hidden, so that a tool may not read or
 // list it. path must be absolute and without links.
 func (p Paths) Look(path string) error {
-	if p.own(path) != "" {
+	if p.own(path) != "" || p.IsReadable(path) {
 		return nil
 	}
 	for _, home := range p.Homes {
@@ -46,6 +48,9 @@ func (p Paths) Look(path string) error {
 func (p Paths) Change(path string) error {
 	if err := p.Look(path); err != nil {
 		return err
+	}
+	if p.IsReadable(path) {
+		return refuse(path, "belongs to a skill, which tools read and do not change")
 	}
 	named := path
 	if own := p.own(path); own != "" {
@@ -89,6 +94,11 @@ func (p Paths) Secrets() []string {
 		}
 	}
 	return out
+}
+
+// IsReadable reports whether a path is in one of the Readable folders.
+func (p Paths) IsReadable(path string) bool {
+	return slices.ContainsFunc(p.Readable, func(dir string) bool { return within(dir, path) })
 }
 
 // own returns the agent's own folder that path is in, or "".

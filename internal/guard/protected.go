@@ -32,7 +32,7 @@ func protected(names []string) string {
 // .git, in the usual spelling. Any of it may be missing.
 func ProtectedNames() []string {
 	return []string{
-		".fika", ".vscode", ".idea", ".devcontainer", ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".husky",
+		".fika", ".vscode", ".idea", ".devcontainer", ".cursor", ".claude", ".agents", ".codex", ".gemini", ".windsurf", ".husky",
 		".envrc", ".mcp.json", ".gitmodules", ".pre-commit-config.yaml", ".cursorrules", ".windsurfrules", ".clinerules",
 		"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
 		".github/copilot-instructions.md",
@@ -52,7 +52,7 @@ func GitNames() []string {
 // folders reports whether a folder holds settings of an editor or an agent.
 func folders(name string) bool {
 	switch name {
-	case ".vscode", ".idea", ".devcontainer", ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".husky":
+	case ".vscode", ".idea", ".devcontainer", ".cursor", ".claude", ".agents", ".codex", ".gemini", ".windsurf", ".husky":
 		return true
 	}
 	return false

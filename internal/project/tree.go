@@ -20,19 +20,30 @@ import (
 // repository.
 const Instructions = "AGENTS.md"
 
+// SkillFolders returns the folders of a project that may hold skills, the nearest to fika
+// first, as paths with slashes.
+func SkillFolders() []string { return []string{Folder + "/skills", ".agents/skills", ".claude/skills"} }
+
 // Limits of a project, whose files people write, and read before they agree.
 const (
 	maxFiles        = 2000
 	maxBytes        = 16 << 20
 	maxInstructions = 256 << 10
 	maxFolders      = 5000 // searched for instructions
+	maxSkillFiles   = 200
+	maxSkillBytes   = 4 << 20
 )
 
 // Tree is a project's files at one moment, read once, so that the bytes shown, agreed
 // to and copied are the same.
 type Tree struct {
 	Files []File // by path
+	// Left are folders of skills that cannot be part of a project, with the reason.
+	Left []Left
 }
+
+// Left is a folder that is not part of a [Tree].
+type Left struct{ Path, Why string }
 
 // File is one file of a project.
 type File struct {
@@ -60,11 +71,14 @@ func (t Tree) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Read reads a project: all of its .fika and, with instructions, every AGENTS.md in
-// its folders. Error kinds: NotFound when there is no .fika, Invalid for a file that
+// Read reads a project: all of its .fika, its skills and, with instructions, every
+// AGENTS.md in its folders. Error kinds: NotFound when there is no .fika, Invalid for a file that
 // cannot be part of a project, Storage.
 func Read(root string, instructions bool) (Tree, error) {
 	t, err := readFolder(root)
+	if err == nil {
+		t, err = t.withSkills(root)
+	}
 	if err != nil || !instructions {
 		return t, err
 	}
@@ -101,6 +115,9 @@ func readFolder(root string) (Tree, error) {
 	dir := filepath.Join(root, Folder)
 	size := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && path == filepath.Join(dir, "skills") {
+			return fs.SkipDir // withSkills reads it
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -127,6 +144,95 @@ func readFolder(root string) (Tree, error) {
 	}
 	t.sortPaths()
 	return t, nil
+}
+
+// withSkills adds the skills of a project. A folder that holds a link, a device or too
+// much is left out as a whole.
+func (t Tree) withSkills(root string) (Tree, error) {
+	size := 0
+	for _, f := range t.Files {
+		size += len(f.Data)
+	}
+	for _, place := range SkillFolders() {
+		at := root
+		for part := range strings.SplitSeq(place, "/") {
+			at = filepath.Join(at, part)
+			if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				t.Left = append(t.Left, Left{place, "it is reached through a link"})
+				at = ""
+				break
+			}
+		}
+		if at == "" {
+			continue
+		}
+		entries, err := os.ReadDir(at)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err != nil {
+			return Tree{}, readError(at, err)
+		}
+		for _, e := range entries {
+			rel := place + "/" + e.Name()
+			if e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			files, why := readSkill(root, rel)
+			for _, f := range files {
+				size += len(f.Data)
+			}
+			switch {
+			case why != "":
+				t.Left = append(t.Left, Left{rel, why})
+			case len(t.Files)+len(files) > maxFiles || size > maxBytes:
+				return Tree{}, readError(at, errTooLarge)
+			default:
+				t.Files = append(t.Files, files...)
+			}
+		}
+	}
+	t.sortPaths()
+	return t, nil
+}
+
+// readSkill reads the folder of one skill, or says why it cannot be part of a project.
+func readSkill(root, rel string) (files []File, why string) {
+	size := 0
+	_ = filepath.WalkDir(filepath.Join(root, filepath.FromSlash(rel)), func(path string, d fs.DirEntry, err error) error {
+		in, _ := filepath.Rel(root, path)
+		in = filepath.ToSlash(in)
+		switch {
+		case err != nil:
+			why = in + " cannot be read"
+			return fs.SkipAll
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			why = in + " is no regular file"
+			return fs.SkipAll
+		case len(files) == maxSkillFiles:
+			why = fmt.Sprintf("it holds more than %d files", maxSkillFiles)
+			return fs.SkipAll
+		}
+		data, info, err := readRegular(path, maxSkillBytes-size)
+		if err != nil {
+			why = fmt.Sprintf("%s cannot be read", in)
+			if errors.Is(err, errTooLarge) {
+				why = fmt.Sprintf("it is larger than %d MiB in all", maxSkillBytes>>20)
+			}
+			return fs.SkipAll
+		}
+		size += len(data)
+		files = append(files, File{Path: in, Data: data, Exec: info.Mode().Perm()&0o100 != 0})
+		return nil
+	})
+	if why != "" {
+		return nil, why
+	}
+	return files, ""
 }
 
 // findInstructions searches the folders of a project for AGENTS.md, except hidden

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -71,7 +72,10 @@ func (p *Project) AgreedFiles() (Tree, error) {
 	}
 	t, err := readFolder(dir)
 	if fika.IsKind(err, fika.NotFound) {
-		t, err = Tree{}, nil // it holds only instructions
+		t, err = Tree{}, nil // it holds only skills and instructions
+	}
+	if err == nil {
+		t, err = t.withSkills(dir)
 	}
 	if err != nil {
 		return Tree{}, err
@@ -97,6 +101,9 @@ func (p *Project) State(within string) State {
 		return Untrusted
 	}
 	now, err := readFolder(p.Root)
+	if err == nil {
+		now, err = now.withSkills(p.Root)
+	}
 	if err == nil && trust.Instructions {
 		now, err = now.withPaths(p.Root, p.instructionsAt(agreed, within))
 	}
@@ -110,7 +117,7 @@ func (p *Project) State(within string) State {
 func (p *Project) instructionsAt(agreed Tree, within string) []string {
 	paths := []string{Instructions}
 	for _, f := range agreed.Files {
-		if filepath.Base(f.Path) == Instructions && !inFolder(f.Path) {
+		if filepath.Base(f.Path) == Instructions && !strings.HasPrefix(f.Path, ".") {
 			paths = append(paths, filepath.FromSlash(f.Path))
 		}
 	}
@@ -123,10 +130,6 @@ func (p *Project) instructionsAt(agreed Tree, within string) []string {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
-
-func inFolder(path string) bool {
-	return len(path) > len(Folder) && path[:len(Folder)+1] == Folder+"/"
 }
 
 // Accept puts a tree in force: it first copies the bytes to the home and then records

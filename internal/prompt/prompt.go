@@ -22,6 +22,7 @@ type Parts struct {
 	Username     string
 	Colleagues   string // who may be asked; the same from turn to turn
 	Standing     string // which of them are busy or stopped
+	Skills       string // the skills that the agent may use; the same from turn to turn
 	Instructions string // AGENTS.md files, outermost first
 	Surroundings string // folder, day, machine, what commands reach
 	Continuation string // introduces a summary that replaces history
@@ -142,6 +143,7 @@ func Assemble(p Parts) Prompt {
 			{Title: "WHO IS WHO", Text: speakerNames(p), bare: true},
 			{Title: "IN THIS CHAT", Text: otherSpeakers(p), Changing: true},
 			{Title: "COLLEAGUES", Text: p.Colleagues, Changing: true},
+			{Title: "SKILLS", Text: p.Skills, Changing: true},
 			{Title: "AGENT INSTRUCTIONS", Text: p.Instructions, Changing: true},
 			{Title: "WHERE AND WHEN", Text: p.Surroundings, Changing: true, bare: true},
 		},
@@ -195,6 +197,7 @@ func otherSpeakers(p Parts) string {
 // Source provides the texts of one context. Missing texts are empty.
 type Source interface {
 	Base() (string, error)
+	Skills() (string, error)
 	Instructions() (string, error)
 	Surroundings() (string, error)
 	Continuation() (string, error)
@@ -243,7 +246,7 @@ func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, er
 		into *string
 		read func() (string, error)
 	}{
-		{&p.Base, a.Source.Base}, {&p.Instructions, a.Source.Instructions}, {&p.Surroundings, a.Source.Surroundings}, {&p.Goals, a.Source.Goals},
+		{&p.Base, a.Source.Base}, {&p.Skills, a.Source.Skills}, {&p.Instructions, a.Source.Instructions}, {&p.Surroundings, a.Source.Surroundings}, {&p.Goals, a.Source.Goals},
 		{&p.Todos, a.Source.Todos}, {&p.Reflection, a.Source.Reflection},
 	}
 	if c.Conversation.Kind == fika.Ask && c.Conversation.ID == c.Agent.ActiveAsk {

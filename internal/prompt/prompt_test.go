@@ -16,7 +16,7 @@ import (
 
 func TestAssemble(t *testing.T) {
 	all := prompt.Parts{
-		Before: "BEFORE", Base: "BASE", Agent: "arya", Username: "ann", Instructions: "INSTRUCTIONS", Surroundings: "SURROUNDINGS", Continuation: "CONTINUATION",
+		Before: "BEFORE", Base: "BASE", Agent: "arya", Username: "ann", Skills: "SKILLS", Instructions: "INSTRUCTIONS", Surroundings: "SURROUNDINGS", Continuation: "CONTINUATION",
 		Summary: "SUMMARY", Goals: "GOALS", Todos: "TODOS", Reflection: "REFLECTION", After: "AFTER",
 	}
 	const want = `BEFORE
@@ -24,6 +24,9 @@ func TestAssemble(t *testing.T) {
 BASE
 
 You are "arya". The user is called ann; messages marked with another name are from others.
+
+--- SKILLS ---
+SKILLS
 
 --- AGENT INSTRUCTIONS ---
 INSTRUCTIONS
@@ -57,7 +60,7 @@ AFTER`
 func TestAssembleEmpty(t *testing.T) {
 	p := prompt.Parts{Agent: "arya", Continuation: "never alone"}
 	for _, blank := range []string{"", " \n\t"} {
-		p.Before, p.Base, p.Instructions, p.Summary = blank, blank, blank, blank
+		p.Before, p.Base, p.Skills, p.Instructions, p.Summary = blank, blank, blank, blank, blank
 		p.Goals, p.Todos, p.Reflection, p.After = blank, blank, blank, blank
 		want := `You are "arya". The user is called user; messages marked with another name are from others.`
 		if d := cmp.Diff(want, prompt.Assemble(p).WholeText()); d != "" {
@@ -103,6 +106,7 @@ type texts map[string]error
 
 func (s texts) text(name string) (string, error) { return name, s[name] }
 func (s texts) Base() (string, error)            { return s.text("BASE") }
+func (s texts) Skills() (string, error)          { return s.text("SKILLS") }
 func (s texts) Instructions() (string, error)    { return s.text("INSTRUCTIONS") }
 func (s texts) Surroundings() (string, error)    { return s.text("SURROUNDINGS") }
 func (s texts) Continuation() (string, error)    { return s.text("CONTINUATION") }
@@ -160,7 +164,7 @@ func TestSystem(t *testing.T) {
 // ends the building with that error.
 func TestSystemFails(t *testing.T) {
 	broken := fika.Errorf(fika.Storage, "read", "broken")
-	for _, name := range []string{"BASE", "INSTRUCTIONS", "SURROUNDINGS", "CONTINUATION", "SUMMARY", "GOALS", "TODOS", "REFLECTION"} {
+	for _, name := range []string{"BASE", "SKILLS", "INSTRUCTIONS", "SURROUNDINGS", "CONTINUATION", "SUMMARY", "GOALS", "TODOS", "REFLECTION"} {
 		a := prompt.Assembler{Source: texts{name: broken}, Hooks: hook.None{}, Agent: "arya"}
 		if _, err := a.Prompt(t.Context(), claimed(fika.Ask)); !errors.Is(err, broken) {
 			t.Errorf("%s: error %v", name, err)

@@ -111,17 +111,3 @@ func AgentTemplates(a *app.App) (template.Set, error) {
 	user, err := a.UserRoot()
 	return template.Open(filepath.Join(user, "templates")), err
 }
-
-// toolNames maps the names of other programs' tools to those of tools here.
-func toolNames() map[string][]string {
-	return map[string][]string{
-		"read": {"read"}, "readfile": {"read"}, "read_file": {"read"}, "view": {"read"}, "notebookread": {"read"}, "cat": {"read"},
-		"ls": {"list"}, "list": {"list"}, "glob": {"list"}, "grep": {"list"}, "search": {"list"}, "find": {"list"}, "listdir": {"list"}, "list_directory": {"list"}, "codebase_search": {"list"},
-		"edit": {"edit"}, "multiedit": {"edit"}, "patch": {"edit"}, "apply_patch": {"edit"}, "str_replace": {"edit"}, "replace": {"edit"}, "notebookedit": {"edit"},
-		"write": {"create", "edit"}, "create": {"create"}, "write_file": {"create", "edit"}, "writefile": {"create", "edit"},
-		"bash": {"bash"}, "shell": {"bash"}, "terminal": {"bash"}, "execute": {"bash"}, "run_shell_command": {"bash"}, "runcommands": {"bash"},
-		"webfetch": {"fetch"}, "fetch": {"fetch"}, "web_fetch": {"fetch"},
-		// Every agent here has its todos, and may ask others.
-		"todowrite": {}, "todoread": {}, "task": {}, "agent": {},
-	}
-}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/config"
+	"fika/internal/front"
 )
 
 // Foreign is the agent's file of another program, converted to a file for fika.
@@ -47,23 +47,21 @@ func ReadForeign(path string, known func(model string) bool, allows bool) (Forei
 	if len(data) > maxForeign {
 		return Foreign{}, fika.Errorf(fika.Invalid, op, "%s is larger than %d KiB, which no agent's prompt is", path, maxForeign>>10)
 	}
-	front, err := config.ReadFront(path, data)
-	if err != nil { // many such files are not quite YAML
-		if front, err = readQuoted(path, data, err); err != nil {
-			return Foreign{}, err
-		}
-	}
-	if front, err = readSections(path, front); err != nil {
+	matter, _, err := front.ReadLoose(path, data) // many such files are not quite YAML
+	if err != nil {
 		return Foreign{}, err
 	}
-	t := translation{front: front, known: known, allows: allows}
+	if matter, err = readSections(path, matter); err != nil {
+		return Foreign{}, err
+	}
+	t := translation{front: matter, known: known, allows: allows}
 	t.name(path)
 	t.settings()
 	out := Foreign{Name: t.called, Notes: t.notes}
 	if out.Name == "" {
 		return out, fika.Errorf(fika.Invalid, op, "%s does not say what the agent is called: rename it, as in coder.md, or give --name", path)
 	}
-	out.Text = "---\n" + strings.Join(t.lines, "") + "---\n" + strings.TrimLeft(front.Body, "\r\n")
+	out.Text = "---\n" + strings.Join(t.lines, "") + "---\n" + strings.TrimLeft(matter.Body, "\r\n")
 	if !strings.HasSuffix(out.Text, "\n") {
 		out.Text += "\n"
 	}
@@ -72,7 +70,7 @@ func ReadForeign(path string, known func(model string) bool, allows bool) (Forei
 
 // translation is the conversion of one file.
 type translation struct {
-	front  config.Front
+	front  front.Matter
 	known  func(string) bool
 	allows bool
 	called fika.AgentName
@@ -99,7 +97,7 @@ func (t *translation) name(path string) {
 // settings converts the settings that have a meaning here.
 func (t *translation) settings() {
 	if d := strings.Join(strings.Fields(t.front.Text("description")), " "); d != "" {
-		t.lines = append(t.lines, "description: "+quoteYAML(d)+"\n")
+		t.lines = append(t.lines, "description: "+front.Quote(d)+"\n")
 	}
 	for _, key := range t.front.Keys() {
 		switch key {
@@ -118,7 +116,7 @@ func (t *translation) model(name string) {
 	switch {
 	case name == "" || name == "inherit" || name == "default":
 	case t.known(name):
-		t.lines = append(t.lines, "model: "+quoteYAML(name)+"\n")
+		t.lines = append(t.lines, "model: "+front.Quote(name)+"\n")
 	default:
 		t.note("model %s is left out: there is none of that id or nickname (fika model list); the agent uses the usual one", name)
 	}
@@ -130,9 +128,4 @@ func (t *translation) tools(key string) {
 		theirs = []string{"read", "list", "edit", "create", "bash", "fetch"}
 	}
 	t.grants(theirs)
-}
-
-// quoteYAML quotes s so that YAML reads it back unchanged.
-func quoteYAML(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
 }

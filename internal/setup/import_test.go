@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/config"
+	"fika/internal/front"
 )
 
 // TestRestrictedToolsStayRestricted: a tool that another program's list restricts is
@@ -64,7 +64,7 @@ func FuzzReadForeign(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := config.ReadFront(path, []byte(got.Text)); err != nil {
+		if _, err := front.Read(path, []byte(got.Text)); err != nil {
 			t.Errorf("%q became %q: %v", text, got.Text, err)
 		}
 	})

@@ -17,6 +17,9 @@ import (
 // SearchName is the name of the tool that finds deferred tools.
 const SearchName = "tool_search"
 
+// SkillName is the name of the tool that loads a skill; its only argument is called name.
+const SkillName = "skill"
+
 const (
 	mostFound     = 8    // tools that one search finds
 	foundBytes    = 300  // of a found tool's description

@@ -97,6 +97,8 @@ type Call struct {
 	// text from outside the turn has read.
 	Rights *fika.Rights
 	Taint  string
+	// Skills are those that the turn has loaded with [SkillName] before this call.
+	Skills []string
 	// Started is called with the process as soon as it runs; may be nil.
 	Started func(fika.Process)
 	// Progress is called with output as it comes; may be nil. It must not block.

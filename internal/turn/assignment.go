@@ -1,8 +1,11 @@
 package turn
 
 import (
+	"encoding/json"
+
 	"fika"
 	"fika/internal/store"
+	"fika/internal/tool"
 )
 
 // assignment is the claimed request that a turn works, with its observer and its way of
@@ -70,6 +73,24 @@ func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
 	}
 	p.restoreRounds(steps)
 	p.restoreFailures(steps)
+}
+
+// loadedSkills returns the skills that the turn has loaded, in order.
+func (p *progress) loadedSkills() []string {
+	var out []string
+	calls := map[string]string{} // arguments, by call id
+	for _, e := range p.own {
+		switch {
+		case e.Type == fika.ToolCall && e.To == tool.SkillName:
+			calls[e.Meta.ToolCallID] = e.Content
+		case e.Type == fika.ToolResult && e.From == tool.SkillName && !e.Meta.IsError:
+			var args struct{ Name string }
+			if json.Unmarshal([]byte(calls[e.Meta.ToolCallID]), &args) == nil && args.Name != "" {
+				out = append(out, args.Name)
+			}
+		}
+	}
+	return out
 }
 
 // argumentsOf returns the arguments as the model wrote them; empty arguments become {}.

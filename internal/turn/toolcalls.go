@@ -94,6 +94,7 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 		call.Confine = t.bounds.Confine(t.permits.rights, nil)
 	}
 	call.Rights, call.Taint = t.permits.passedRights(), t.exposure.taint.From
+	call.Skills = t.loadedSkills()
 	call.Step = fmt.Sprintf("%s/%d", t.fence.Request, s.N)
 	call.CallID, call.Name = s.CallID, s.Tool
 	call.Request, call.Chain, call.Depth = t.fence.Request, t.claimed.Request.Chain, t.claimed.Request.Depth

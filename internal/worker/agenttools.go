@@ -18,13 +18,13 @@ import (
 )
 
 // agentTools returns the tools that every agent has: those for its notes, those that
-// reach other agents, and the one that searches its past.
+// reach other agents, the one that searches its past, and the one that loads skills.
 func (r *Runtime) agentTools() []tool.Tool {
 	notes := note.Tools(note.Options{
 		Store: noteStore{r.worker.Folder}, Versions: r.versions,
 		Reflection: r.settings.ReflectionEnabled && !r.opts.NoReflection, Limit: r.settings.ReflectionCharacterLimit,
 	})
-	return append(append(notes, r.peers().tools()...), recallTool(r.worker.Store))
+	return append(append(notes, r.peers().tools()...), recallTool(r.worker.Store), tool.WithLimit(skillTool(r.toolbox.skills()), r.toolbox.outputLimits()))
 }
 
 func (r *Runtime) peers() peers {

@@ -20,7 +20,7 @@ func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
 	if err != nil {
 		return turn.Verdict{Do: guard.Deny, What: c.Name, Rule: "what is permitted now cannot be told: " + err.Error()}
 	}
-	return now.judge().Judge(c)
+	return now.narrow(c, now.judge().Judge(c))
 }
 
 // Bind implements [turn.Guard].

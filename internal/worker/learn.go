@@ -10,6 +10,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/front"
 	"fika/internal/learn"
 )
 
@@ -335,7 +336,7 @@ func readAgentText(path string) (learnText, error) {
 	if err != nil {
 		return t, err
 	}
-	_, body, ok := config.SplitFront([]byte(t.body))
+	_, body, ok := front.Split([]byte(t.body))
 	if !ok {
 		return t, fika.Errorf(fika.Invalid, "", "the settings in %s have no end: close them with a line of three dashes", path)
 	}

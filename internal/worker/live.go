@@ -11,6 +11,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/hook"
+	"fika/internal/skill"
 	"fika/internal/store"
 	"fika/internal/tool/note"
 	"fika/internal/turn"
@@ -72,6 +73,13 @@ func (l *LiveRuntime) stampFiles() config.Stamp {
 		if d.IsDir() {
 			paths = append(paths, filepath.Join(h.PluginsDir(), d.Name(), d.Name()))
 		}
+	}
+	settings := l.worker.Settings
+	if l.now != nil {
+		settings = l.now.settings
+	}
+	if len(settings.Skills) > 0 {
+		paths = append(paths, skill.Stamped(l.worker.App.SkillPlaces())...)
 	}
 	return config.StampOf(paths...).CombinedWith(config.StampOfReplaced(h.MCPDir()))
 }

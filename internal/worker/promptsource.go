@@ -13,6 +13,7 @@ import (
 	"fika/internal/folder"
 	"fika/internal/project"
 	"fika/internal/prompt"
+	"fika/internal/skill"
 	"fika/internal/tool/note"
 )
 
@@ -23,6 +24,7 @@ type PromptSource struct {
 	Workspace string
 	Now       time.Time                    // zero: the day is left out
 	Quiet     bool                         // omits the reflection
+	Skilled   []skill.Skill                // what the context may use
 	Project   ProjectFiles                 // zero if there is no project, or it is not trusted
 	Saw       func(note.Name, folder.Hash) // told which notes were read; may be nil
 }
@@ -85,6 +87,9 @@ func (s PromptSource) Base() (string, error) {
 	}
 	return s.Folder.Home.Prompt(folder.DefaultPrompt, s.Project.prompts()...)
 }
+
+// Skills returns what the prompt says of the skills that the context may use.
+func (s PromptSource) Skills() (string, error) { return skill.Listing(s.Skilled), nil }
 
 // Instructions returns the AGENTS.md files from the project's folder, or another
 // trusted folder, down to the workspace, outermost first. For a project these are the

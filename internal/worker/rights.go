@@ -10,7 +10,6 @@ import (
 	"fika/internal/guard"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
-	"fika/internal/tool/note"
 )
 
 // liveBounds bound a running turn by what the files say now.
@@ -95,7 +94,7 @@ func BoundContext(f folder.Folder, r *fika.Rights) error {
 	if r == nil {
 		return nil
 	}
-	never := toolNames(append(note.Tools(note.Options{Reflection: true}), peers{}.tools()...)) // not a matter of permissions
+	never := alwaysTools()
 	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(never, t) })
 	network := "off"
 	if r.Network {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"fika/internal/app"
 	"fika/internal/attachment"
@@ -18,6 +19,7 @@ import (
 	"fika/internal/plugin"
 	"fika/internal/process"
 	"fika/internal/redact"
+	"fika/internal/skill"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 	"fika/internal/tool/note"
@@ -36,11 +38,13 @@ type Toolbox struct {
 	user     *process.User // the user that processes run as; nil: the user of fika
 	calls    string        // folder for records of running calls
 	keys     *redact.Keys  // removed from tool output; nil: nothing is
+	skills   func() []skill.Skill
 }
 
 // NewToolbox returns the toolbox of a context with settings.
 func NewToolbox(a *app.App, f folder.Folder, s config.Settings) Toolbox {
-	return Toolbox{app: a, folder: f, settings: s, calls: callsOf(f.Path())}
+	skills := sync.OnceValue(func() []skill.Skill { return SkillsOf(a, s) })
+	return Toolbox{app: a, folder: f, settings: s, calls: callsOf(f.Path()), skills: skills}
 }
 
 // PluginUse says what plugins are opened for.
@@ -112,7 +116,7 @@ func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
 // has, and of the one that searches its past.
 func (b Toolbox) AllNames() []string {
 	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
-	return append(b.BuiltinNames(), toolNames(append(append(list, peers{}.tools()...), recallTool(nil)))...)
+	return append(b.BuiltinNames(), toolNames(append(append(list, peers{}.tools()...), recallTool(nil), skillTool(nil)))...)
 }
 
 func toolNames(tools []tool.Tool) []string {
@@ -204,6 +208,6 @@ func (b Toolbox) outOfReach() guard.Paths {
 	if tree, ok := b.worktree(); ok {
 		own = append(own, tree.Root)
 	}
-	p.Own = BothNames(own...)
+	p.Own, p.Readable = BothNames(own...), BothNames(b.skillDirs()...)
 	return p
 }

@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/input"
+	"fika/internal/skill"
 	"fika/internal/term"
 )
 
@@ -20,7 +21,8 @@ const maxCommand = 256 << 10
 
 // ownCommands returns the person's own commands: commands/NAME.md in the home, or in a
 // trusted project's .fika, is /NAME, and sends its text with the words typed after it
-// in place of $ARGUMENTS. The names of fika's own commands cannot be taken.
+// in place of $ARGUMENTS. Then come the skills, which /NAME asks the agent to use. The
+// names of fika's own commands cannot be taken.
 func (v *visit) ownCommands() ([]slashCommand, error) {
 	h, err := v.App().Home()
 	if err != nil {
@@ -36,7 +38,51 @@ func (v *visit) ownCommands() ([]slashCommand, error) {
 			}
 		}
 	}
+	for _, c := range skillCommands(skill.Find(v.App().SkillPlaces()).Skills) {
+		if !slices.ContainsFunc(out, func(o slashCommand) bool { return o.name == c.name }) {
+			out = append(out, c)
+		}
+	}
 	return out, err
+}
+
+// skillCommands returns a command for each skill.
+func skillCommands(skills []skill.Skill) []slashCommand {
+	var out []slashCommand
+	for _, s := range skills {
+		if slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == "/"+s.Name }) {
+			continue
+		}
+		out = append(out, slashCommand{name: "/" + s.Name, about: "skill: " + term.Truncate(s.Description, 60), session: true, run: func(v *visit, ctx context.Context, line input.Line) error {
+			return v.useSkill(ctx, s.Name, line)
+		}})
+	}
+	return out
+}
+
+// useSkill carries out /SKILL [@AGENT] [WORDS].
+func (v *visit) useSkill(ctx context.Context, name string, line input.Line) error {
+	agent, words, to := v.session.agents.SpokenTo(), line.Arguments(), ""
+	if len(words) > 0 && strings.HasPrefix(words[0], "@") {
+		row, err := v.chat.service().Agents.Find(ctx, strings.TrimPrefix(words[0], "@"))
+		if err != nil {
+			return err
+		}
+		agent, words, to = row.Name, words[1:], "@"+string(row.Name)+" "
+	}
+	settings, err := v.App().Settings(agent, nil, true)
+	if err != nil {
+		return err
+	}
+	if !skill.Allows(settings.Skills, name) {
+		return fika.Errorf(fika.Denied, "", "@%s may not use %s: skills = [\"%s\"] in its settings allows it", agent, name, name)
+	}
+	text := to + "Use the skill " + name + "."
+	if len(words) > 0 {
+		text += "\n\n" + strings.Join(words, " ")
+	}
+	v.sender.send(ctx, input.Line{Text: text, Files: line.Files})
+	return nil
 }
 
 func commandsIn(dir string) ([]slashCommand, error) {

@@ -167,7 +167,7 @@ func (v *visit) showHelp(context.Context, input.Line) error {
 	text := slashHelp(v.session != nil, width)
 	if v.session != nil {
 		if own, err := v.ownCommands(); err == nil && len(own) > 0 {
-			text += "\n\nYours (commands/NAME.md):"
+			text += "\n\nYours (commands/NAME.md, and skills):"
 			for _, c := range own {
 				text += "\n" + term.HangText("  "+term.CleanLine(c.name), term.CleanLine(c.about), aboutColumn, width)
 			}

@@ -19,8 +19,9 @@ func NewTrust(e *command.Env) *cobra.Command {
 	var yes, diff, revoke bool
 	c := &cobra.Command{
 		Use: "trust", Short: "put a project's files in force",
-		Long: `Shows what has changed in the project's .fika, and in the AGENTS.md files of the
-repository, since you trusted it, and asks. Until you say yes, none of it is
+		Long: `Shows what has changed in the project's .fika, in its skills (.agents/skills,
+.claude/skills), and in the AGENTS.md files of the repository, since you trusted
+it, and asks. Until you say yes, none of it is
 read into a prompt or run; afterwards a copy of what you were shown is in force,
 and stays in force when the files change, by your own hand or by git pull.
 
@@ -169,6 +170,12 @@ func shownSummary(p *setup.Pending) string {
 	if len(programs) > 0 {
 		fmt.Fprintf(&b, "\n  programs that would run: %s", strings.Join(programs, ", "))
 	}
+	for i, line := range p.SkillLines() {
+		if i == 0 {
+			b.WriteString("\n  skills, for agents that may use them:")
+		}
+		b.WriteString("\n    " + line)
+	}
 	if unused := unusedFiles(p.Tree); len(unused) > 0 {
 		fmt.Fprintf(&b, "\n  fika does nothing with: %s", strings.Join(unused, ", "))
 	}
@@ -183,7 +190,7 @@ func shownSummary(p *setup.Pending) string {
 // unusedFiles returns the files of a project's .fika that fika does not use, except for
 // README and hidden files: the name of a folder may be misspelt.
 func unusedFiles(t project.Tree) []string {
-	known := []string{"config.toml", "agents", "prompts", "workflows", "commands", "plugins"}
+	known := []string{"config.toml", "agents", "prompts", "workflows", "commands", "plugins", "skills"}
 	var out []string
 	for _, f := range t.Files {
 		rest, inside := strings.CutPrefix(f.Path, project.Folder+"/")

@@ -41,6 +41,25 @@ func enter(c tool.Call, paths guard.Paths, path string) (place, error) {
 	return place{root: root, rel: rel, reach: reach{paths: paths}}, nil
 }
 
+// enterToLook is enter for a tool that changes nothing: an absolute path may also be in
+// one of the folders that can be read wherever they are.
+func enterToLook(c tool.Call, paths guard.Paths, path string) (place, error) {
+	if filepath.IsAbs(path) && !strings.ContainsRune(path, 0) {
+		for _, dir := range paths.Readable {
+			rel, err := filepath.Rel(dir, filepath.Clean(path))
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				return place{}, explain(path, err)
+			}
+			return place{root: root, rel: rel, reach: reach{paths: paths}}, nil
+		}
+	}
+	return enter(c, paths, path)
+}
+
 func (p place) close() { _ = p.root.Close() }
 
 // relative returns path relative to the workspace. The result only serves to name and

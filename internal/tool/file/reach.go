@@ -106,8 +106,12 @@ func (r reach) mounted(real string) error {
 	}
 }
 
-// isOwn reports whether a path is inside one of the agent's own folders.
+// isOwn reports whether a path is inside one of the agent's own folders, or of those that
+// it reads wherever they are.
 func (r reach) isOwn(real string) bool {
+	if r.paths.IsReadable(real) {
+		return true
+	}
 	for _, own := range r.paths.Own {
 		if rel, err := filepath.Rel(own, real); err == nil && filepath.IsLocal(rel) {
 			return true
