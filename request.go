@@ -113,7 +113,8 @@ type Request struct {
 	Conversation ConversationID // empty for a task or ask not yet claimed
 	Parent       RequestID      // the request whose delegate step waits for it
 	RetryOf      RequestID
-	Chain        RequestID // root of its chain; its own id for a root
+	Task         TaskNumber // of the board, that it works; 0: none
+	Chain        RequestID  // root of its chain; its own id for a root
 	Depth        int
 	UptoSeq      int64 // the last foreign entry of the window, frozen at claim
 	State        RequestState

@@ -79,6 +79,18 @@ const (
 	DroppedOther     Code = "dropped.other"
 )
 
+// Where a task of the board stands, and why nobody takes it.
+const (
+	BoardEnded        Code = "board.ended"
+	BoardClaimed      Code = "board.claimed"
+	BoardHeld         Code = "board.held"
+	BoardOverdue      Code = "board.overdue"
+	BoardNeeds        Code = "board.needs"
+	BoardNeedsDropped Code = "board.needs_dropped"
+	BoardNobody       Code = "board.nobody"
+	BoardFull         Code = "board.full"
+)
+
 // Why an entry of a chat did or did not start a turn of an agent.
 const (
 	WhyExpired      Code = "why.expired"
@@ -156,7 +168,7 @@ type Remedy struct {
 
 // Meanings returns every code, by what it is about.
 func Meanings() []Meaning {
-	return slices.Concat(workMeanings(), agentMeanings(), waitingMeanings(), whyMeanings(), hubMeanings())
+	return slices.Concat(workMeanings(), agentMeanings(), waitingMeanings(), boardMeanings(), whyMeanings(), hubMeanings())
 }
 
 // workMeanings returns the codes of agents at work.
@@ -241,6 +253,21 @@ func waitingMeanings() []Meaning {
 		is(DroppedExpired, ""),
 		is(DroppedCancelled, ""),
 		is(DroppedOther, "reason"),
+	}
+}
+
+// boardMeanings returns the codes of tasks of the board.
+func boardMeanings() []Meaning {
+	edit := Remedy{Verb: "board.edit", Arg: "task"}
+	return []Meaning{
+		is(BoardEnded, "state"),
+		is(BoardClaimed, "agent request"),
+		is(BoardHeld, "reason task").person(Remedy{Verb: "board.release", Arg: "task"}),
+		is(BoardOverdue, "task").person(edit),
+		is(BoardNeeds, "list"),
+		is(BoardNeedsDropped, "list task").person(edit),
+		is(BoardNobody, "capability agent").person(),
+		is(BoardFull, "agent"),
 	}
 }
 

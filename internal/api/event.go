@@ -42,6 +42,7 @@ const (
 	ConversationEvent EventKind = "conversation"
 	RunEvent          EventKind = "run"
 	AccessEvent       EventKind = "access" // who may see what has changed
+	TaskEvent         EventKind = "task"   // of the board: its number is seq
 	InputEvent        EventKind = "input"  // a text that waits for a turn: queued, taken by it, withdrawn, posted
 )
 

@@ -109,7 +109,8 @@ const (
 	AgentObject    ObjectKind = "agent"
 	Conversation   ObjectKind = "conversation"
 	RequestObject  ObjectKind = "request"
-	RunObject      ObjectKind = "run" // of a workflow, or of a team
+	RunObject      ObjectKind = "run"   // of a workflow, or of a team
+	BoardObject    ObjectKind = "board" // a task of it, or all of it
 	ApprovalObject ObjectKind = "approval"
 	ScheduleObject ObjectKind = "schedule"
 	BudgetObject   ObjectKind = "budget"

@@ -101,6 +101,11 @@ func Verbs() []Verb {
 		on(RunObject, key, "start team resume"),
 		on(RunObject, wish, "pause continue cancel"),
 
+		on(BoardObject, list, "list"),
+		on(BoardObject, look, "show why"),
+		on(BoardObject, speak, "add"),
+		on(BoardObject, key, "edit assign release close reopen"),
+
 		on(ApprovalObject, list, "list"),
 		on(ApprovalObject, look, "show"),
 		on(ApprovalObject, Verb{Conduct: Answers, Repeat: ByKey}, "answer"),

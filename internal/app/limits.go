@@ -1,8 +1,12 @@
 package app
 
 import (
+	"slices"
+	"strings"
+
 	"fika"
 	"fika/internal/config"
+	"fika/internal/guard"
 	"fika/internal/limit"
 	"fika/internal/store"
 )
@@ -22,6 +26,7 @@ func StoreLimits(c config.Limits) store.Limits {
 func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	l := StoreLimits(s.Chat.Limits)
 	l.Budgets.List, l.Backed = LimitBudgets(s.Budgets), s.Backed
+	l.Board = r.BoardOf(s.Agent)
 	l.Budgets.Call = func(model string, money bool) (limit.Amount, error) {
 		all := s.All()
 		if model != "" && (s.Choice.Several() || model != s.Model.ID && model != s.Model.Nickname) {
@@ -34,6 +39,39 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 		return dearestCall(all, money)
 	}
 	return l
+}
+
+// BoardOf returns which tasks of the board an agent takes, according to its current files;
+// nil: none. A pool takes none itself: its members do.
+func (r *Resolver) BoardOf(name fika.AgentName) *limit.Board {
+	c, err := r.config.Config()
+	if err != nil {
+		return nil
+	}
+	e := c.Agent(name)
+	if e == nil || !e.Board || e.Instances > 0 {
+		return nil
+	}
+	b := &limit.Board{Most: e.BoardMax}
+	for _, can := range e.Capabilities {
+		b.Capabilities = append(b.Capabilities, strings.ToLower(can))
+	}
+	by, err := r.CallableBy(name)
+	switch {
+	case err != nil: // nobody knows who may ask it
+		b.CallableBy = []string{}
+	case slices.Contains(by, guard.Anyone):
+	case by != nil:
+		b.CallableBy = append([]string{}, by...)
+		for _, who := range by {
+			if pool := c.Agent(fika.AgentName(who)); pool != nil {
+				for _, member := range pool.Members() {
+					b.CallableBy = append(b.CallableBy, string(member))
+				}
+			}
+		}
+	}
+	return b
 }
 
 // dearestCall returns what is set aside for a call of one of several models. Which

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"sync"
 
 	"fika"
@@ -110,6 +111,20 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	}
 	r.callable[name] = callers{in.Config, local, g.CallableBy}
 	return g.CallableBy, nil
+}
+
+// BoardPermission is the name in tool_permissions with which an agent may use the board.
+const BoardPermission = "board"
+
+// MayUseBoard reports whether an agent may look at the board and add tasks to it, according
+// to its current files.
+func (r *Resolver) MayUseBoard(name fika.AgentName) (bool, error) {
+	in, err := r.settingInputs(name, nil, true)
+	if err != nil {
+		return false, err
+	}
+	s, err := config.ResolvePermissions(in)
+	return err == nil && slices.Contains(s, BoardPermission), err
 }
 
 // Limits returns the resources that the tools of an agent may use, according to its

@@ -78,6 +78,7 @@ func TestA13Nouns(t *testing.T) {
 	said := "conversations come of asking, and their names with them"
 	without := map[string]map[string]string{
 		"agent":        {"rename": "its name is that of its folder, its subjects and its mentions"},
+		"board":        {"rename": "a task has a title: fika board edit", "delete": "tasks are kept: fika board close --drop ends one"},
 		"budget":       {"rename": "it has no name: its scope and time say which it is"},
 		"bus":          {"rename": settings},
 		"conversation": {"create": said, "rename": said, "delete": "fika context delete and fika chat delete delete what was said"},

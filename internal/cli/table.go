@@ -12,6 +12,7 @@ import (
 	"fika/internal/cli/agent"
 	"fika/internal/cli/approve"
 	"fika/internal/cli/ask"
+	"fika/internal/cli/board"
 	"fika/internal/cli/budget"
 	"fika/internal/cli/bus"
 	"fika/internal/cli/chat"
@@ -136,6 +137,9 @@ func workCommands() []entry {
 		{name: "chat", new: chat.New, does: noun(), often: true, verbs: []verbs{
 			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear compact rename delete cleanup"},
 			{names: "limit", does: declaration{verb: "conversation.limits", then: "conversation.limit", only: "json"}},
+		}},
+		{name: "board", new: board.New, does: is("board.list"), often: true, verbs: []verbs{
+			{on: api.BoardObject, names: "add import:add list show why edit assign release close reopen"},
 		}},
 		{name: "workflow", new: workflow.New, does: noun(), verbs: []verbs{
 			{on: api.FileObject, names: "list show check graph:show"},

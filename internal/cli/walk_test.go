@@ -29,7 +29,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika agent logs": "coder", "fika agent show": "coder", "fika agent recall": "coder hello", "fika plugin show": "nosuch", "fika skill show": "nosuch", "fika model show": "script", "fika key show": "NOSUCH", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
 			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
 			"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
-			"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
+			"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika board show": "1", "fika board why": "1", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
 		}, map[string]string{
 			"fika monitor": "goes on until it is ended", "fika agent attach": "goes on until it is ended",
 			"fika route": "reads stdin, as whatever takes a prompt; TestK2Route calls it",
@@ -58,7 +58,7 @@ func TestWalk(t *testing.T) {
 		status := cli.Main(args, s, func(name string) string { return map[string]string{"FIKA_HOME": home, "HOME": home}[name] })
 		return status, errs.String()
 	}
-	for _, args := range [][]string{{"run", "hello"}, {"chat", "create", "design"}, {"chat", "send", "design", "hello"}, {"config", "check"}} {
+	for _, args := range [][]string{{"run", "hello"}, {"chat", "create", "design"}, {"chat", "send", "design", "hello"}, {"board", "add", "hello"}, {"config", "check"}} {
 		if status, errs := call(strings.NewReader(""), io.Discard, args...); status != 0 {
 			t.Fatalf("fika %v: status %d, %s", args, status, errs)
 		}

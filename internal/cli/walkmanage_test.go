@@ -26,7 +26,7 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
 			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika skill add": "HOME/greeting", "fika skill remove": "greeting", "fika mcp check": "files", "fika model check": "script", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
 			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika store shrink": "", "fika store import": "HOME/archive", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "", "fika web logout": "--all",
-			"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika budget set": "home --per day --tokens 5", "fika budget remove": "home --per day", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent delete": "nobody --yes", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika schedule create": "daily --cron @daily --agent coder hi", "fika schedule delete": "report", "fika schedule run": "report", "fika schedule pause": "report", "fika schedule resume": "report", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
+			"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika budget set": "home --per day --tokens 5", "fika budget remove": "home --per day", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent delete": "nobody --yes", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika schedule create": "daily --cron @daily --agent coder hi", "fika schedule delete": "report", "fika schedule run": "report", "fika schedule pause": "report", "fika schedule resume": "report", "fika undo": "", "fika board edit": "1 --priority 1 --json", "fika board assign": "1 coder --json", "fika board release": "1", "fika board close": "1 --json", "fika board reopen": "1", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
 			"fika demo": "a show on a terminal", "fika web": "starts a process", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
 			"fika agent run": "goes on until it is ended", "fika agent shell": "a shell", "fika executor": "goes on until it is ended", "fika workflow run": "starts a process",
@@ -96,7 +96,7 @@ func walkHome(t *testing.T) walkedHome {
 	}
 	for _, words := range []string{
 		"run hello", "run -c other hello", "run -c coder hello", "chat create design", "chat send design hello", "chat send design @coder", "context export other HOME/exported",
-		"plugin install HOME/greet", "task --no-wait coder wait",
+		"plugin install HOME/greet", "task --no-wait coder wait", "board add hello",
 	} {
 		if status, errs := h.call("sk-0123456789abcdef", io.Discard, "fika", words); status != 0 {
 			t.Fatalf("fika %s: status %d, %s", words, status, errs)

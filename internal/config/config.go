@@ -25,6 +25,7 @@ type Config struct {
 	Store     Store
 	Keep      Keep
 	Chat      Chat
+	Board     Board
 	Answer    Answer
 	Tools     Tools
 	Guard     Guard
@@ -228,6 +229,18 @@ type Chat struct {
 	MessageTTL time.Duration // 0: messages do not expire
 }
 
+// Board are the settings of the board.
+type Board struct {
+	Patience time.Duration // with an agent that is gone while it has a task
+	Tainted  string        // what becomes of tasks that turns add that have read text from outside
+}
+
+// The treatments of tasks that a turn adds that has read text from outside.
+const (
+	TaskAsks  = "ask"   // they wait for a person
+	TaskOpens = "allow" // they are open
+)
+
 // Answer bounds one answer of a model, so that a broken server cannot flood a turn.
 type Answer struct {
 	MaxToolCalls int
@@ -280,6 +293,9 @@ type Agent struct {
 	Wake          bool          // the hub starts it for waiting work
 	MaxIdle       time.Duration // if it is not persistent; 0: the hub's choice
 	MaxConcurrent int
+
+	Board    bool // it takes tasks of the board
+	BoardMax int  // tasks at once
 
 	Instances int      // of a pool: number of members; 0: not a pool
 	Pool      string   // of a member: the id of its pool, whose entry it shares

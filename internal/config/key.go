@@ -37,6 +37,7 @@ func topKeys() []key[Config] {
 		{name: "store", at: func(c *Config) any { return &c.Store }},
 		{name: "keep", at: func(c *Config) any { return &c.Keep }},
 		{name: "chat", at: func(c *Config) any { return &c.Chat }},
+		{name: "board", at: func(c *Config) any { return &c.Board }},
 		{name: "answer", at: func(c *Config) any { return &c.Answer }},
 		{name: "tools", at: func(c *Config) any { return &c.Tools }},
 		{name: "guard", at: func(c *Config) any { return &c.Guard }},
@@ -237,6 +238,13 @@ func terminalKeys() []key[Terminal] {
 	}
 }
 
+func boardKeys() []key[Board] {
+	return []key[Board]{
+		{name: "patience", at: func(b *Board) any { return &b.Patience }, min: 1, doc: "How long an agent that has a task of the board may be gone before others may take the task."},
+		{name: "tainted", at: func(b *Board) any { return &b.Tainted }, oneOf: []string{TaskAsks, TaskOpens}, doc: "What becomes of tasks that an agent adds after it has read text from outside: they wait for a person (ask), or are open like any other (allow)."},
+	}
+}
+
 func routingKeys() []key[Routing] {
 	return []key[Routing]{
 		{name: "model", at: func(r *Routing) any { return &r.Model }, example: `"haiku"`, doc: "The model, by id or nickname, that decides which agent a prompt is for when fika route is not sure; it serves fika route, auto and @auto. The model gets the prompt and the contents of the agents' entries. Unset: no model is asked."},
@@ -304,6 +312,8 @@ func agentKeys() []key[Agent] {
 		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts the agent when work waits for it."},
 		{name: "max_idle_seconds", at: func(a *Agent) any { return &a.MaxIdle }, doc: "How long an agent that is not persistent stays idle before it ends."},
 		{name: "max_concurrent", at: func(a *Agent) any { return &a.MaxConcurrent }, min: 1, max: 64, doc: "How many turns the agent may run at once."},
+		{name: "board", at: func(a *Agent) any { return &a.Board }, example: "true", doc: "The agent takes tasks of the board that are for it, for one of its capabilities, or for anybody, when it has nothing else to do. See BOARD.md."},
+		{name: "board_max", at: func(a *Agent) any { return &a.BoardMax }, min: 1, max: 64, doc: "How many tasks of the board the agent has at once; it works on max_concurrent of them."},
 		{name: "instances", at: func(a *Agent) any { return &a.Instances }, min: 1, max: MaxInstances, example: "4", doc: "Makes the entry a pool of this many members, coder-1 to coder-4, each with a context, a process and limits of its own: a free member works on what the pool is asked. Unset: one agent. See POOLS.md."},
 		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "The agents that take over requests while this agent has failed or has no budget: the first of them that can. Only requests that nobody has begun are handed over, and they stay there. See POOLS.md."},
 	}

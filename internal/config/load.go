@@ -36,6 +36,7 @@ func Default() *Config {
 			Timeout: 30 * time.Second, ReconnectDelay: time.Second, ReconnectAttempts: 1, SubjectPrefix: "fika", RequestTools: RequestTools(),
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
+		Board:    Board{Patience: 10 * time.Minute, Tainted: TaskAsks},
 		Hub:      Hub{Autostart: true, MaxIdle: 30 * time.Minute},
 		Terminal: Terminal{Markdown: true, Notify: true},
 		Store:    Store{Backups: 3},
@@ -53,7 +54,7 @@ func Default() *Config {
 }
 
 func defaultAgent() Agent {
-	return Agent{Wake: true, MaxIdle: 10 * time.Minute, MaxConcurrent: 1}
+	return Agent{Wake: true, MaxIdle: 10 * time.Minute, MaxConcurrent: 1, BoardMax: 1}
 }
 
 // LoadHome reads the settings of a home that belongs to no project; see [LoadLayers].

@@ -91,6 +91,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, keepKeys())
 	case *Chat:
 		return describeKeys(list, prefix, p, chatKeys())
+	case *Board:
+		return describeKeys(list, prefix, p, boardKeys())
 	case *Answer:
 		return describeKeys(list, prefix, p, answerKeys())
 	case *Tools:

@@ -169,6 +169,15 @@ func ResolveLimits(in Inputs) (Resources, error) {
 	return m.Resources, err
 }
 
+// ResolvePermissions is the part of [Resolve] about which tools an agent may use.
+func ResolvePermissions(in Inputs) ([]string, error) {
+	if in.Config == nil {
+		in.Config = Default()
+	}
+	m, err := in.mergeLayers()
+	return m.ToolPermissions, err
+}
+
 // resolveSandbox returns the additions to the sandbox for one context.
 func (in Inputs) resolveSandbox(m merged) Sandbox {
 	all := in.Config.Sandbox

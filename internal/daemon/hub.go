@@ -82,7 +82,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		return err
 	}
 	defer home.page.close()
-	hubOptions.Home = lock.CheckHeld
+	hubOptions.Home, hubOptions.Patience = lock.CheckHeld, c.Board.Patience
 	if at, err := a.Standing(); err == nil && at.Project != "" && b.server != nil {
 		hubOptions.Rest = c.Hub.MaxIdle
 		hubOptions.Followed = func() bool { return b.server.HasMembers() || home.page.watched() }
@@ -251,6 +251,7 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 		if spec.Members = e.Members(); spec.Members != nil {
 			spec.AutoStart, spec.Wake = false, false
 		}
+		spec.Board = h.app.BoardOf(name)
 		for _, backup := range e.Backup {
 			spec.Backup = append(spec.Backup, fika.AgentName(backup))
 		}

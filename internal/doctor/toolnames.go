@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/plugin"
@@ -54,7 +55,7 @@ func (t *toolNames) checkLists(path string, c config.PerContext, where func(stri
 }
 
 func (t *toolNames) check(at config.Place, key, name string) {
-	if slices.Contains(t.known, name) {
+	if slices.Contains(t.known, name) || name == app.BoardPermission {
 		return
 	}
 	if server, ok := serverOf(name); ok {

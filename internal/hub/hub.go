@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/limit"
 	"fika/internal/message"
 	"fika/internal/outcome"
 	"fika/internal/store"
@@ -20,6 +22,7 @@ type Store struct {
 	Directory Directory
 	Messages  Messages
 	Care      Care
+	Board     Board
 	Outcomes  outcome.Announcements
 }
 
@@ -28,9 +31,10 @@ func StoreOf(s interface {
 	Directory
 	Messages
 	Care
+	Board
 	outcome.Announcements
 }) Store {
-	return Store{Directory: s, Messages: s, Care: s, Outcomes: s}
+	return Store{Directory: s, Messages: s, Care: s, Board: s, Outcomes: s}
 }
 
 // Directory knows the agents, their desired states and their work.
@@ -58,6 +62,13 @@ type Care interface {
 	ResumeLapsed(context.Context) ([]store.LapsedPause, error)
 	IndexWords(ctx context.Context, batches int) error
 	Prune(ctx context.Context, batches int) error
+}
+
+// Board is the list of tasks from which agents take.
+type Board interface {
+	Claimable(ctx context.Context, limit int) ([]store.TaskInfo, error)
+	AtTasks(context.Context) (map[fika.AgentID]int, error)
+	OpenLapsed(ctx context.Context, patience time.Duration) ([]fika.TaskNumber, error)
 }
 
 // Processes starts and watches agent processes.
@@ -91,6 +102,7 @@ type Spec struct {
 	AutoStart  bool
 	Persistent bool
 	Wake       bool
+	Board      *limit.Board     // which tasks of the board it takes; nil: none
 	Backup     []fika.AgentName // stand-ins in order; the first able one takes over
 	// Members are the members of a pool. The pool has no process; each member has its
 	// own Spec.
@@ -98,7 +110,7 @@ type Spec struct {
 }
 
 func (s Spec) same(o Spec) bool {
-	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && slices.Equal(s.Backup, o.Backup) && slices.Equal(s.Members, o.Members)
+	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && reflect.DeepEqual(s.Board, o.Board) && slices.Equal(s.Backup, o.Backup) && slices.Equal(s.Members, o.Members)
 }
 
 // Options holds everything that a hub depends on.
@@ -144,7 +156,10 @@ type Options struct {
 	// Rest is how long the hub stays without anything to do. 0: for ever.
 	Rest time.Duration
 	// Followed reports whether anybody but the hub is on the bus. nil: nobody is.
-	Followed  func() bool
+	Followed func() bool
+	// Patience is how long an agent that has a task of the board may be gone before others
+	// may take it.
+	Patience  time.Duration // 0: 10 min
 	Tick      time.Duration // 0: 2 s
 	Canary    time.Duration // 0: 10 s
 	Hung      time.Duration // 0: 90 s
@@ -207,6 +222,7 @@ func New(o Options) *Hub {
 		}
 	}
 	def(&o.Tick, 2*time.Second)
+	def(&o.Patience, 10*time.Minute)
 	def(&o.Canary, 10*time.Second)
 	def(&o.Hung, 90*time.Second)
 	def(&o.StopGrace, 30*time.Second)
@@ -359,6 +375,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 	for _, w := range work {
 		waiting[w.Agent] = true
 	}
+	h.seeToBoard(ctx, rows, waiting)
 	for _, row := range rows {
 		h.supervisor.attendAgent(ctx, row, waiting[row.Name])
 	}

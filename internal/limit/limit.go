@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"time"
 
 	"fika"
@@ -31,10 +32,39 @@ type Limits struct {
 
 	Budgets Budgets
 
+	// Board says which tasks of the board the agent takes; nil: none.
+	Board *Board
+
 	// Backed means that the agent has a backup for work that it has no budget for:
 	// such work waits for the backup for a moment before it fails.
 	Backed bool
 }
+
+// Board says which tasks of the board an agent takes.
+type Board struct {
+	Most         int      // tasks that it has at once
+	Capabilities []string // what it is good at, in lower case
+	CallableBy   []string // from whom it takes work: agents, and [BoardUser]; nil: everybody
+}
+
+// Takes reports whether an agent with an id, which may be a member of a pool, takes a task,
+// as far as that does not depend on other tasks.
+func (b Board) Takes(id, pool fika.AgentID, t fika.BoardTask) bool {
+	by := BoardUser
+	if t.Writer == fika.ByAgent {
+		by = t.CreatedBy
+	}
+	switch {
+	case b.CallableBy != nil && !slices.Contains(b.CallableBy, by):
+		return false
+	case t.Agent != "":
+		return t.Agent == id || t.Agent == pool
+	}
+	return t.Capability == "" || slices.Contains(b.Capabilities, t.Capability)
+}
+
+// BoardUser stands for people in [Board.CallableBy].
+const BoardUser = "user"
 
 // HoldingIn returns the limits that hold in a conversation: what a person has set for
 // it takes precedence over the limits of its participants.

@@ -54,6 +54,9 @@ func (s *eventSight) event(ctx context.Context, e store.Event) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.current()
+	if e.Kind == store.TaskEvent {
+		return v.board()
+	}
 	if e.Conversation != "" {
 		if may, err := v.conversation(ctx, e.Conversation); may || err != nil {
 			return may, err

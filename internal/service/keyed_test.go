@@ -186,7 +186,7 @@ func (h keyHome) rows(t *testing.T) string {
 	defer db.Close()
 	for _, text := range []string{
 		"agents", "conversations", "conversations WHERE status = 'active'", "participants", "entries", "entries WHERE pinned <> 0", "notifications",
-		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "bindings", "chains", "flow_runs", "flow_steps",
+		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "tasks", "tasks WHERE state = 'open'", "task_log", "bindings", "chains", "flow_runs", "flow_steps",
 		"approvals WHERE state = 'open'", "schedules WHERE paused_at > 0", "events WHERE kind <> 'agent'", "agents WHERE desired <> 'running'", "keys",
 	} {
 		var n int
@@ -239,7 +239,7 @@ func (w keyedWrite) once() keyedWrite {
 // keyedWrites is how every verb is tried that repeats by a key or as an intent.
 func keyedWrites() map[string]keyedWrite {
 	out := map[string]keyedWrite{}
-	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings()} {
+	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings(), keyedOnBoard()} {
 		for verb, w := range part {
 			out[verb] = w
 		}
@@ -541,6 +541,53 @@ func keyedForRuns() map[string]keyedWrite {
 		"approval.answer-always": {do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
 			return "", s.Approvals().AddRule(ctx, number(ctx, s, other), guard.Rule{Tool: "bash", Match: "ls", Do: "allow"})
 		}, prepare: started, single: true},
+	}
+}
+
+func keyedOnBoard() map[string]keyedWrite {
+	made := func(state string) func(keyHome, *service.Service) error {
+		return func(h keyHome, s *service.Service) error {
+			if _, err := s.Board().Add(context.Background(), []service.NewTask{{Title: "a"}, {Title: "b"}}); err != nil || state == "open" {
+				return err
+			}
+			return h.sql(`UPDATE tasks SET state = '` + state + `', ended_at = CASE WHEN '` + state + `' = 'done' THEN 1 ELSE 0 END`)
+		}
+	}
+	of := func(state string, do func(context.Context, *service.Board, fika.TaskNumber) (service.TaskInfo, error)) keyedWrite {
+		return keyedWrite{prepare: made(state), do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			n := fika.TaskNumber(1)
+			if other {
+				n = 2
+			}
+			t, err := do(ctx, s.Board(), n)
+			return fmt.Sprint(t.Number, t.State, t.AgentName), err
+		}, single: true}
+	}
+	return map[string]keyedWrite{
+		"board.add": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+			list, err := s.Board().Add(ctx, []service.NewTask{{Title: text}, {Title: text + " then", Needs: []string{text}}})
+			out := ""
+			for _, t := range list {
+				out += fmt.Sprint(t.Number, t.Title, t.Needs, " ")
+			}
+			return out, err
+		}),
+		"board.edit": of("open", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			title := "better"
+			return b.Edit(ctx, n, service.TaskEdit{Title: &title})
+		}),
+		"board.assign": of("open", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Assign(ctx, n, "coder")
+		}),
+		"board.release": of("held", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Release(ctx, n, "go on")
+		}),
+		"board.close": of("open", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Close(ctx, n, true, "enough")
+		}),
+		"board.reopen": of("done", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Reopen(ctx, n, "again")
+		}),
 	}
 }
 

@@ -74,6 +74,25 @@ func (v *sight) conversation(ctx context.Context, id fika.ConversationID) (may b
 	return may, err
 }
 
+// board reports whether the tasks of the board may be seen: by agents that may use it.
+func (v *sight) board() (bool, error) {
+	if v.full() || v.c.who.Kind != api.Agent {
+		return v.full(), nil
+	}
+	return v.c.app.MayUseBoard(v.reader())
+}
+
+// tasks returns the tasks that match and may be seen, newest first.
+func (v *sight) tasks(ctx context.Context, f TaskFilter) ([]TaskInfo, error) {
+	if v.c.who.Kind == api.Nobody {
+		return nil, errNobody()
+	}
+	if may, err := v.board(); err != nil || !may {
+		return nil, err
+	}
+	return v.c.store.Tasks(ctx, f)
+}
+
 // asked reports whether the principal itself has made a request.
 func (v *sight) asked(q RequestInfo) bool {
 	switch who := v.c.who; who.Kind {

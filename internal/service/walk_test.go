@@ -28,6 +28,7 @@ type world struct {
 	input   *service.Input // only after steer
 	request fika.RequestID
 	run     service.Run
+	task    fika.TaskNumber
 }
 
 func walkWorld(t *testing.T) *world {
@@ -64,6 +65,9 @@ prompt = "sesame"
 	check(t, err)
 	w.run, err = c.Runs().Start(ctx, d, nil)
 	check(t, err)
+	tasks, err := c.Board().Add(ctx, []service.NewTask{{Title: "sesame", Agent: "gendry"}})
+	check(t, err)
+	w.task = tasks[0].Number
 	return w
 }
 
@@ -125,7 +129,7 @@ func elsewhere(v api.Verb) bool {
 // calls is how each verb is called.
 func calls() map[string]call {
 	out := map[string]call{}
-	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls()} {
+	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls(), boardCalls()} {
 		maps.Copy(out, part)
 	}
 	return out
@@ -155,7 +159,7 @@ func otherCalls() map[string]call {
 				if err != nil {
 					return rows, err
 				}
-				if e.Conversation == string(w.secret.Name) || e.Request == string(w.request) || e.Request == string(w.run.ID) || e.Agent == "gendry" && s.Principal().Kind == api.Agent {
+				if e.Conversation == string(w.secret.Name) || e.Request == string(w.request) || e.Request == string(w.run.ID) || e.Kind == api.TaskEvent || e.Agent == "gendry" && s.Principal().Kind == api.Agent {
 					rows++
 				}
 			}
@@ -542,6 +546,47 @@ func runCalls() map[string]call {
 	}
 }
 
+func boardCalls() map[string]call {
+	of := func(do func(context.Context, *service.Board, fika.TaskNumber) (service.TaskInfo, error)) call {
+		return failed(func(ctx context.Context, w *world, s *service.Service) error {
+			_, err := do(ctx, s.Board(), w.task)
+			return err
+		})
+	}
+	return map[string]call{
+		"board.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.TaskInfo, error) {
+			return s.Board().List(ctx, service.TaskFilter{})
+		}),
+		"board.show": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			v, err := b.Find(ctx, n)
+			return v.TaskInfo, err
+		}),
+		"board.why": failed(func(ctx context.Context, w *world, s *service.Service) error {
+			_, err := s.Board().Why(ctx, w.task)
+			return err
+		}),
+		"board.add": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Board().Add(ctx, []service.NewTask{{Title: "x"}})
+			return err
+		}),
+		"board.edit": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Edit(ctx, n, service.TaskEdit{})
+		}),
+		"board.assign": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Assign(ctx, n, "arya")
+		}),
+		"board.release": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Release(ctx, n, "")
+		}),
+		"board.close": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Close(ctx, n, false, "")
+		}),
+		"board.reopen": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Reopen(ctx, n, "")
+		}),
+	}
+}
+
 func schedule(_ service.Schedule, err error) error { return err }
 func occurred(_ store.Occurred, err error) error   { return err }
 
@@ -597,7 +642,7 @@ func TestTheWalkOverAllVerbs(t *testing.T) {
 		}
 	}
 	// The person finds all of it, so that the lists above were not empty by accident.
-	for _, name := range []string{"home.search", "home.top", "home.events", "conversation.list", "request.list", "run.list", "approval.list", "schedule.list"} {
+	for _, name := range []string{"home.search", "home.top", "home.events", "conversation.list", "request.list", "run.list", "approval.list", "schedule.list", "board.list"} {
 		if rows, err := how[name](t.Context(), w, w.person); err != nil || rows == 0 {
 			t.Errorf("person: %s shows %d rows, %v", name, rows, err)
 		}

@@ -21,7 +21,8 @@ type NewRequest struct {
 	Conversation fika.ConversationName // of an ask: empty means the active one; an unknown name makes one
 	RetryOf      fika.RequestID
 	Parent       fika.RequestID
-	Chain        fika.RequestID // empty: the request is a root
+	Task         fika.TaskNumber // of the board, that it works; 0: none
+	Chain        fika.RequestID  // empty: the request is a root
 	Depth        int
 	Deadline     time.Time // zero: none
 	Payload      fika.Payload
@@ -201,7 +202,7 @@ func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.Con
 		n.Deadline = at(n.Payload.Deadline)
 	}
 	r := fika.Request{
-		ID: n.ID, Kind: n.Kind, Origin: n.Origin, Agent: n.Agent, Addressed: n.addressed, Conversation: c, Parent: n.Parent, RetryOf: n.RetryOf,
+		ID: n.ID, Kind: n.Kind, Origin: n.Origin, Agent: n.Agent, Addressed: n.addressed, Conversation: c, Parent: n.Parent, RetryOf: n.RetryOf, Task: n.Task,
 		Chain: chain, Depth: depth, State: fika.Open, Deadline: at(ms(n.Deadline)), Payload: n.Payload, BodyHash: hash,
 		Rights: n.Rights, Taint: n.Taint, Touched: at(t.now), CreatedAt: at(t.now),
 	}
@@ -215,8 +216,8 @@ func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.Con
 	}
 	t.tellRequest(r, EventData{})
 	err = t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
-state, deadline, payload, body_hash, rights, taint, touched, created_at, addressed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+state, deadline, payload, body_hash, rights, taint, touched, created_at, addressed, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Parent, r.RetryOf, r.Chain, r.Depth, n.Payload.From,
-		r.State, ms(r.Deadline), payload, hash, rights, r.Taint, t.now, t.now, r.Addressed)
+		r.State, ms(r.Deadline), payload, hash, rights, r.Taint, t.now, t.now, r.Addressed, r.Task)
 	return r, err
 }

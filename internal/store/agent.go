@@ -182,6 +182,9 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		if err := flowsIn(t).endDeleted(ctx, "the agent "+string(a.Name)+" was deleted", `s.request <> '' AND s.request IN (SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0)`, id); err != nil {
 			return err
 		}
+		if err := boardIn(t).agentDeleted(ctx, a); err != nil {
+			return err
+		}
 		if _, err := t.tellConversations(ctx, Deleted, `DELETE FROM conversations WHERE agent = ? AND agent <> ''`, id); err != nil {
 			return err
 		}

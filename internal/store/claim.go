@@ -28,7 +28,7 @@ type Claimed struct {
 const opClaim = "claim"
 
 // Claim takes the next piece of work of the leased agent: asks and runs first, then
-// chats, then tasks, oldest first. It takes nothing in a paused conversation, nor in
+// chats, then tasks, oldest first, then what it may take of its pool and of the board. It takes nothing in a paused conversation, nor in
 // one where the agent already has a running or waiting request, and nothing at all
 // for an agent that a person wants stopped. A waiting request is taken again once its
 // reason to wait is over. Claim returns nil if there is nothing to do, and fails with
@@ -46,7 +46,7 @@ const opClaim = "claim"
 // claim was lost. If worked is nil, every running request counts as being worked.
 func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
 	// Claim is called every few seconds, mostly in vain; looking takes no locks.
-	if idle, err := s.looksIdle(ctx, l, orAll(worked)); err != nil || idle {
+	if idle, err := s.looksIdle(ctx, l, limits, orAll(worked)); err != nil || idle {
 		return nil, s.explain(opClaim, err)
 	}
 	return s.ClaimNow(ctx, l, limits, worked)
@@ -67,7 +67,7 @@ func (s Queue) ClaimNow(ctx context.Context, l Lease, limits Limits, worked func
 		if k.agent, err = t.leased(ctx, opClaim, l, append(k.guess(l), runningWith(l, &running))...); err != nil {
 			return err
 		}
-		if k.agent.allPaused || k.agent.Desired.Stopped() || k.agent.idle() {
+		if k.agent.allPaused || k.agent.Desired.Stopped() || k.agent.idle(limits.Board != nil) {
 			t.discard = true
 			return nil
 		}
@@ -94,7 +94,7 @@ func orAll(worked func(fika.RequestID) bool) func(fika.RequestID) bool {
 }
 
 // looksIdle reports, without a transaction, whether there is nothing to claim.
-func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestID) bool) (bool, error) {
+func (s Queue) looksIdle(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (bool, error) {
 	var a owned
 	var running []fika.RequestID
 	found := false
@@ -111,7 +111,7 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 		return false, err
 	case !found:
 		return false, lostLease(opClaim, l)
-	case a.allPaused || a.Desired.Stopped() || a.idle():
+	case a.allPaused || a.Desired.Stopped() || a.idle(limits.Board != nil):
 		return true, nil
 	case !a.HeldUntil.IsZero():
 		return false, nil
@@ -124,11 +124,17 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 	if err == nil && !any {
 		any, err = s.anyPooled(ctx, a)
 	}
+	if err == nil && !any {
+		any, err = s.anyTask(ctx, a, limits.Board)
+	}
 	return !any, err
 }
 
-// idle reports whether there is nothing that needs a closer look.
-func (o owned) idle() bool { return !o.requests && !o.pending && o.HeldUntil.IsZero() }
+// idle reports whether there is nothing that needs a closer look, by an agent that takes
+// tasks of the board or does not.
+func (o owned) idle(board bool) bool {
+	return !o.requests && !o.pending && o.HeldUntil.IsZero() && !(board && o.tasks)
+}
 
 // claim is one search for work.
 type claim struct {
@@ -155,7 +161,10 @@ func (k *claim) next(ctx context.Context) (*Claimed, error) {
 				c, found, err = k.search(ctx)
 			}
 		}
-		if err != nil || !found {
+		if err == nil && !found {
+			return k.takeTask(ctx)
+		}
+		if err != nil {
 			return nil, err
 		}
 		var out *Claimed

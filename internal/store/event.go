@@ -25,6 +25,7 @@ const (
 	ConversationEvent EventKind = "conversation" // its status, or deleted
 	RunEvent          EventKind = "run"          // a run of a workflow: the state of its request, or paused
 	AccessEvent       EventKind = "access"       // somebody joined: who may see the conversation has changed
+	TaskEvent         EventKind = "task"         // of the board; its number and its state
 	InputEvent        EventKind = "input"        // a text for a turn under way: the seq of the entry that it became, and its state
 )
 
@@ -38,7 +39,7 @@ const (
 
 // EventKinds lists all kinds.
 func EventKinds() []EventKind {
-	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent}
+	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent, TaskEvent}
 }
 
 // Event is a committed fact. It holds ids, codes and counts, never text; what it does

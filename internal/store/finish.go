@@ -321,6 +321,11 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	if out.request, err = t.insertOutcome(ctx, r, e); err != nil {
 		return out, err
 	}
+	if out.request.Task > 0 {
+		if err := boardIn(t).requestEnded(ctx, out.request, r.agentName, e); err != nil {
+			return out, err
+		}
+	}
 	if err := t.settle(ctx, r, e); err != nil {
 		return out, err
 	}

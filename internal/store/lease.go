@@ -90,12 +90,14 @@ type owned struct {
 	allPaused bool
 	requests  bool // some request has no outcome
 	pending   bool // some notification waits
+	tasks     bool // some task of the board is open
 }
 
 // Looked is what [Leases.Look] tells an agent's owner.
 type Looked struct {
 	Desired fika.Desired // what a person wants of the agent
 	Work    bool         // there may be something to claim
+	Tasks   bool         // a task of the board is open, which is something to claim for an agent that takes tasks
 }
 
 // Look reads in one statement what an idle owner needs to know. It fails with Lost if
@@ -108,17 +110,18 @@ func (s Leases) Look(ctx context.Context, l Lease) (Looked, error) {
 	if err == nil && !found {
 		err = lostLease(op, l)
 	}
-	return Looked{Desired: a.Desired, Work: !a.allPaused && !a.idle()}, s.explain(op, err)
+	return Looked{Desired: a.Desired, Work: !a.allPaused && !a.idle(false), Tasks: !a.allPaused && a.tasks}, s.explain(op, err)
 }
 
 const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
   EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0)
     OR (a.pool <> '' AND EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.pool AND q.finished_at = 0)),
-  EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
+  EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending'),
+  EXISTS (SELECT 1 FROM tasks t WHERE t.state = 'open')
 FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.lease = ?`
 
 func scanOwned(s scanner) (o owned, err error) {
-	o.Agent, err = agentRow(s, flag{&o.allPaused}, flag{&o.requests}, flag{&o.pending})
+	o.Agent, err = agentRow(s, flag{&o.allPaused}, flag{&o.requests}, flag{&o.pending}, flag{&o.tasks})
 	return o, err
 }
 

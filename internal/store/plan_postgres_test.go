@@ -48,6 +48,10 @@ CASE WHEN i % 500 = 0 THEN 'queued' ELSE 'taken' END, i FROM generate_series(0, 
 'hour', i, CASE i % 3 WHEN 0 THEN 'home' WHEN 1 THEN 'chain' ELSE 'agent:agent' || i % 40 END, i, i FROM generate_series(0, 8999) i`,
 	`INSERT INTO events (at, kind, conversation, request, chain, agent, seq, state, data) SELECT i, 'entry', 'c' || i % 300 + 1, '', '', '', i / 300 + 1, 'message', '' FROM generate_series(0, 39999) i`,
 	`INSERT INTO keys (id, verb, body_hash, results, at) SELECT 'k' || i, 'v', '', '[]', i FROM generate_series(0, 9999) i`,
+	`INSERT INTO tasks (n, title, body, state, priority, worker, created_by, writer, chain, parent, created_at, updated_at, ended_at) SELECT i, 't', 'b',
+CASE WHEN i % 500 = 0 THEN 'open' WHEN i % 499 = 0 THEN 'claimed' ELSE 'done' END, 2, 'a' || i % 40 + 1, 'x', 'human', 'c' || i / 10, i / 20, i, i, CASE WHEN i % 500 = 0 OR i % 499 = 0 THEN 0 ELSE i END FROM generate_series(1, 10000) i`,
+	`INSERT INTO task_needs (task, needs) SELECT i, i - 1 FROM generate_series(2, 10000) i`,
+	`INSERT INTO task_log (task, n, at, who, what, text) SELECT i / 3 + 1, i % 3 + 1, i, 'x', 'added', '' FROM generate_series(0, 29999) i`,
 	`UPDATE conversations SET messages = 134`,
 	`ANALYZE`,
 }
@@ -77,7 +81,7 @@ func (s step) String() string {
 
 var (
 	// small matches tables that stay small, and indexes that hold few rows.
-	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|tasks_(open|going|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
 	// broad matches conditions that every row of a conversation, or of an agent,
 	// fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)
@@ -118,6 +122,8 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"u.at / $1 AS part", "chains", "the same", "900000, 9000000000000"},
 	{"SELECT n FROM events ORDER BY n DESC LIMIT 1", "events_pkey", "the last", ""},
 	{"SELECT n, at FROM events ORDER BY n", "events_pkey", "the first thousand, or the last", ""},
+	{"FROM tasks t ORDER BY t.n DESC LIMIT", "tasks", "all of them are asked for", ""},
+	{"SELECT COALESCE(max(n), 0) FROM tasks", "tasks_pkey", "the last", ""},
 	{"FROM pg_locks", "pg_database", "databases are few", ""},
 	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 4000000000000, 0, '', '', '', '', '', 50"},
 }

@@ -85,11 +85,13 @@ var walks = []struct{ text, step, why string }{
 	{"SELECT n, at FROM events ORDER BY n", "SCAN events", "the first thousand, or the last"},
 	{"DELETE FROM parked WHERE id <=", "SEARCH parked", "the oldest: this keeps the table small"},
 	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
+	{"SELECT COALESCE(max(n), 0) FROM tasks", "SEARCH tasks", "the last"},
+	{"FROM tasks t ORDER BY t.n DESC LIMIT", "SCAN t", "all of them are asked for"},
 }
 
 // few matches scans that stay small: small tables, recursions, and indexes of
 // exceptions.
-var few = regexp.MustCompile(`^SCAN (a|agents|c|d|executors|schedules|conversations|brakes|up|down|next\d|entries_words|CONSTANT ROW|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open|inputs_queued))\b`)
+var few = regexp.MustCompile(`^SCAN (a|agents|c|d|executors|schedules|conversations|brakes|up|down|next\d|entries_words|CONSTANT ROW|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open|inputs_queued|tasks_(open|going|claimed)))\b`)
 
 // wide matches steps that read a whole conversation, everything that an agent ever
 // did, or all requests of a kind.

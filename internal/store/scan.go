@@ -100,7 +100,7 @@ func scanEntry(s scanner) (fika.Entry, error) { return entryRow(s) }
 
 const requestColumns = `r.id, r.kind, r.origin, r.agent, r.conversation, r.parent, r.retry_of, r.chain, r.depth,
 r.upto_seq, r.state, r.reason, r.owner_epoch, r.cancel_at, r.deadline, r.payload, r.body_hash, r.outcome,
-r.attempts, r.touched, r.announced_at, r.created_at, r.started_at, r.finished_at, r.rights, r.passes, r.taint, r.addressed, r.handed`
+r.attempts, r.touched, r.announced_at, r.created_at, r.started_at, r.finished_at, r.rights, r.passes, r.taint, r.addressed, r.handed, r.task`
 
 // requestRow scans a request, and the columns after it into more.
 func requestRow(s scanner, more ...any) (fika.Request, error) {
@@ -109,7 +109,7 @@ func requestRow(s scanner, more ...any) (fika.Request, error) {
 	var t [7]int64
 	dest := []any{&r.ID, &r.Kind, &r.Origin, &r.Agent, &r.Conversation, &r.Parent, &r.RetryOf, &r.Chain, &r.Depth,
 		&r.UptoSeq, &r.State, &r.Reason, &r.Epoch, &t[0], &t[1], &payload, &r.BodyHash, &outcome,
-		&r.Attempts, &t[2], &t[3], &t[4], &t[5], &t[6], &rights, &passes, &r.Taint, &r.Addressed, &r.Handed}
+		&r.Attempts, &t[2], &t[3], &t[4], &t[5], &t[6], &rights, &passes, &r.Taint, &r.Addressed, &r.Handed, &r.Task}
 	if err := s.Scan(append(dest, more...)...); err != nil {
 		return r, err
 	}

@@ -21,6 +21,7 @@ type Store struct {
 	Executions
 	Flows
 	Schedules
+	Board
 	Ledger
 	Watch
 	Events
@@ -65,7 +66,7 @@ type (
 func newStore(d *db) *Store {
 	return &Store{
 		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
-		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Schedules: Schedules{d}, Ledger: Ledger{d}, Watch: Watch{d}, Events: Events{d}, Retention: Retention{d}, db: d,
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Schedules: Schedules{d}, Board: Board{d}, Ledger: Ledger{d}, Watch: Watch{d}, Events: Events{d}, Retention: Retention{d}, db: d,
 	}
 }
 

@@ -118,7 +118,8 @@ type change = func(context.Context, *tx) error
 // and is all or nothing.
 //
 // Locks are taken in one order: agent, request (parent before child), conversations
-// by id, chain, budgets by their owners. A row that is checked before something is
+// by id, chain, budgets by their owners, tasks of the board by number. A claim locks an
+// open task ahead of the request that it makes for it: nobody waits for that. A row that is checked before something is
 // written because of it is locked first.
 type tx struct {
 	db      *db

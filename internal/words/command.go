@@ -26,6 +26,8 @@ func Commands() map[string]string {
 		"agent.start":           "fika agent start {id}",
 		"agent.stop now":        "fika agent stop --now {id}",
 		"approval.answer":       "fika approve",
+		"board.edit":            "fika board edit {id}",
+		"board.release":         "fika board release {id}",
 		"budget.list":           "fika budget list",
 		"conversation.continue": "fika chat continue {id}",
 		"conversation.resume":   "fika chat resume {id}",

@@ -15,7 +15,7 @@ type Phrase struct {
 
 // Phrases returns the words for every code, in the order of [api.Meanings].
 func Phrases() []Phrase {
-	return slices.Concat(workPhrases(), agentPhrases(), waitingPhrases(), whyPhrases(), hubPhrases())
+	return slices.Concat(workPhrases(), agentPhrases(), waitingPhrases(), boardPhrases(), whyPhrases(), hubPhrases())
 }
 
 func workPhrases() []Phrase {
@@ -84,6 +84,19 @@ func waitingPhrases() []Phrase {
 		{api.DroppedExpired, "the message expired before anybody came to it", ""},
 		{api.DroppedCancelled, "the turn was cancelled", ""},
 		{api.DroppedOther, "{reason}", ""},
+	}
+}
+
+func boardPhrases() []Phrase {
+	return []Phrase{
+		{api.BoardEnded, "it is {state}", ""},
+		{api.BoardClaimed, "@{agent} has it (request {request})", ""},
+		{api.BoardHeld, "it is held for a person: {reason}[ ({help} lets it go on)]", ""},
+		{api.BoardOverdue, "its time is over[ ({help} --due sets another)]", ""},
+		{api.BoardNeeds, "it needs {list} first", ""},
+		{api.BoardNeedsDropped, "it needs {list}, dropped, so it is never taken[ ({help} --needs changes that)]", ""},
+		{api.BoardNobody, "@{agent} takes no tasks of the board (board = true)|no agent with the capability {capability} takes tasks of the board (board = true)|no agent takes tasks of the board (board = true)", ""},
+		{api.BoardFull, "@{agent} has as many tasks as it may (board_max)", "has as many tasks as it may (board_max)"},
 	}
 }
 

@@ -123,7 +123,11 @@ type Queue struct {
 // Look stores the messages in the inbox, and then looks as [store.Store] does.
 func (q Queue) Look(ctx context.Context, lease store.Lease) (store.Looked, error) {
 	q.inbox.poll(ctx)
-	return q.Store.Look(ctx, lease)
+	seen, err := q.Store.Look(ctx, lease)
+	if takes := q.inbox.delivery.app.BoardOf(q.inbox.folder.Name); err == nil && !seen.Work && seen.Tasks && takes != nil {
+		seen.Work, err = q.MayTake(ctx, lease.Agent, *takes)
+	}
+	return seen, err
 }
 
 // Claim stores the messages in the inbox, and then claims as [store.Store] does.

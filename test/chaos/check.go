@@ -56,7 +56,7 @@ type querier interface {
 
 // look is verdict on what a querier sees.
 func (r *run) look(db querier) {
-	for _, q := range slices.Concat(never[:], neverInRuns[:], r.soundness()) {
+	for _, q := range slices.Concat(never[:], neverInRuns[:], neverOnBoard[:], r.soundness()) {
 		for _, found := range column(r, db, q.query) {
 			r.bad("%s: %s", q.what, found)
 		}

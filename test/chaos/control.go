@@ -23,6 +23,7 @@ func controls() []control {
 		{"before", fault{name: "recover", strike: func(r *run) int { return killInTool(r) }}},
 		{"once", fault{name: "executor", config: withExecutor, strike: killInExecutor}},
 		{"due", fault{name: "run-unseen", strike: runUnseen}},
+		{"board", fault{name: "taken-twice", config: takers(4), strike: takenTwice}},
 		{"stale", fault{name: "run-halted", strike: runHalted}},
 		{"sync-bus", fault{name: "power-bus", strike: powerBus, disk: true}},
 		{"sync-store", fault{name: "power-store", strike: powerStore, place: (*options).startServer, disk: true}},

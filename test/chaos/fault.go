@@ -33,6 +33,7 @@ func faults() []fault {
 		{name: "kill-hub", strike: func(r *run) int { return r.killing(hubWords) }},
 		{name: "kill-executor", config: withExecutor, strike: func(r *run) int { return r.killing(executorWords, executorWords, agentWords("arya"), hubWords) }},
 		{name: "kill-all", strike: func(r *run) int { return r.killing("") }},
+		{name: "kill-takers", config: takers(6), strike: boardKilled},
 		{name: "run-killed", strike: runKilled},
 		{name: "run-halted", strike: runHalted},
 		{name: "run-unseen", strike: runUnseen},

@@ -25,6 +25,9 @@ var elsewhere = map[string]string{
 	// A person at a terminal gives texts to a turn under way.
 	"take-inputs":    "internal/turn TestSteerOutlivesCrashes, and storetest on both engines",
 	"withdraw-input": "the same",
+	// Agents that are gone for minutes, and times that are over.
+	"open-lapsed-tasks": "storetest on both engines",
+	"hold-overdue-task": "the same",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

@@ -69,6 +69,7 @@ func scenes() []scene {
 		{"schedule", timed},
 		{"backup", backedUp},
 		{"pool", pooled},
+		{"board", boarded},
 		{"models", severalModels},
 	}
 }

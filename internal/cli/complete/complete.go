@@ -36,6 +36,24 @@ func ApprovalNumbers(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
+// TaskNumbers completes the numbers of the tasks that have not ended or, with all, of all.
+func TaskNumbers(e *command.Env, all bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, err := c.Board().List(cmd.Context(), service.TaskFilter{Going: !all, Limit: 200})
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, t := range list {
+			out = append(out, WithAbout(strconv.FormatInt(int64(t.Number), 10), string(t.State)+": "+term.CleanLine(t.Title)))
+		}
+		return out, NoFiles
+	}
+}
+
 // FileNames leaves it to the shell to complete file names.
 func FileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault

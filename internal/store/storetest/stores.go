@@ -26,7 +26,7 @@ func Race(t *testing.T, open func() *store.Store, rounds int) {
 	for n := range rounds {
 		r.round = n
 		for _, test := range []func(){
-			r.sameIDs, r.firstMessages, r.retries, r.leases, r.windows, r.limits, r.delegations, r.schedules, r.handOvers, r.pools,
+			r.sameIDs, r.firstMessages, r.retries, r.leases, r.windows, r.limits, r.delegations, r.schedules, r.handOvers, r.pools, r.board,
 		} {
 			test()
 			if t.Failed() {

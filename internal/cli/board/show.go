@@ -1,0 +1,135 @@
+package board
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/service"
+	"fika/internal/term"
+)
+
+// showJSON is a task with all that belongs to it, as board show --json prints it.
+type showJSON struct {
+	JSON
+	Body   string            `json:"body"`
+	Result command.Nullable  `json:"result"`
+	Parts  []fika.TaskNumber `json:"parts"`
+	Needed []fika.TaskNumber `json:"needed_by"`
+	Log    []lineJSON        `json:"log"`
+}
+
+type lineJSON struct {
+	At   *time.Time `json:"at"`
+	Who  string     `json:"who"`
+	What string     `json:"what"`
+	Text string     `json:"text"`
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show TASK", Short: "show one task", Args: command.Exactly(1, "the number of a task"), ValidArgsFunction: numbers(e, true),
+		Long: "Shows a task with its body, what it needs, what needs it, what came of it, and\nwhat happened to it.", Example: "  fika board show 12\n  fika board show 12 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := number(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := e.Service(cmd.Context())
+			if err != nil {
+				return err
+			}
+			t, err := c.Board().Find(cmd.Context(), n)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return e.PrintJSON(toShowJSON(t))
+			}
+			return show(e, t)
+		},
+	}
+	command.JSONFlag(c, &asJSON)
+	return c
+}
+
+func toShowJSON(t service.TaskView) showJSON {
+	j := showJSON{JSON: ToJSON(t.TaskInfo), Body: t.Body, Result: command.Nullable(t.Result), Parts: listed(t.Parts), Needed: listed(t.Needed), Log: []lineJSON{}}
+	for _, l := range t.Log {
+		j.Log = append(j.Log, lineJSON{command.JSONTime(l.At), l.Who, string(l.What), l.Text})
+	}
+	return j
+}
+
+func listed(list []service.TaskInfo) []fika.TaskNumber {
+	out := []fika.TaskNumber{}
+	for _, t := range list {
+		out = append(out, t.Number)
+	}
+	return out
+}
+
+func show(e *command.Env, t service.TaskView) error {
+	var needs []string
+	for _, n := range t.Needs {
+		needs = append(needs, fmt.Sprintf("%d (%s)", n.Number, n.State))
+	}
+	state := string(t.State)
+	if t.HeldReason != "" {
+		state += ": " + t.HeldReason
+	}
+	numbered := func(list []service.TaskInfo) string {
+		var out []string
+		for _, x := range list {
+			out = append(out, fmt.Sprintf("%d (%s)", x.Number, x.State))
+		}
+		return strings.Join(out, ", ")
+	}
+	facts := []term.Fact{
+		{Label: "task", Value: digits(t.Number)}, {Label: "title", Value: t.Title}, {Label: "state", Value: state}, {Label: "priority", Value: fmt.Sprint(t.Priority)},
+		{Label: "agent", Value: who(t.TaskInfo)}, {Label: "needs", Value: strings.Join(needs, ", ")}, {Label: "needed by", Value: numbered(t.Needed)},
+		{Label: "parts", Value: numbered(t.Parts)}, {Label: "added by", Value: t.Author()}, {Label: "from outside", Value: t.Taint},
+		{Label: "request", Value: string(t.Request)},
+	}
+	if t.Parent > 0 {
+		facts = append(facts, term.Fact{Label: "part of", Value: digits(t.Parent)})
+	}
+	if t.Attempts > 0 {
+		facts = append(facts, term.Fact{Label: "failed", Value: command.Plural(t.Attempts, "time")})
+	}
+	if !t.Due.IsZero() {
+		facts = append(facts, term.Fact{Label: "due", Value: t.Due.Local().Format(time.DateTime)})
+	}
+	if err := e.Facts(facts...); err != nil {
+		return err
+	}
+	for _, part := range []struct{ title, text string }{{"", t.Body}, {"Result", t.Result}} {
+		if strings.TrimSpace(part.text) == "" {
+			continue
+		}
+		if part.title != "" {
+			part.title = e.OutStyle().Bold(part.title) + "\n"
+		}
+		if err := e.Print("\n" + part.title + term.Clean(strings.TrimRight(part.text, "\n")) + "\n"); err != nil {
+			return err
+		}
+	}
+	if err := e.Print("\n"); err != nil {
+		return err
+	}
+	for _, l := range t.Log {
+		line := l.At.Local().Format("2006-01-02 15:04") + "  " + l.Who + " " + string(l.What)
+		if l.Text != "" {
+			line += ": " + l.Text
+		}
+		if err := e.Println(term.CleanLine(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
