@@ -99,7 +99,7 @@ func (t boardRows) descent(ctx context.Context, add *NewTasks) (depth int, err e
 	if add.Chain == "" {
 		return 0, nil
 	}
-	from, found, err := one(ctx, t, scanTask, selectTask+` JOIN requests r ON r.task = t.n AND r.task > 0 WHERE r.id = ?`, add.Request)
+	from, found, err := one(ctx, t, scanTask, selectTask+` JOIN requests r ON r.task = t.n WHERE r.id = ?`, add.Request)
 	if err != nil {
 		return 0, err
 	}
