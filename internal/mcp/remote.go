@@ -15,6 +15,9 @@ import (
 	"fika"
 )
 
+// grace is how long ending the session with a remote server may take.
+const grace = 2 * time.Second
+
 // remote returns the transport to a remote server. Its client follows no redirect to
 // another host, and bounds the size of answers.
 func remote(s Server) (sdk.Transport, *requester, error) {

@@ -90,7 +90,7 @@ func (n *session) open(o Options, c Confinement, mark string, log io.WriteCloser
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.IOTransport{Reader: n.child.stdout, Writer: n.child.stdin, MaxLineLength: -1}, nil
+	return &sdk.IOTransport{Reader: n.child.stdout, Writer: n.child.Stdin, MaxLineLength: -1}, nil
 }
 
 func (n *session) client(o Options, c Confinement) *sdk.Client {
@@ -276,7 +276,7 @@ func (n *session) close() { n.closing.Do(n.end) }
 
 func (n *session) end() {
 	if n.child != nil {
-		n.child.end()
+		n.child.End()
 	}
 	if n.conn != nil {
 		_ = n.conn.Close() // its process is gone, or the server is remote
