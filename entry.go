@@ -64,6 +64,7 @@ type EntryMeta struct {
 	ToolCallID string   `json:"tool_call_id,omitempty"`
 	IsError    bool     `json:"is_error,omitempty"` // of a tool_result
 	Sandbox    string   `json:"sandbox,omitempty"`  // of a tool_result: how its processes were confined
+	Origin     string   `json:"origin,omitempty"`   // of a tool_call or tool_result: what made the call, if not a model of fika's
 	Reasoning  string   `json:"reasoning,omitempty"`
 	Usage      *Usage   `json:"usage,omitempty"`
 	Final      bool     `json:"final,omitempty"`   // of a message: the answer of its request

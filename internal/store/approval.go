@@ -40,6 +40,7 @@ type Approval struct {
 	Expires   time.Time
 	Answered  time.Time
 	FlowStep  string // the row of a run that it is about, instead of a tool call; empty: none
+	Held      bool   // its turn waits while it runs, instead of being suspended
 }
 
 // OpenApproval is a question with the context that a person needs to answer it.
@@ -50,12 +51,12 @@ type OpenApproval struct {
 	Chain        fika.RequestID
 }
 
-const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at, p.flow_step`
+const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at, p.flow_step, p.held`
 
 func approvalRow(s scanner, more ...any) (a Approval, err error) {
 	var asked, expires, answered int64
 	err = s.Scan(append([]any{&a.N, &a.Request, &a.Step, &a.Tool, &a.Args, &a.Workspace, &a.What, &a.Rule, &a.Bound, &a.State, &a.By, &a.Why,
-		&asked, &expires, &answered, &a.FlowStep}, more...)...)
+		&asked, &expires, &answered, &a.FlowStep, flag{&a.Held}}, more...)...)
 	a.Asked, a.Expires, a.Answered = at(asked), at(expires), at(answered)
 	return a, err
 }
@@ -137,7 +138,7 @@ JOIN requests r ON r.id = p.request JOIN agents a ON a.id = r.agent JOIN convers
 
 // OpenApprovals lists the questions that wait for an answer, oldest first.
 func (s Approvals) OpenApprovals(ctx context.Context) ([]OpenApproval, error) {
-	list, err := many(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.state = 'open' AND r.cancel_at = 0 AND (p.expires_at > ? AND r.state = 'waiting'
+	list, err := many(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.state = 'open' AND r.cancel_at = 0 AND (p.expires_at > ? AND (r.state = 'waiting' OR p.held = 1 AND r.state = 'running')
 OR p.flow_step <> '' AND r.finished_at = 0 AND (p.expires_at = 0 OR p.expires_at > ?)) ORDER BY p.n`, s.nowMS(), s.nowMS())
 	return list, s.explain("list approvals", err)
 }
@@ -209,7 +210,7 @@ func (a Approval) answerable(op string, r turn, now int64) error {
 		return nil // the state of its step decides
 	case a.State == ApprovalExpired || ms(a.Expires) <= now:
 		return fika.Errorf(fika.Conflict, op, "approval %d has expired: the call was denied", a.N)
-	case r.state != fika.Waiting || r.cancelAt > 0:
+	case r.state != fika.Waiting && !(a.Held && r.state == fika.Running) || r.cancelAt > 0:
 		return fika.Errorf(fika.Conflict, op, "request %s does not wait for approval %d any more: it is %s", r.id, a.N, r.state)
 	}
 	return nil

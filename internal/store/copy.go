@@ -37,13 +37,14 @@ seen_at started_at processed active_ask created_at hour_start hour_turns held_un
 		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
 depth pinned expires_at metadata`)},
 		{name: "inputs", key: cols("n"), numbers: "n", columns: cols("n id conversation agent sender writer content attachments ttl state seq created_at")},
+		{name: "guest_sessions", key: cols("agent conversation"), columns: cols("agent conversation program session seen_seq upto_seq request prompt settled cost at")},
 		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation person")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at rights")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason
 owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint addressed handed task`)},
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
 pid pid_start boot_id started_at finished_at model choice`)},
-		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step")},
+		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step held")},
 		{name: "executors", key: cols("id"), columns: cols("id owner epoch lease lease_until seen_at runs_as")},
 		{name: "executions", key: cols("request n"), columns: cols(`request n executor epoch call state lease attempts result cancel_at pid pid_start boot_id
 offered_at claimed_at finished_at`)},

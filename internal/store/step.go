@@ -61,6 +61,7 @@ type PlannedCall struct {
 	Args     string // as the model wrote them
 	ArgsHash string
 	Effect   fika.Effect
+	Origin   string // what made the call, if not a model of fika's
 }
 
 // ToolCommit is the result of one tool call.
@@ -70,6 +71,7 @@ type ToolCommit struct {
 	Interrupted bool // the step ends as interrupted: it may or may not have run
 	PostHash    string
 	Taint       fika.Taint
+	Origin      string // as that of the call
 	Executed    bool   // an executor ran it; its row is deleted with this commit
 	Sandbox     string // how its processes were confined; empty: there were none, or they were not confined
 	Attachments []fika.Attachment

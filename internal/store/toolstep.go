@@ -112,7 +112,7 @@ func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fi
 func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fika.Entry, error) {
 	e := r.entryOf(fika.ToolResult, st.Tool, string(r.agentName), c.Text)
 	e.ReplyTo = st.CallEntry
-	e.Meta = fika.EntryMeta{Writer: fika.ByTool, ToolCallID: st.CallID, IsError: c.IsError, Sandbox: c.Sandbox, Taint: c.Taint, Attachments: c.Attachments}
+	e.Meta = fika.EntryMeta{Writer: fika.ByTool, ToolCallID: st.CallID, IsError: c.IsError, Sandbox: c.Sandbox, Origin: c.Origin, Taint: c.Taint, Attachments: c.Attachments}
 	if err := t.append(ctx, &e); err != nil {
 		return e, err
 	}

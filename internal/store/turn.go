@@ -351,7 +351,7 @@ func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.E
 func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, taint fika.Taint, first fika.Entry) (fika.Entry, fika.Step, error) {
 	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
 	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
-	e.Meta.ToolCallID, e.Meta.Taint = call.CallID, taint
+	e.Meta.ToolCallID, e.Meta.Taint, e.Meta.Origin = call.CallID, taint, call.Origin
 	if err := t.append(ctx, &e); err != nil {
 		return e, fika.Step{}, err
 	}

@@ -28,6 +28,11 @@ var elsewhere = map[string]string{
 	// Agents that are gone for minutes, and times that are over.
 	"open-lapsed-tasks": "storetest on both engines",
 	"hold-overdue-task": "the same",
+	// The turns of a guest, with its program or without.
+	"prompt-guest":      "internal/turn TestGuestOutlivesCrashes, and storetest on both engines",
+	"settle-guest":      "the same",
+	"hold-approval":     "the same",
+	"end-held-approval": "storetest on both engines",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

@@ -29,6 +29,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"recover", recoverTests},
 		{"inputs", inputTests}, {"board", boardTests}, {"claiming tasks", boardClaimTests},
 		{"delegation", delegateTests},
+		{"guests", guestTests},
 		{"approvals", approvalTests}, {"executions", executionTests},
 		{"rights", rightsTests},
 		{"wishes", wishTests},

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// GuestSession is the session that a program which does the turns of an agent has of a
+// conversation.
+type GuestSession struct {
+	Program string // which program it is: another one knows nothing of the session
+	Session string // its id there; empty: there is none
+	Seen    int64  // the conversation is known there up to this seq
+	Upto    int64  // the seq up to which the last prompt told of it
+	Request fika.RequestID
+	Prompt  string // digest of the last prompt
+	// Settled says that the turn of the last prompt came to its end; otherwise nobody knows
+	// how far it got.
+	Settled bool
+	Cost    int64 // micro-dollars that the session has cost so far
+}
+
+func scanGuestSession(s scanner) (g GuestSession, err error) {
+	return g, s.Scan(&g.Program, &g.Session, &g.Seen, &g.Upto, &g.Request, &g.Prompt, flag{&g.Settled}, &g.Cost)
+}
+
+// GuestSession reads the session of an agent and a conversation; the zero value: there is
+// none.
+func (s Turns) GuestSession(ctx context.Context, a fika.AgentID, c fika.ConversationID) (GuestSession, error) {
+	g, _, err := one(ctx, s.r, scanGuestSession, `SELECT program, session, seen_seq, upto_seq, request, prompt, settled, cost
+FROM guest_sessions WHERE agent = ? AND conversation = ?`, a, c)
+	return g, s.explain("read session of guest", err)
+}
+
+// PromptGuest stores that a session is about to get the prompt of a request, and reads the
+// signal in the same transaction. If that is not empty, nothing was stored. From then on the
+// prompt counts as sent, until [Turns.SettleGuest].
+func (s Turns) PromptGuest(ctx context.Context, f Fence, g GuestSession) (Signal, error) {
+	var sig Signal
+	err := s.withinLease(ctx, "prompt guest", f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		if sig = r.signal(t.now); sig != (Signal{}) {
+			t.discard = true
+			return nil
+		}
+		return t.put(ctx, `INSERT INTO guest_sessions (agent, conversation, program, session, seen_seq, upto_seq, request, prompt, settled, cost, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (agent, conversation) DO UPDATE SET program = excluded.program, session = excluded.session,
+seen_seq = excluded.seen_seq, upto_seq = excluded.upto_seq, request = excluded.request, prompt = excluded.prompt, settled = 0, cost = excluded.cost, at = excluded.at`,
+			r.agent, r.conv.ID, g.Program, g.Session, g.Seen, g.Upto, r.id, g.Prompt, g.Cost, t.now)
+	})
+	return sig, err
+}
+
+// SettleGuest stores that the turn of the last prompt came to its end, and what the session
+// has cost so far, in micro-dollars.
+func (s Turns) SettleGuest(ctx context.Context, f Fence, cost int64) error {
+	return s.withinLease(ctx, "settle guest", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		return t.put(ctx, `UPDATE guest_sessions SET settled = 1, seen_seq = upto_seq, cost = ?, at = ? WHERE agent = ? AND conversation = ? AND request = ?`,
+			cost, t.now, r.agent, r.conv.ID, r.id)
+	})
+}
+
+// HoldApproval stores a question about a step that a turn waits for while it runs, and
+// returns its number. If the signal is not empty, nothing was stored.
+func (s Approvals) HoldApproval(ctx context.Context, f Fence, a Approval, until time.Time) (n int64, sig Signal, err error) {
+	err = s.withinLease(ctx, "hold approval", f, stepStays, func(ctx context.Context, t *tx, r turn) (err error) {
+		sig = r.signal(t.now)
+		if sig.Paused = false; sig != (Signal{}) { // a pause does not end what has begun
+			t.discard = true
+			return nil
+		}
+		a.State = ApprovalOpen
+		if a.N, _, err = one(ctx, t, scanInt, `INSERT INTO approvals (request, step, tool, args, workspace, what, rule, bound, state, asked_at, expires_at, held)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) RETURNING n`, r.id, a.Step, a.Tool, a.Args, a.Workspace, a.What, a.Rule, a.Bound, a.State, t.now, ms(until)); err != nil {
+			return err
+		}
+		n = a.N
+		t.tellQuestion(r, a)
+		return nil
+	})
+	return n, sig, err
+}
+
+// EndHeld expires an approval that nobody waits for any more, and returns it as it then
+// stands: an answer that came before stays.
+func (s Approvals) EndHeld(ctx context.Context, f Fence, n int64) (Approval, error) {
+	var out Approval
+	err := s.withinLease(ctx, "end held approval", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		a, ok, err := one(ctx, t, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.n = ? AND p.request = ?`, n, r.id)
+		if out = a; err != nil || !ok || a.State != ApprovalOpen {
+			t.discard = true
+			return err
+		}
+		out.State = ApprovalExpired
+		t.tellQuestion(r, out)
+		return t.put(ctx, `UPDATE approvals SET state = 'expired' WHERE n = ? AND state = 'open'`, n)
+	})
+	return out, err
+}
