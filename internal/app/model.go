@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"os"
 	"time"
@@ -37,6 +38,9 @@ type Providers struct {
 // and cost accounting, and with advice for a refused key. It returns Invalid if the API
 // key is missing; the message names the variable.
 func (p *Providers) Model(s config.Settings) (llm.Model, error) {
+	if s.Engine == config.EngineACP {
+		return guestModel{s.Agent}, nil
+	}
 	key, err := p.keys.useKey(s.Model)
 	if err != nil {
 		return nil, err
@@ -52,6 +56,15 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	m = retry.Retry(m, retry.Policy{Attempts: 3, Total: 10 * time.Second})
 	m = retry.FillCost(m, s.Model.Cost)
 	return resume.Model(m), nil
+}
+
+// guestModel stands where settings name a program instead of a model: turns do not call it,
+// and what else asks a model is refused.
+type guestModel struct{ agent fika.AgentName }
+
+// Generate implements [llm.Model].
+func (m guestModel) Generate(context.Context, llm.Request, func(llm.Event) error) (llm.Response, error) {
+	return llm.Response{}, fika.Errorf(fika.Invalid, "model", "@%s has no model of fika's: another program does its turns (engine = \"acp\")", m.agent)
 }
 
 // ModelsOf builds all models of resolved settings, in order. Its error is that of

@@ -26,6 +26,7 @@ const (
 type Judge struct {
 	Rules   []guard.Rule
 	Default guard.Action // where no rule fits; empty: allow
+	Because string       // why that is the default; empty: [guard] default
 	Home    string       // of the person, for ~ in rules
 	Policy  guard.Policy // for turns that have read text from outside
 	// Unconfined reports whether a person wants commands confined and nothing here can
@@ -52,7 +53,7 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 	if facts.Tainted {
 		d = j.Policy.Tighten(call, d, hostsOf(c.Rights))
 	}
-	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: ruleText(d, bare), Opens: d.Opens}
+	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: j.ruleText(d, bare), Opens: d.Opens}
 	if d.Do == guard.Ask {
 		v.Bound = append(bound(c, call, d.Opens), ruleBehind(d))
 		v.Hint = hint(d, call)
@@ -95,14 +96,14 @@ func orElse(s, other string) string {
 }
 
 // ruleText names what made the decision.
-func ruleText(d guard.Decision, bare bool) string {
+func (j Judge) ruleText(d guard.Decision, bare bool) string {
 	switch {
 	case d.Rule == nil && d.Why != "":
 		return d.Why
 	case d.Rule == nil && bare:
 		return "nothing here can confine commands"
 	case d.Rule == nil:
-		return "[guard] default"
+		return orElse(j.Because, "[guard] default")
 	}
 	text := "rule " + d.Rule.Where
 	if d.Rule.Why != "" {

@@ -38,7 +38,7 @@ func verbOf(cmd *cobra.Command, args []string) api.Verb {
 
 // aboutProjects names the commands that themselves tell the person what is trusted.
 func aboutProjects() []string {
-	return []string{"fika init", "fika trust", "fika project move", "fika project forget", "fika agent create", "fika agent import", "fika agent run"}
+	return []string{"fika init", "fika trust", "fika project move", "fika project forget", "fika agent create", "fika agent add", "fika agent import", "fika agent run"}
 }
 
 // admit refuses (Denied) a command that its caller may not run, whatever it is about.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,15 +17,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fika/internal/cli"
+	"fika/internal/guest/guesttest"
 	"fika/internal/sandbox"
 	"fika/internal/term"
 )
 
 // TestMain makes the test binary the program itself when it is called fika, so
-// that scripts and tests run the real command line in processes of their own.
+// that scripts and tests run the real command line in processes of their own, and a guest
+// when it is called guestprog.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"fika": func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv)) },
+		"fika":      func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv)) },
+		"guestprog": func() { os.Exit(guesttest.Serve(strings.Join(os.Args[1:], " "))) },
 	})
 }
 

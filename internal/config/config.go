@@ -284,6 +284,9 @@ type Agent struct {
 	Capabilities []string
 	Examples     []string // prompts that it is meant for
 
+	Engine  string   // what works its turns: empty for a model, or [EngineACP]
+	Command []string // of a program that does: the program and its arguments
+
 	Models     []string // ids or nicknames, from the first to the last resort; nil: only Model
 	ModelRules []ModelRule
 	Escalate   int // failed rounds in a row after which the next of Models is called

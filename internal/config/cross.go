@@ -54,6 +54,7 @@ func (c *crossCheck) checkAgents() {
 		if a.Model != "" && !c.isReachable(a.Model) && a.BaseURL == "" {
 			c.problems.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
+		c.checkGuest(i)
 		c.checkModelChoice(i)
 		c.checkPool(i)
 		c.checkBackup(i)

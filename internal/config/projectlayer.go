@@ -61,6 +61,7 @@ func refusalReasons() map[string]string {
 		"write":  "it would let commands write outside of the project",
 		"hosts":  "it would let commands send what they read there",
 		"access": "it would let a program use all of fika", "executor": "under whose account tools run is for each person to say",
+		"engine": "which programs are started is for each person to say", "command": "which programs are started is for each person to say",
 		"allow_private_fetch": "it would open your own network to what agents read",
 		"mcp":                 "which programs are started and reached is for each person to say",
 		"schedules":           "what begins by itself is for each person to say",
@@ -145,7 +146,7 @@ func (p projectReader) checkModel(t *table) {
 }
 
 func (p projectReader) checkAgents(v value) {
-	allowed := append(projectContextKeys(), keyNames(agentKeys())...)
+	allowed := append(projectContextKeys(), slices.DeleteFunc(keyNames(agentKeys()), func(k string) bool { return k == "engine" || k == "command" })...)
 	known := append(keyNames(contextKeys()), keyNames(agentKeys())...)
 	for _, item := range v.Items {
 		if item.Kind == toml.KindTable {

@@ -37,6 +37,9 @@ type Settings struct {
 	Description string
 	Entry       bool // it has an [[agents]] entry
 
+	Engine  string   // what works its turns: empty for a model, or [EngineACP]
+	Command []string // of a program that does; one with a slash is absolute
+
 	ModelUse             // of the first, if there are several
 	Choice   ModelChoice // among several models
 	Username string
@@ -132,6 +135,9 @@ func Resolve(in Inputs) (Settings, error) {
 		s.SystemPrompt = m.SystemPrompt
 	}
 	s.setLifecycle(c.Agent(in.Agent))
+	if s.Engine == EngineACP {
+		return s, in.resolveGuest(m, &s)
+	}
 	if err := in.resolveModel(m, &s); err != nil {
 		return s, &ModelError{err}
 	}
@@ -222,6 +228,7 @@ func (s *Settings) setLifecycle(entry *Agent) {
 			s.DisplayName = a.Name
 		}
 	}
+	s.Engine, s.Command = a.Engine, a.Command
 	s.Backed, s.Pool = len(a.Backup) > 0, a.Pool
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }

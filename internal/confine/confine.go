@@ -100,6 +100,14 @@ func (a *Agent) Plugin(name, path, workspace string, home bool) tool.Confinement
 	return &call{agent: a, workspace: workspace, plugin: name, program: path}
 }
 
+// Guest confines another agent program, which is at program, for one turn: it can write a
+// private home besides what commands can write, and read its own file.
+func (a *Agent) Guest(program, home, workspace string) tool.Confinement {
+	o := a.opts
+	o.Write = append(slices.Clone(o.Write), home)
+	return &call{agent: &Agent{opts: o}, workspace: workspace, program: program}
+}
+
 // Unconfined says in words what commands of this agent may do in spite of the sandbox.
 func (a *Agent) Unconfined() []string {
 	var out []string
@@ -118,7 +126,7 @@ type call struct {
 	workspace string
 	opened    []string // protected files that the call may change
 	plugin    string   // name of the plugin; empty for a command
-	program   string
+	program   string   // the file of a plugin or a guest
 }
 
 // Tier implements [tool.Confinement].

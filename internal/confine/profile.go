@@ -40,8 +40,14 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 	}
 	env = append(c.lend(&p), c.caches(&p)...)
 	env = append(env, "TMPDIR="+seenTemp(c))
-	if c.plugin != "" {
+	switch {
+	case c.plugin != "":
 		c.own(&p)
+	case c.program != "":
+		p.Shown = append(p.Shown, c.program)
+		if real, err := filepath.EvalSymlinks(c.program); err == nil && real != c.program {
+			p.Shown = append(p.Shown, real)
+		}
 	}
 	repo := findRepository(c.workspace)
 	if !o.ReadOnly {

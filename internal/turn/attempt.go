@@ -26,6 +26,7 @@ type attempt struct {
 	gate     *gate
 	tools    *toolRound
 	model    *modelCall
+	guest    *guestTurn // in the place of the loop of model and tools; nil: there is none
 	finisher *finisher
 }
 
@@ -59,8 +60,9 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 		assignment: job, progress: done, signals: signals, permits: permits, gate: gate, calls: calls,
 		store: s.Children, tools: cfg.Tools,
 	}
+	composer := &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username}
 	choice := &modelChoice{assignment: job, progress: done, permits: permits, window: window, Choice: cfg.Choice, models: cfg.models()}
-	return &attempt{
+	a := &attempt{
 		assignment: job, progress: done, steps: s.Steps, history: s.History, maxRounds: cfg.MaxRounds,
 		exposure: exposure, records: records, signals: signals, briefing: briefing, window: window, gate: gate,
 		tools: &toolRound{progress: done, signals: signals, gate: gate, calls: calls, delegations: delegations, tools: cfg.Tools},
@@ -74,7 +76,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 			failures: &failures{
 				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now,
 			},
-			composer: &composer{assignment: job, records: records, briefing: briefing, window: window, username: cfg.Call.Username},
+			composer: composer,
 			choice:   choice, tools: cfg.Tools, check: cfg.Check, schema: cfg.Schema, now: cfg.Now,
 		},
 		finisher: &finisher{
@@ -84,6 +86,13 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 			limits: cfg.Limits, ttl: cfg.TTL,
 		},
 	}
+	if cfg.Guest != nil {
+		a.guest = &guestTurn{
+			assignment: job, progress: done, guest: cfg.Guest, store: s.Guests, signals: signals, permits: permits, exposure: exposure, briefing: briefing,
+			window: window, composer: composer, gate: gate, model: a.model, tools: calls, check: cfg.Check, now: cfg.Now,
+		}
+	}
+	return a
 }
 
 // runSteps settles the pending tool steps, checks whether the turn should stop, and asks
@@ -91,6 +100,9 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 func (a *attempt) runSteps(ctx context.Context) error {
 	if err := a.loadSteps(ctx); err != nil {
 		return err
+	}
+	if a.guest != nil {
+		return a.guest.run(ctx)
 	}
 	a.model.useLast()
 	if err := a.briefing.preparePrompt(ctx); err != nil {

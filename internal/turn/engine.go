@@ -63,10 +63,12 @@ type Store struct {
 	History   History
 	// Executions holds the steps that go to an executor; nil: none does.
 	Executions Executions
+	// Guests holds the sessions of guests; nil: there are none.
+	Guests Guests
 }
 
-// StoreOf returns a Store whose parts are all s. Executions is set if s implements
-// [Executions].
+// StoreOf returns a Store whose parts are all s. Executions and Guests are set if s
+// implements them.
 func StoreOf(s interface {
 	Control
 	Steps
@@ -78,6 +80,7 @@ func StoreOf(s interface {
 }) Store {
 	out := Store{Control: s, Steps: s, ToolSteps: s, Children: s, Approvals: s, Outcomes: s, History: s}
 	out.Executions, _ = s.(Executions)
+	out.Guests, _ = s.(Guests)
 	return out
 }
 
@@ -90,6 +93,7 @@ type Config struct {
 	MaxTokens int64
 	Reasoning *llm.Reasoning
 	Choice    Choice // among several models, of which Model is the first
+	Guest     Guest  // works the turns in the place of Model and Tools; nil: there is none
 	Tools     *tool.Set
 	Hooks     hook.Runner
 	Prompt    Prompter

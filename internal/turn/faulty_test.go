@@ -79,6 +79,23 @@ func (f *faulty) Suspend(ctx context.Context, x store.Fence, r fika.WaitReason, 
 	return err
 }
 
+func (f *faulty) PromptGuest(ctx context.Context, x store.Fence, g store.GuestSession) (store.Signal, error) {
+	return through(f, "prompt guest", func() (store.Signal, error) { return f.Store.PromptGuest(ctx, x, g) })
+}
+
+func (f *faulty) SettleGuest(ctx context.Context, x store.Fence, cost int64) error {
+	_, err := through(f, "settle guest", func() (bool, error) { return true, f.Store.SettleGuest(ctx, x, cost) })
+	return err
+}
+
+func (f *faulty) HoldApproval(ctx context.Context, x store.Fence, a store.Approval, until time.Time) (n int64, sig store.Signal, err error) {
+	n, err = through(f, "hold approval", func() (n int64, err error) {
+		n, sig, err = f.Store.HoldApproval(ctx, x, a, until)
+		return n, err
+	})
+	return n, sig, err
+}
+
 func (f *faulty) TakeInputs(ctx context.Context, x store.Fence) ([]fika.Entry, error) {
 	return through(f, "take inputs", func() ([]fika.Entry, error) { return f.Store.TakeInputs(ctx, x) })
 }

@@ -226,7 +226,7 @@ func (t *toolCalls) firePostTool(ctx context.Context, j *job) {
 
 // commitResult stores a result. Results go to the model in the order of the calls.
 func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
-	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier, Executed: j.handed, Attachments: j.result.Attachments}
+	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier, Executed: j.handed, Origin: j.origin, Attachments: j.result.Attachments}
 	t.exposure.noteTaint(fika.Taint{From: j.result.Taint})
 	c.Taint = t.exposure.taint
 	if j.result.Taint != "" {

@@ -23,6 +23,7 @@ type job struct {
 	ask    *Question      // what a person has to be asked before it runs
 	opened []string       // protected files that it may change
 	handed bool           // an executor has it
+	origin string         // what made the call, if not the model
 	noting sync.WaitGroup // the process is being recorded
 }
 

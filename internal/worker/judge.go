@@ -12,7 +12,10 @@ import (
 )
 
 // liveGuard judges the calls of a running turn by the current rules.
-type liveGuard struct{ begun *Runtime }
+type liveGuard struct {
+	begun *Runtime
+	asks  bool // a person is asked where no rule decides, whatever [guard] default is
+}
 
 // Judge implements [turn.Guard]. If the current rules cannot be read, nothing is run.
 func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
@@ -20,7 +23,11 @@ func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
 	if err != nil {
 		return turn.Verdict{Do: guard.Deny, What: c.Name, Rule: "what is permitted now cannot be told: " + err.Error()}
 	}
-	return now.narrow(c, now.judge().Judge(c))
+	j := now.judge()
+	if g.asks {
+		j.Default, j.Because = guard.Ask, "its program asks"
+	}
+	return now.narrow(c, j.Judge(c))
 }
 
 // Bind implements [turn.Guard].

@@ -158,7 +158,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
 		Patience: patienceFor(c, s), CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call:  tool.Call{Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},
-		Guard: liveGuard{r}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
+		Guard: liveGuard{r, s.Engine == config.EngineACP}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
 		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
 		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),
@@ -167,6 +167,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},
+		Guest:     r.guestFor(c),
 		Observer:  turn.Observers{mirrorObserver{w.Mirror}, r.watchCommands(c.Request), o},
 		Compactor: r.autoCompactor(c, s, models[0]), Continuation: continuation,
 		Summary: func(context.Context) (string, error) { return w.Summary().Text() },
@@ -213,7 +214,11 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 	if r.settings.Worktree {
 		files.Roots = append(files.Roots, BothNames(r.settings.Workspace)...)
 	}
-	team := newTeam(w.App, w.Store, w.Folder.Name, offers(r.tools))
+	has := offers(r.tools)
+	if r.settings.Engine == config.EngineACP { // it has none of fika's tools
+		has = func(string) bool { return false }
+	}
+	team := newTeam(w.App, w.Store, w.Folder.Name, has)
 	return &prompt.Assembler{
 		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Project: files, Workspace: r.workspaceOf(q), Now: w.App.Now(), Quiet: r.opts.NoReflection, Skilled: r.toolbox.skills(),
 			Saw: func(n note.Name, v folder.Hash) { r.versions.MarkSeen(q.ID, n, note.Version(v)) }},

@@ -97,7 +97,11 @@ func Group(use, short, long, example string, subs ...*cobra.Command) *cobra.Comm
 // of that name.
 func sameGrammar(noun *cobra.Command) {
 	taken := CommandNames(noun)
+	creates := slices.Contains(taken, "create")
 	for _, c := range noun.Commands() {
+		if creates && c.Name() == "add" { // new is the other name of create
+			continue
+		}
 		for _, alias := range otherNames(c.Name()) {
 			if !slices.Contains(taken, alias) {
 				c.Aliases, taken = append(c.Aliases, alias), append(taken, alias)

@@ -1,0 +1,17 @@
+package guest
+
+import (
+	"encoding/json"
+
+	"fika/internal/acp"
+	"fika/internal/turn"
+)
+
+// EventOf returns what one update tells.
+func EventOf(raw []byte) (turn.GuestEvent, bool) {
+	var u acp.Update
+	if json.Unmarshal(raw, &u) != nil {
+		return turn.GuestEvent{}, false
+	}
+	return newCalls().event(u)
+}

@@ -1,0 +1,351 @@
+package guesttest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// object is a value of JSON.
+type object = map[string]any
+
+// program is the agent with its client.
+type program struct {
+	how      string // what it leaves out: "noload", "noresume", "v2"
+	home     string
+	mu       sync.Mutex // of out and what follows
+	out      io.Writer
+	last     int
+	asked    map[int]chan object
+	sessions map[string]*session
+}
+
+// session is what a session keeps: prompts and answers in turns.
+type session struct {
+	id       string
+	Said     []string `json:"said"`
+	Cost     float64  `json:"cost"`
+	cancel   chan struct{}
+	canceled bool
+}
+
+// Serve speaks on stdin and stdout until stdin ends, and returns the exit status. how names
+// what the program cannot do, in words apart.
+func Serve(how string) int {
+	p := &program{how: how, home: os.Getenv("HOME"), out: os.Stdout, asked: map[int]chan object{}, sessions: map[string]*session{}}
+	if p.can("die-at-start") {
+		fmt.Fprintln(os.Stderr, "this program is not in the mood")
+		return 3
+	}
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return 0
+		}
+		var m object
+		if json.Unmarshal(line, &m) != nil {
+			continue
+		}
+		id, isRequest := m["id"]
+		method, _ := m["method"].(string)
+		params, _ := m["params"].(object)
+		switch {
+		case method == "":
+			p.answered(m)
+		case method == "session/prompt":
+			go p.respond(id, func() (object, error) { return p.prompt(params) })
+		case method == "session/cancel":
+			p.cancel(textOf(params, "sessionId"))
+		case isRequest:
+			p.respond(id, func() (object, error) { return p.do(method, params) })
+		}
+	}
+}
+
+// can reports whether a word is among what the program was told of itself.
+func (p *program) can(word string) bool { return strings.Contains(" "+p.how+" ", " "+word+" ") }
+
+func (p *program) respond(id any, do func() (object, error)) {
+	out, err := do()
+	if err != nil {
+		p.write(object{"jsonrpc": "2.0", "id": id, "error": object{"code": -32603, "message": err.Error()}})
+		return
+	}
+	p.write(object{"jsonrpc": "2.0", "id": id, "result": out})
+}
+
+func (p *program) do(method string, params object) (object, error) {
+	switch method {
+	case "initialize":
+		version := 1
+		if p.can("v2") {
+			version = 2
+		}
+		sessions := object{}
+		if !p.can("noresume") {
+			sessions["resume"] = object{}
+		}
+		return object{
+			"protocolVersion": version, "agentInfo": object{"name": "guestprog", "version": "1.0"}, "authMethods": []any{},
+			"agentCapabilities": object{"loadSession": !p.can("noload"), "sessionCapabilities": sessions},
+		}, nil
+	case "session/new":
+		if p.can("login") {
+			return nil, fmt.Errorf("authentication required")
+		}
+		s := &session{id: fmt.Sprintf("s-%d-%d", os.Getpid(), time.Now().UnixNano())}
+		return object{"sessionId": s.id}, p.keep(s)
+	case "session/load", "session/resume":
+		s, err := p.stored(textOf(params, "sessionId"))
+		if err != nil {
+			return nil, err
+		}
+		if method == "session/load" {
+			p.replay(s)
+		}
+		return object{}, nil
+	}
+	return nil, fmt.Errorf("method not found: %s", method)
+}
+
+func (p *program) file(id string) string {
+	return filepath.Join(p.home, "sessions", filepath.Base(id)+".json")
+}
+
+// keep stores a session.
+func (p *program) keep(s *session) error {
+	p.mu.Lock()
+	p.sessions[s.id] = s
+	p.mu.Unlock()
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(p.file(s.id)), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(p.file(s.id), raw, 0o600)
+}
+
+func (p *program) stored(id string) (*session, error) {
+	raw, err := os.ReadFile(p.file(id))
+	if err != nil {
+		return nil, fmt.Errorf("no session %s", id)
+	}
+	s := &session{id: id}
+	p.mu.Lock()
+	p.sessions[id] = s
+	p.mu.Unlock()
+	return s, json.Unmarshal(raw, s)
+}
+
+func (p *program) replay(s *session) {
+	for i, text := range s.Said {
+		kind := "user_message_chunk"
+		if i%2 == 1 {
+			kind = "agent_message_chunk"
+		}
+		p.update(s, object{"sessionUpdate": kind, "content": object{"type": "text", "text": text}})
+	}
+}
+
+func (p *program) cancel(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.sessions[id]; s != nil && s.cancel != nil && !s.canceled {
+		s.canceled = true
+		close(s.cancel)
+	}
+}
+
+func (p *program) prompt(params object) (object, error) {
+	p.mu.Lock()
+	s := p.sessions[textOf(params, "sessionId")]
+	if s != nil {
+		s.cancel, s.canceled = make(chan struct{}), false
+	}
+	p.mu.Unlock()
+	if s == nil {
+		return nil, fmt.Errorf("no such session")
+	}
+	text := ""
+	blocks, _ := params["prompt"].([]any)
+	for _, b := range blocks {
+		if one, ok := b.(object); ok {
+			text += textOf(one, "text")
+		}
+	}
+	if f, err := os.OpenFile(filepath.Join(p.home, "prompts.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintf(f, "%q\n", text)
+		f.Close()
+	}
+	s.Said = append(s.Said, text)
+	if err := p.keep(s); err != nil {
+		return nil, err
+	}
+	answer, stop := p.work(s, text)
+	s.Said, s.Cost = append(s.Said, answer), s.Cost+0.001
+	if err := p.keep(s); err != nil {
+		return nil, err
+	}
+	if !p.can("nocost") {
+		p.update(s, object{"sessionUpdate": "usage_update", "used": 10, "size": 1000, "cost": object{"amount": s.Cost, "currency": "USD"}})
+	}
+	return object{"stopReason": stop, "usage": object{"totalTokens": 120, "inputTokens": 100, "outputTokens": 20}}, nil
+}
+
+// work does what the prompt says, and returns what was said last and why the turn ends.
+func (p *program) work(s *session, text string) (answer, stop string) {
+	var orders []string
+	for line := range strings.Lines(text) {
+		if _, order, ok := strings.Cut(strings.TrimSpace(line), "guest: "); ok {
+			orders = append(orders, order)
+		}
+	}
+	if len(orders) == 0 {
+		parts := strings.Split(strings.TrimSpace(text), "\n\n")
+		orders = []string{"say You said: " + parts[len(parts)-1]}
+	}
+	for _, order := range orders {
+		verb, rest, _ := strings.Cut(order, " ")
+		select {
+		case <-s.cancel:
+			return answer, "cancelled"
+		default:
+		}
+		switch verb {
+		case "say":
+			answer = rest
+			half := len(rest) / 2
+			for _, part := range []string{rest[:half], rest[half:]} {
+				p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": part}})
+			}
+		case "think":
+			p.update(s, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": rest}})
+		case "plan":
+			var list []object
+			for _, one := range strings.Split(rest, "; ") {
+				list = append(list, object{"content": one, "priority": "medium", "status": "pending"})
+			}
+			p.update(s, object{"sessionUpdate": "plan", "entries": list})
+		case "run":
+			if !p.run(s, rest) {
+				return answer, "cancelled"
+			}
+		case "die":
+			os.Exit(7)
+		case "noise":
+			p.mu.Lock()
+			fmt.Fprintf(p.out, "a line that is no message\n{\"half\": \n\x00\n")
+			p.mu.Unlock()
+		case "long": // a line of so many bytes
+			n, _ := strconv.Atoi(rest)
+			p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": strings.Repeat("x", n)}})
+		case "flood":
+			n, _ := strconv.Atoi(rest)
+			for range n {
+				p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "."}})
+			}
+		case "foreign": // an update of a session of somebody else
+			p.update(&session{id: "other"}, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": rest}})
+		case "unknown":
+			answer := p.ask("fs/read_text_file", object{"sessionId": s.id, "path": rest})
+			p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": fmt.Sprint(answer["error"] != nil)}})
+		case "wait":
+			<-s.cancel
+			return answer, "cancelled"
+		case "hang":
+			select {}
+		case "stop":
+			return answer, rest
+		}
+	}
+	return answer, "end_turn"
+}
+
+// run asks whether a command may be run, and runs it. It returns false if the turn was
+// cancelled meanwhile.
+func (p *program) run(s *session, command string) bool {
+	p.mu.Lock()
+	p.last++
+	call := fmt.Sprintf("call-%d", p.last)
+	p.mu.Unlock()
+	input := object{"command": command}
+	p.update(s, object{"sessionUpdate": "tool_call", "toolCallId": call, "title": "`" + command + "`", "kind": "execute", "status": "pending", "rawInput": object{}})
+	answer := p.ask("session/request_permission", object{
+		"sessionId": s.id, "toolCall": object{"toolCallId": call, "title": "`" + command + "`", "kind": "execute", "rawInput": input},
+		"options": []object{{"optionId": "always", "name": "Always", "kind": "allow_always"}, {"optionId": "yes", "name": "Allow", "kind": "allow_once"}, {"optionId": "no", "name": "Reject", "kind": "reject_once"}},
+	})
+	result, _ := answer["result"].(object)
+	outcome, _ := result["outcome"].(object)
+	switch textOf(outcome, "optionId") {
+	case "yes":
+	case "no":
+		p.update(s, object{"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "failed", "content": content("the user said no")})
+		return true
+	default:
+		return false
+	}
+	p.update(s, object{"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "in_progress", "rawInput": input})
+	out, err := exec.Command("sh", "-c", command).CombinedOutput()
+	status := "completed"
+	if err != nil {
+		status = "failed"
+	}
+	p.update(s, object{"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content(string(out))})
+	return true
+}
+
+func content(text string) []object {
+	return []object{{"type": "content", "content": object{"type": "text", "text": text}}}
+}
+
+func (p *program) update(s *session, u object) {
+	p.write(object{"jsonrpc": "2.0", "method": "session/update", "params": object{"sessionId": s.id, "update": u}})
+}
+
+func (p *program) ask(method string, params object) object {
+	p.mu.Lock()
+	p.last++
+	n := p.last
+	got := make(chan object, 1)
+	p.asked[n] = got
+	p.mu.Unlock()
+	p.write(object{"jsonrpc": "2.0", "id": n, "method": method, "params": params})
+	return <-got
+}
+
+func (p *program) answered(m object) {
+	n, _ := m["id"].(float64)
+	p.mu.Lock()
+	got := p.asked[int(n)]
+	delete(p.asked, int(n))
+	p.mu.Unlock()
+	if got != nil {
+		got <- m
+	}
+}
+
+func (p *program) write(m object) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = p.out.Write(append(line, '\n'))
+}
+
+func textOf(o object, key string) string {
+	text, _ := o[key].(string)
+	return text
+}
