@@ -47,8 +47,14 @@ func (r *Rights) reachWithin(limit *Rights) []string {
 	return common(r.Reach, limit.Reach)
 }
 
-// AllowsTool reports whether the tool may be called.
-func (r *Rights) AllowsTool(tool string) bool { return r == nil || slices.Contains(r.Tools, tool) }
+// AllowsTool reports whether the tool may be called. The tools for jobs come with the one
+// that starts them.
+func (r *Rights) AllowsTool(tool string) bool {
+	if tool == JobOutputTool || tool == JobEndTool {
+		tool = "bash"
+	}
+	return r == nil || slices.Contains(r.Tools, tool)
+}
 
 // common returns the elements that both lists have, in the order of the first, without
 // duplicates.

@@ -41,6 +41,8 @@ type Options struct {
 	// Sign stores a sign of life at once: when the process becomes ready, and soon
 	// after something has changed. nil: the owner's heartbeat does it.
 	Sign func(context.Context)
+	// Jobs are the background commands of this process. nil: it runs none.
+	Jobs Jobs
 	// Rest is called once when there has been no work for a while, because most agents
 	// are idle most of the time. nil: no resources are released.
 	Rest          func()
@@ -54,6 +56,12 @@ type Options struct {
 	Poll      time.Duration // how often to look without a wake-up; 0 means 2 s
 	Heartbeat time.Duration // 0 means 30 s
 	Now       func() time.Time
+}
+
+// Jobs are background commands. The process stays while any runs.
+type Jobs interface {
+	Running() int
+	Check(context.Context) // ends those that are not wanted any more
 }
 
 // Settings are the options that may change while a process runs.
@@ -212,6 +220,7 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 		case <-poll.C:
 			p.followSettings(alive)
 			p.storeState(alive)
+			p.checkJobs(alive)
 			p.restIfIdle()
 			if !p.checkDesired(alive) {
 				p.leaveIfIdle(alive)
@@ -250,6 +259,7 @@ func (p *Process) followSettings(ctx context.Context) {
 // summaries, and claims available work.
 func (p *Process) lookForWork(ctx context.Context) {
 	p.checkSignals(ctx)
+	p.checkJobs(ctx)
 	p.beginCompaction(ctx)
 	p.beginSummaries(ctx)
 	for !p.stopping && !p.isCompacting() && len(p.running) < p.opts.MaxConcurrent {
@@ -285,6 +295,12 @@ func (p *Process) checkSignals(ctx context.Context) {
 	}
 }
 
+func (p *Process) checkJobs(ctx context.Context) {
+	if p.opts.Jobs != nil {
+		p.opts.Jobs.Check(ctx)
+	}
+}
+
 // claimNext claims the next piece of work. A process that was told of work does not
 // first check whether there is any.
 func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
@@ -298,6 +314,9 @@ func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
 
 // leaveIfIdle ends a process that has been idle for MaxIdle.
 func (p *Process) leaveIfIdle(ctx context.Context) {
+	if p.opts.Jobs != nil && p.opts.Jobs.Running() > 0 {
+		return
+	}
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.isCompacting() && len(p.summaries.ending) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leaveIdle(ctx, idle)
 	}

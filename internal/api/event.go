@@ -44,6 +44,7 @@ const (
 	AccessEvent       EventKind = "access" // who may see what has changed
 	TaskEvent         EventKind = "task"   // of the board: its number is seq
 	InputEvent        EventKind = "input"  // a text that waits for a turn: queued, taken by it, withdrawn, posted
+	JobEvent          EventKind = "job"    // a background command: running, ended, killed, lost
 )
 
 // The kinds of events that are not stored.
@@ -64,7 +65,7 @@ type Event struct {
 	Request      string    `json:"request,omitempty"`
 	Chain        string    `json:"chain,omitempty"`
 	Agent        string    `json:"agent,omitempty"` // name
-	Seq          int64     `json:"seq,omitempty"`   // of an entry; of a step, its n; of an approval, its number; of an input, that of its entry
+	Seq          int64     `json:"seq,omitempty"`   // of an entry; of a step, its n; of an approval, its number; of an input, that of its entry; of a job, its number
 	State        string    `json:"state,omitempty"` // of the row after this commit
 	// Data holds ids, codes and counts, at most [MaxEventData] bytes; never text, tool
 	// arguments or output. A field that does not apply is left out:

@@ -114,6 +114,7 @@ const (
 	ApprovalObject ObjectKind = "approval"
 	ScheduleObject ObjectKind = "schedule"
 	BudgetObject   ObjectKind = "budget"
+	JobObject      ObjectKind = "job"  // a background command
 	FileObject     ObjectKind = "file" // settings, plugins, MCP servers, templates, workflows, rules
 )
 

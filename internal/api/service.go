@@ -91,6 +91,7 @@ type State struct {
 	Approvals     []ApprovalInfo     `json:"approvals"`     // open, oldest first
 	Runs          []RunInfo          `json:"runs"`          // not ended, newest first
 	Inputs        []InputInfo        `json:"inputs"`        // that wait for turns, oldest first
+	Jobs          []JobInfo          `json:"jobs"`          // background commands that run, newest first
 	Paused        bool               `json:"paused"`        // everything is
 }
 
@@ -203,6 +204,22 @@ type InputInfo struct {
 	State        string    `json:"state"`         // queued taken withdrawn posted
 	Seq          int64     `json:"seq,omitempty"` // of the entry that it became
 	Created      time.Time `json:"created"`
+}
+
+// JobInfo is a command that an agent has started in the background.
+type JobInfo struct {
+	Number       int64     `json:"number"`
+	Agent        string    `json:"agent"`
+	Conversation string    `json:"conversation"`
+	Request      string    `json:"request"` // that started it
+	Command      string    `json:"command"`
+	Description  string    `json:"description,omitempty"`
+	Folder       string    `json:"folder"`
+	State        string    `json:"state"`            // running ended killed lost
+	Ending       bool      `json:"ending,omitempty"` // it was asked to end
+	Reason       string    `json:"reason,omitempty"` // why it was ended, or did not start
+	Started      time.Time `json:"started"`
+	Ended        time.Time `json:"ended,omitzero"`
 }
 
 // Sent says what a message has set off.

@@ -111,6 +111,11 @@ func Verbs() []Verb {
 		on(ApprovalObject, Verb{Conduct: Answers, Repeat: ByKey}, "answer"),
 		on(ApprovalObject, Verb{Conduct: Answers, Repeat: Intent, Host: true}, "answer-always"), // also writes a rule
 
+		on(JobObject, list, "list"),
+		on(JobObject, look, "show"),
+		on(JobObject, local, "logs"),
+		on(JobObject, wish, "end"),
+
 		on(ScheduleObject, list, "list"),
 		on(ScheduleObject, look, "show"),
 		on(ScheduleObject, act, "set delete"),

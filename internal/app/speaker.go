@@ -27,6 +27,9 @@ func SpeakerOf(ctx context.Context, s *store.Store, p api.Principal) (*Speaker, 
 	case p.Kind != api.Agent:
 		return nil, nil
 	}
+	if fika.IsJobMark(p.Step) {
+		return nil, fika.Errorf(fika.Denied, "", "a background command cannot speak for its agent: it outlasts what its agent was asked")
+	}
 	if p.Name == caller.Unknown {
 		who, err := markedSpeaker(ctx, s, fika.RequestID(p.Request))
 		if err != nil {

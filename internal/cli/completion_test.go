@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/cli"
 	"fika/internal/service"
+	"fika/internal/store"
 	"fika/internal/term"
 	"fika/internal/workflow"
 )
@@ -61,9 +63,10 @@ func newShell(t *testing.T) *shell {
 	}
 	run := s.startRun()
 	s.must("board", "add", "hello")
+	s.startJob()
 	s.value = map[string]string{
 		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
-		"AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
+		"JOB": "1", "AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "schedule NAME": "nightly", "schedule create NAME": "", "context NAME": "notes", "plugin NAME": "recurse", "skill NAME": "greeting", "DIR": "a file", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "key show NAME": "SOME_KEY", "chat rename OLD": "design", "model show MODEL": "nick", "model check MODEL": "nick", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "chat compact AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "agent add PROGRAM": "claude", "agent add ARGUMENT": "", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
 		"TASK": "1", "TITLE": "", "BODY": "", "FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
@@ -71,6 +74,24 @@ func newShell(t *testing.T) *shell {
 		"PROMPT": "", "MESSAGE": "", "ID": "", "CALL": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
 	}
 	return s
+}
+
+// startJob begins the first job.
+func (s *shell) startJob() {
+	s.Helper()
+	ctx := s.Context()
+	to, err := store.Open(ctx, store.Options{Path: filepath.Join(s.dir, "fika.db")})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer to.Close()
+	a, err := to.Agent(ctx, "notes")
+	l, err2 := to.Acquire(ctx, a.ID, "test", time.Minute, true)
+	c, err3 := to.Conversation(ctx, "design")
+	_, err4 := to.StartJob(ctx, l, store.Job{Conversation: c.ID, Command: "serve", Log: s.dir})
+	if err := errors.Join(err, err2, err3, err4, to.Release(ctx, l)); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // startRun begins a run that waits for a person, and gives its id.

@@ -82,6 +82,7 @@ func TestA13Nouns(t *testing.T) {
 		"budget":       {"rename": "it has no name: its scope and time say which it is"},
 		"bus":          {"rename": settings},
 		"conversation": {"create": said, "rename": said, "delete": "fika context delete and fika chat delete delete what was said"},
+		"job":          {"create": "an agent starts one", "rename": "it has a number", "delete": "fika job end ends it"},
 		"key":          {"rename": "it is called as the variable it stands for"},
 		"mcp":          {"rename": settings},
 		"model":        {"create": settings, "rename": settings, "delete": settings},

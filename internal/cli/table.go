@@ -24,6 +24,7 @@ import (
 	"fika/internal/cli/doctor"
 	"fika/internal/cli/executor"
 	"fika/internal/cli/hub"
+	"fika/internal/cli/job"
 	"fika/internal/cli/key"
 	"fika/internal/cli/master"
 	"fika/internal/cli/mcp"
@@ -146,6 +147,7 @@ func workCommands() []entry {
 			{on: api.RunObject, names: "status:show output wait run:start pause resume:continue cancel"},
 		}},
 		{name: "request", new: request.New, does: noun(), often: true, verbs: []verbs{{on: api.RequestObject, names: "list show wait cancel retry"}}},
+		{name: "job", new: job.New, does: noun(), verbs: []verbs{{on: api.JobObject, names: "list show logs end"}}},
 		{name: "conversation", new: conversation.New, does: noun(), verbs: []verbs{
 			{on: api.Conversation, names: "list show:entries"},
 			{on: api.Home, names: "search"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"fika"
 	"fika/internal/address"
@@ -60,6 +61,7 @@ type Probe struct {
 	groups   groupProbe
 	memory   memory
 	rootOnly rootOnly
+	joined   atomic.Uint32 // calls that worked in the namespaces of jobs
 }
 
 // Open returns the sandbox for a mode. Error kind: Denied when the mode demands more than
@@ -127,6 +129,11 @@ type call struct {
 	opened    []string // protected files that the call may change
 	plugin    string   // name of the plugin; empty for a command
 	program   string   // the file of a plugin or a guest
+
+	long   bool              // it runs on: nothing is put back after it
+	share  *sandbox.Handover // of its namespaces; nil: nobody joins them
+	join   *sandbox.Spaces   // where it works; nil: in namespaces of its own
+	portAt uint16            // of its proxy, above [sandbox.ProxyPort]
 }
 
 // Tier implements [tool.Confinement].
@@ -219,16 +226,13 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	}
 	proxy, err := c.openProxy()
 	if err == nil {
-		p.Proxy = proxy.handover
+		p.Proxy, p.Share, p.Join = proxy.handover, c.share, c.join
 		var cmd sandbox.Command
 		if cmd, err = s.Command(p, path, args...); err == nil {
 			return tool.Confined{
 				Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files,
 				Withheld: withheld(p, s.Tier()), Traffic: proxy.traffic,
-				Done: func() []string {
-					proxy.close()
-					return restore(keeper, p.Opened, w)
-				},
+				Done: c.after(proxy, keeper, p.Opened, w),
 			}, nil
 		}
 		proxy.close()
@@ -236,6 +240,19 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	keeper.Close()
 	w.close()
 	return tool.Confined{}, err
+}
+
+// after returns what is done once the process of the call has ended.
+func (c *call) after(p proxy, keeper *sandbox.Keeper, opened []string, w *watch) func() []string {
+	if c.long {
+		keeper.Close()
+		w.close()
+		return func() []string { p.close(); return nil }
+	}
+	return func() []string {
+		p.close()
+		return restore(keeper, opened, w)
+	}
 }
 
 // identity returns the variables that tell a process of another user who it is.

@@ -67,7 +67,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 	c.hideFromRoot(&p)
 	switch {
 	case c.proxied():
-		env = append(env, proxied...)
+		env = append(env, proxyVariables(c.port())...)
 	case !p.Network:
 		env = append(env, offline...)
 	}

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"fmt"
 	"sync"
 
 	"fika/internal/egress"
@@ -8,13 +9,15 @@ import (
 	"fika/internal/tool"
 )
 
-// proxied are the variables by which programs find the proxy that a call has in place of
-// a network.
-var proxied = []string{
-	"HTTP_PROXY=http://" + sandbox.ProxyAddress, "HTTPS_PROXY=http://" + sandbox.ProxyAddress, "ALL_PROXY=http://" + sandbox.ProxyAddress,
-	"http_proxy=http://" + sandbox.ProxyAddress, "https_proxy=http://" + sandbox.ProxyAddress, "all_proxy=http://" + sandbox.ProxyAddress,
-	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
-	"NODE_USE_ENV_PROXY=1", // node 24 and later obey the variables only then
+// proxyVariables are those by which programs find the proxy that a call has in place of a
+// network.
+func proxyVariables(port uint16) []string {
+	at := fmt.Sprintf("http://127.0.0.1:%d", port)
+	return []string{
+		"HTTP_PROXY=" + at, "HTTPS_PROXY=" + at, "ALL_PROXY=" + at, "http_proxy=" + at, "https_proxy=" + at, "all_proxy=" + at,
+		"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
+		"NODE_USE_ENV_PROXY=1", // node 24 and later obey the variables only then
+	}
 }
 
 // proxied reports whether the call has a proxy: it is a command, it has no network of the
@@ -38,7 +41,7 @@ func (c *call) openProxy() (proxy, error) {
 	if !c.proxied() {
 		return proxy{}, nil
 	}
-	h, err := sandbox.NewHandover()
+	h, err := sandbox.NewHandover(c.port())
 	if err != nil {
 		return proxy{}, err
 	}

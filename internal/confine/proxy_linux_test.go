@@ -82,7 +82,7 @@ func TestNamedHostsAreReached(t *testing.T) {
 	for name, confine := range map[string]tool.Confinement{
 		"a server": New(o).Server(dir, false), "a plugin": New(o).Plugin("p", curl, dir, false),
 	} {
-		if out, traffic := run(confine, "-x", "http://"+sandbox.ProxyAddress, "http://plain.test/"); strings.Contains(out, "hello") || len(traffic.Reached) > 0 {
+		if out, traffic := run(confine, "-x", "http://127.0.0.1:61080", "http://plain.test/"); strings.Contains(out, "hello") || len(traffic.Reached) > 0 {
 			t.Errorf("%s: %q, %+v", name, out, traffic)
 		}
 	}

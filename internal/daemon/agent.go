@@ -121,7 +121,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 			}
 		},
 		Display: display, Settings: func() agent.Settings { return processSettings(a, live.Settings()) },
-		Now: a.Now, Sign: w.Heartbeat, Rest: w.FreeMemory, Poll: crash.Pace(pollTime),
+		Now: a.Now, Sign: w.Heartbeat, Rest: w.FreeMemory, Jobs: w.Jobs(), Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)
 	if o.Shutdown != nil {

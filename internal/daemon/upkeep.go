@@ -28,6 +28,37 @@ func (h hubHome) drainInboxes(ctx context.Context) {
 	}
 }
 
+// loseJobs ends what is left of the background commands of agents that no process holds.
+func (h hubHome) loseJobs(ctx context.Context) {
+	list, err := h.store.ListJobs(ctx, store.JobFilter{Running: true})
+	if err != nil || len(list) == 0 {
+		return // the next look reads again
+	}
+	home, err := h.home.ID()
+	if err != nil {
+		return
+	}
+	lost := false
+	for _, j := range list {
+		a, err := h.store.Agent(ctx, j.AgentName)
+		if err != nil || a.HomeID != home {
+			continue
+		}
+		if state, err := h.home.Folder(j.AgentName).Inspect(); err != nil || state.Held {
+			continue
+		}
+		if err := worker.LoseJob(ctx, h.store, j); err != nil {
+			h.app.Log().Warn("background command", "job", j.N, "err", err)
+			continue
+		}
+		lost = true
+		h.app.Log().Info("background command lost with the process of its agent", "job", j.N, "agent", j.AgentName)
+	}
+	if lost {
+		worker.SweepLimits(h.app, h.home.Root)
+	}
+}
+
 // ageOutputs removes what is too old or too large of the outputs that contexts keep,
 // and of the files kept for undo.
 func (h hubHome) ageOutputs(ctx context.Context) {

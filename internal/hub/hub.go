@@ -44,6 +44,7 @@ type Directory interface {
 	ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error
 	SetState(ctx context.Context, id fika.AgentID, s fika.AgentState, reason string) error
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
+	ListJobs(context.Context, store.JobFilter) ([]store.Job, error)
 }
 
 // Messages is what is needed to answer other programs.

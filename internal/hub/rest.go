@@ -21,11 +21,15 @@ func (h *Hub) endIfIdle(ctx context.Context, atWork bool) {
 	}
 }
 
-// hasOpenWork reports whether any request has not ended, for whatever reason. It is
-// also true if that cannot be found out.
+// hasOpenWork reports whether any request has not ended, for whatever reason, or any
+// background command runs. It is also true if that cannot be found out.
 func (h *Hub) hasOpenWork(ctx context.Context) bool {
 	open, err := h.opts.Store.Directory.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}, Limit: 1})
-	return err != nil || len(open) > 0
+	if err != nil || len(open) > 0 {
+		return true
+	}
+	jobs, err := h.opts.Store.Directory.ListJobs(ctx, store.JobFilter{Running: true, Limit: 1})
+	return err != nil || len(jobs) > 0
 }
 
 // keepsOne reports whether any agent must run even without work.

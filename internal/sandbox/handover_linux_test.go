@@ -16,7 +16,7 @@ func TestHandover(t *testing.T) {
 			continue
 		}
 		p := newPlace(t)
-		h, err := NewHandover()
+		h, err := NewHandover(ProxyPort)
 		must(t, err)
 		p.profile.Proxy = h
 		answered := make(chan error, 1)
@@ -39,12 +39,12 @@ func TestHandover(t *testing.T) {
 			t.Errorf("%s: %q, %v, %v", name, out, err, failed)
 		}
 		h.Close()
-		if c, err := net.Dial("tcp", ProxyAddress); err == nil {
+		if c, err := net.Dial("tcp", "127.0.0.1:61080"); err == nil {
 			c.Close()
 			t.Errorf("%s: it listens on the machine", name)
 		}
 		// A process that is never started hands nothing over.
-		h, err = NewHandover()
+		h, err = NewHandover(ProxyPort)
 		must(t, err)
 		p.profile.Proxy = h
 		c, err := s.Command(p.profile, "/nonexistent")

@@ -20,6 +20,18 @@ import (
 // nobody has to read the mount table after each one.
 func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args []string) (Command, error) {
 	n := &namespaces{uid: os.Geteuid(), gid: os.Getegid(), covers: []string{"/dev"}}
+	out := Command{Path: imagePath, Files: []*os.File{nil}} // the image comes first
+	if p.proxied() {
+		n.proxy = out.add(p.Proxy.theirs)
+	}
+	if p.Share != nil {
+		n.share = out.add(p.Share.theirs)
+	}
+	if p.Join != nil {
+		if joined := p.Join.files(); len(joined) > 0 {
+			n.join = out.add(joined...)
+		}
+	}
 	n.enter(p.Network)
 	n.mountAll(steps(p))
 	n.leaveRights(p)
@@ -28,13 +40,19 @@ func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args [
 	n.Exec(path, append([]string{path}, args...))
 	image, err := n.Open()
 	if err != nil {
+		out.Files = out.Files[1:]
+		out.Close()
 		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
-	out := Command{Path: imagePath, Files: []*os.File{image}}
-	if p.proxied() {
-		out.Files = append(out.Files, p.Proxy.theirs)
-	}
+	out.Files[0] = image
 	return out, nil
+}
+
+// add adds files that the process gets, and returns the descriptor of the first.
+func (c *Command) add(files ...*os.File) int {
+	at := imageDescriptor + len(c.Files)
+	c.Files = append(c.Files, files...)
+	return at
 }
 
 // namespaces is a program that makes namespaces.
@@ -45,6 +63,9 @@ type namespaces struct {
 	folder   child.Word // path of the folder in which the process was started
 	covers   []string   // where something else covers the machine's own files
 	own      []string   // where the machine's own files cover that again
+
+	// The descriptors of what the process hands over and joins; 0: nothing.
+	proxy, share, join int
 }
 
 // here makes a path relative to the process's folder.
@@ -59,9 +80,18 @@ func (n *namespaces) enter(network bool) {
 	if !network {
 		kinds |= unix.CLONE_NEWNET
 	}
-	n.Call("namespaces", unix.SYS_UNSHARE, child.Number(kinds))
-	// Root in the namespace may mount a file system of terminals; see leaveRights.
-	n.identify(0, n.uid, 0, n.gid)
+	if n.join > 0 { // the first process there was identified in the same way
+		n.Call("join the user", unix.SYS_SETNS, child.Number(n.join), child.Number(unix.CLONE_NEWUSER))
+		n.Call("join the network", unix.SYS_SETNS, child.Number(n.join+1), child.Number(unix.CLONE_NEWNET))
+		n.Call("namespaces", unix.SYS_UNSHARE, child.Number(kinds&^(unix.CLONE_NEWUSER|unix.CLONE_NEWNET)))
+	} else {
+		n.Call("namespaces", unix.SYS_UNSHARE, child.Number(kinds))
+		// Root in the namespace may mount a file system of terminals; see leaveRights.
+		n.identify(0, n.uid, 0, n.gid)
+	}
+	if n.share > 0 {
+		handOverSpaces(&n.Program, n.share)
+	}
 	n.Fork("a first process", unix.SYS_CLONE, child.Number(unix.SIGCHLD))
 	n.endWithParent()
 }
@@ -248,11 +278,11 @@ func (n *namespaces) processes() {
 // leaveRights turns the process into one of the user without any capability, in the
 // folder where it began as that folder is visible now.
 func (n *namespaces) leaveRights(p Profile) {
-	if !p.Network {
+	if !p.Network && n.join == 0 {
 		n.loopback()
 	}
-	if p.proxied() {
-		handOver(&n.Program, imageDescriptor+1)
+	if n.proxy > 0 {
+		handOver(&n.Program, n.proxy, p.Proxy.port)
 	}
 	if n.uid != 0 || n.gid != 0 {
 		n.Call("namespace of users", unix.SYS_UNSHARE, child.Number(unix.CLONE_NEWUSER))

@@ -32,7 +32,11 @@ type Profile struct {
 	Network  bool     // if false, only a loopback interface of its own
 	// Proxy gets a listener from the network of the call, in tier full without Network;
 	// other calls ignore it. nil: none is made.
-	Proxy   *Handover
+	Proxy *Handover
+	// Share gets the namespaces of the call, and Join are those of another that it works
+	// in instead of its own: see [Sandbox.CannotShare]. Both are for calls without Network.
+	Share   *Handover
+	Join    *Spaces
 	User    *syscall.Credential // user of the process; nil: that of this process
 	Sockets []string            // Unix sockets that may be reached
 	// Repository is the .git that has to stay what it is; empty if there is none.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -68,7 +69,7 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 		return out, nil
 	}
 	var last child.Program // between bubblewrap and the command
-	handOver(&last, 5)
+	handOver(&last, 5, p.Proxy.port)
 	giveUp(&last)
 	last.Exec(path, append([]string{path}, args...))
 	image, err := last.Open()
@@ -78,6 +79,22 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 	}
 	out.Args, out.Files = append(out.Args, "/proc/self/fd/4"), append(out.Files, image, p.Proxy.theirs)
 	return out, nil
+}
+
+// CannotShare says why a process of user u cannot share its namespaces with others; empty
+// if it can.
+func (s *Sandbox) CannotShare(u *syscall.Credential) string {
+	switch {
+	case s.Tier() == Landlock:
+		return "the built-in sandbox has no loopback and cannot end all of a command's processes; bubblewrap can be installed"
+	case s.Tier() != Full:
+		return "nothing confines it"
+	case u != nil:
+		return "it would run as another user"
+	case !s.namespaces:
+		return "on this machine only bubblewrap can make namespaces, and nothing can join those"
+	}
+	return ""
 }
 
 // proxied reports whether a process of tier full makes a listener and hands it over.

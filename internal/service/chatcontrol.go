@@ -105,7 +105,7 @@ func (s *ChatControl) stop(ctx context.Context, to *store.Store, conv fika.Conve
 	for _, id := range d.Requests {
 		s.c.Requests.wakeStopped(ctx, id)
 	}
-	_ = s.c.bus.Flush(ctx)
+	s.c.wake(ctx, d.Jobs...)
 	return d, nil
 }
 

@@ -69,6 +69,9 @@ func (l *looking) state(ctx context.Context) (st api.State, err error) {
 	if st.Inputs, err = l.inputs(ctx); err != nil {
 		return st, err
 	}
+	if st.Jobs, err = l.jobs(ctx); err != nil {
+		return st, err
+	}
 	runs, err := l.v.runs(ctx, true, 0)
 	st.Runs = []api.RunInfo{}
 	for _, r := range runs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -80,6 +81,19 @@ func (w *world) steer() {
 	if w.input = sent.Input; w.input == nil {
 		w.Fatal("it does not wait for the turn")
 	}
+}
+
+// startJob has @gendry run a command in the background in the chat. It is job 1.
+func (w *world) startJob() {
+	w.Helper()
+	ctx := w.Context()
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(w.home.root, "fika.db")})
+	check(w.T, err)
+	defer s.Close()
+	l, err := s.Acquire(ctx, w.gendry.ID, "test", time.Hour, true)
+	check(w.T, err)
+	_, err = s.StartJob(ctx, l, store.Job{Conversation: w.secret.ID, Command: "sesame", Log: w.TempDir()})
+	check(w.T, err)
 }
 
 // call does a verb about @gendry's things through a service. It returns what the verb
@@ -185,6 +199,22 @@ func otherCalls() map[string]call {
 		}),
 		"approval.answer": failed(func(ctx context.Context, _ *world, s *service.Service) error {
 			return s.Approvals().Answer(ctx, 1, service.ApprovalAnswer{Allow: true, By: "x"})
+		}),
+
+		"job.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Job, error) {
+			return s.Jobs().List(ctx, service.JobFilter{})
+		}),
+		"job.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Jobs().Find(ctx, 1)
+			return err
+		}),
+		"job.logs": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Jobs().Output(ctx, 1, 0, 1)
+			return err
+		}),
+		"job.end": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Jobs().End(ctx, 1)
+			return err
 		}),
 
 		"schedule.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Schedule, error) {
@@ -608,6 +638,7 @@ func refused(err error) bool { return fika.IsKind(err, fika.Denied) }
 func TestTheWalkOverAllVerbs(t *testing.T) {
 	w := walkWorld(t)
 	w.steer()
+	w.startJob()
 	how := calls()
 	for _, v := range api.Verbs() {
 		if how[v.Name] == nil && !elsewhere(v) {
@@ -642,7 +673,7 @@ func TestTheWalkOverAllVerbs(t *testing.T) {
 		}
 	}
 	// The person finds all of it, so that the lists above were not empty by accident.
-	for _, name := range []string{"home.search", "home.top", "home.events", "conversation.list", "request.list", "run.list", "approval.list", "schedule.list", "board.list"} {
+	for _, name := range []string{"home.search", "home.top", "home.events", "conversation.list", "request.list", "run.list", "approval.list", "schedule.list", "board.list", "job.list"} {
 		if rows, err := how[name](t.Context(), w, w.person); err != nil || rows == 0 {
 			t.Errorf("person: %s shows %d rows, %v", name, rows, err)
 		}

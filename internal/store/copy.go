@@ -38,6 +38,8 @@ seen_at started_at processed active_ask created_at hour_start hour_turns held_un
 depth pinned expires_at metadata`)},
 		{name: "inputs", key: cols("n"), numbers: "n", columns: cols("n id conversation agent sender writer content attachments ttl state seq created_at")},
 		{name: "guest_sessions", key: cols("agent conversation"), columns: cols("agent conversation program session seen_seq upto_seq request prompt settled cost at")},
+		{name: "jobs", key: cols("n"), numbers: "n", columns: cols(`n id agent conversation request step command description cwd profile taint log lease pid pid_start
+boot_id state exit_code reason end_at started_at ended_at`)},
 		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation person")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at rights")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason

@@ -27,6 +27,7 @@ const (
 	AccessEvent       EventKind = "access"       // somebody joined: who may see the conversation has changed
 	TaskEvent         EventKind = "task"         // of the board; its number and its state
 	InputEvent        EventKind = "input"        // a text for a turn under way: the seq of the entry that it became, and its state
+	JobEvent          EventKind = "job"          // a background command: its number and its state
 )
 
 // What State says beside the states of the rows themselves.
@@ -39,7 +40,7 @@ const (
 
 // EventKinds lists all kinds.
 func EventKinds() []EventKind {
-	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent, TaskEvent}
+	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent, TaskEvent, JobEvent}
 }
 
 // Event is a committed fact. It holds ids, codes and counts, never text; what it does
@@ -79,7 +80,7 @@ type EventData struct {
 	Model   string           `json:"model,omitempty"`
 	Wait    fika.WaitReason  `json:"wait,omitempty"`   // of a waiting request
 	Error   fika.Kind        `json:"error,omitempty"`  // of a request that has failed
-	Cancel  bool             `json:"cancel,omitempty"` // it was asked to stop
+	Cancel  bool             `json:"cancel,omitempty"` // a request, or a job, was asked to end
 	Parent  fika.RequestID   `json:"parent,omitempty"` // of a request
 	RetryOf fika.RequestID   `json:"retry_of,omitempty"`
 	Epoch   fika.Epoch       `json:"epoch,omitempty"`   // of a running request or a lease: older live text is void

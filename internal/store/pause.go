@@ -16,6 +16,7 @@ type Dropped struct {
 	Notifications int
 	Requests      []fika.RequestID // cancelled, or asked to stop
 	Inputs        int              // texts that waited for a turn, taken back
+	Jobs          []fika.AgentName // whose background commands were asked to end, one for each
 }
 
 // LapsedPause is a pause that ended because its owner was not heard from in time.
@@ -268,7 +269,7 @@ func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
 }
 
 // StopChat drops the pending notifications and queued inputs of a chat, cancels its open and waiting
-// requests and asks running ones to stop, for the given reason; see [InterruptedBy]. A
+// requests and asks running ones and background commands to stop, for the given reason; see [InterruptedBy]. A
 // notice for each agent whose notifications were dropped says so.
 func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID, reason string) (Dropped, error) {
 	var out Dropped
@@ -297,6 +298,9 @@ func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID, reason s
 	}
 	var err error
 	if out.Inputs, err = inputsIn(t.tx).withdrawAll(ctx, c); err != nil {
+		return out, err
+	}
+	if out.Jobs, err = jobsIn(t.tx).askAll(ctx, c, "the chat was stopped"); err != nil {
 		return out, err
 	}
 	n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)

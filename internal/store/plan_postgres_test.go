@@ -41,6 +41,8 @@ SELECT 'rs' || i, 'ask', 'queued', 'seldom', 'c1', 'rs' || i, 'done', i, i, i FR
 	`INSERT INTO approvals (request, step, tool, args, bound, state, asked_at, expires_at) SELECT 'r' || i, 1, 'bash', '{}', '', CASE WHEN i % 500 = 0 THEN 'open' ELSE 'yes' END, i, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO inputs (id, conversation, agent, sender, writer, content, attachments, ttl, state, created_at) SELECT 'i' || i, 'c' || i % 300 + 1, 'a' || i % 40 + 1, 'x', 'x', '', '', 0,
 CASE WHEN i % 500 = 0 THEN 'queued' ELSE 'taken' END, i FROM generate_series(0, 4999) i`,
+	`INSERT INTO jobs (id, agent, conversation, request, step, command, description, cwd, profile, taint, log, lease, state, started_at)
+SELECT 'j' || i, 'a' || i % 40 + 1, 'c' || i % 300 + 1, 'r', 1, 'x', '', '', '', '', '', '', CASE WHEN i % 500 = 0 THEN 'running' ELSE 'ended' END, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO writers (id, op, at) SELECT 'w' || i, 1, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO conversations (id, name, kind, created_at, updated_at) SELECT 'f' || i, 'flow' || i, 'task', i, i FROM generate_series(1, 3000) i`,
 	`INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at, ended_at) SELECT 'run' || i, 'fr' || i, 'f' || i, 'w', '{}', '{}', i, i FROM generate_series(1, 3000) i`,
@@ -81,7 +83,7 @@ func (s step) String() string {
 
 var (
 	// small matches tables that stay small, and indexes that hold few rows.
-	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|tasks_(open|going|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|jobs_running|tasks_(open|going|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
 	// broad matches conditions that every row of a conversation, or of an agent,
 	// fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)

@@ -82,17 +82,19 @@ type Verifier interface {
 
 // Call is one invocation.
 type Call struct {
-	Step      string // request/n, unique; the value of FIKA_STEP
-	CallID    string
-	Name      string
-	Args      json.RawMessage // an object; already known to be valid JSON
-	Agent     fika.AgentName
-	Context   string // folder name of the agent's context
-	Request   fika.RequestID
-	Chain     fika.RequestID
-	Depth     int
-	Workspace string // root of file tools, absolute
-	Username  string
+	Step    string // request/n, unique; the value of FIKA_STEP
+	CallID  string
+	Name    string
+	Args    json.RawMessage // an object; already known to be valid JSON
+	Agent   fika.AgentName
+	Context string // folder name of the agent's context
+	Request fika.RequestID
+	// Conversation is that of the request; empty if the call is no turn's.
+	Conversation fika.ConversationID
+	Chain        fika.RequestID
+	Depth        int
+	Workspace    string // root of file tools, absolute
+	Username     string
 	// Rights go with the requests that the call causes; nil: unbounded. Taint says what
 	// text from outside the turn has read.
 	Rights *fika.Rights

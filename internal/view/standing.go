@@ -25,6 +25,7 @@ type Standing struct {
 	Unpriced  bool      // the cost of some of the tokens is unknown
 	Since     time.Time // when the person came; zero: not shown
 	Budget    string    // a nearly spent budget, in a few words
+	Jobs      string    // background commands, as "1 job /jobs"
 	Approvals []string
 	Note      string // anything else that a person should know now
 	// Queued are rows, one for each text that waits for a turn, shown above the line.
@@ -66,6 +67,9 @@ func (s Standing) Line(now time.Time, width int) string {
 	}
 	if d := now.Sub(s.Since); !s.Since.IsZero() && d >= time.Minute {
 		figures = append(figures, term.Duration(d.Truncate(time.Minute)))
+	}
+	if s.Jobs != "" {
+		figures = append(figures, s.Jobs)
 	}
 	if s.Budget != "" {
 		asks = append(asks, s.Budget)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"fika"
@@ -13,18 +14,22 @@ import (
 	"fika/internal/hook"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/tool/job"
 	"fika/internal/tool/note"
 	"fika/internal/tool/peer"
 )
 
 // agentTools returns the tools that every agent has: those for its notes, those that
-// reach other agents, the one that searches its past, and the one that loads skills.
+// reach other agents, those for jobs, the one that searches its past, and the one that
+// loads skills.
 func (r *Runtime) agentTools() []tool.Tool {
 	notes := note.Tools(note.Options{
 		Store: noteStore{r.worker.Folder}, Versions: r.versions,
 		Reflection: r.settings.ReflectionEnabled && !r.opts.NoReflection, Limit: r.settings.ReflectionCharacterLimit,
 	})
-	return append(append(notes, r.peers().tools()...), recallTool(r.worker.Store), tool.WithLimit(skillTool(r.toolbox.skills()), r.toolbox.outputLimits()))
+	return slices.Concat(notes, r.peers().tools(), job.Tools(r.toolbox.jobs), []tool.Tool{
+		recallTool(r.worker.Store), tool.WithLimit(skillTool(r.toolbox.skills()), r.toolbox.outputLimits()),
+	})
 }
 
 func (r *Runtime) peers() peers {

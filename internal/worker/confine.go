@@ -15,6 +15,7 @@ import (
 	"fika/internal/confine"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
+	"fika/internal/tool/job"
 )
 
 // Confinement returns the limits on what the processes of this context's tools may
@@ -136,12 +137,15 @@ type callConfinement struct {
 	workspace string
 	opened    []string              // protected files that the call may change
 	now       func() *confine.Agent // what the files say, read at the first call
+
+	jobs         *job.Pool // whose namespaces the call may join; nil: none
+	conversation fika.ConversationID
 }
 
-// confineCall returns the confinement of a call. If rights is nil, the agent's own
-// apply.
-func (r *Runtime) confineCall(workspace string, rights *fika.Rights, opened []string) *callConfinement {
-	return &callConfinement{workspace: workspace, opened: opened, now: sync.OnceValue(func() *confine.Agent {
+// confineCall returns the confinement of a call in a conversation. If rights is nil, the
+// agent's own apply.
+func (r *Runtime) confineCall(in fika.ConversationID, workspace string, rights *fika.Rights, opened []string) *callConfinement {
+	return &callConfinement{workspace: workspace, opened: opened, jobs: r.toolbox.jobs, conversation: in, now: sync.OnceValue(func() *confine.Agent {
 		now, err := r.current(context.Background())
 		if err != nil {
 			now = r
@@ -150,7 +154,9 @@ func (r *Runtime) confineCall(workspace string, rights *fika.Rights, opened []st
 	})}
 }
 
-func (c *callConfinement) tools() tool.Confinement { return c.now().Tools(c.workspace, c.opened...) }
+func (c *callConfinement) tools() tool.Confinement {
+	return c.now().ToolsIn(c.spaces(), c.workspace, c.opened...)
+}
 
 // Confine implements [tool.Confinement].
 func (c *callConfinement) Confine(path string, args []string) (tool.Confined, error) {

@@ -46,6 +46,9 @@ func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[st
 	w.Folder.Home = w.Folder.Home.WithCache()
 	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}}
 	l.stamp = l.stampFiles()
+	if o.Waits {
+		w.openJobs(l)
+	}
 	r, err := l.runtime(ctx, w.Settings)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,9 @@ import (
 
 // liveBounds bound a running turn by what the files say now.
 type liveBounds struct {
-	begun     *Runtime
-	workspace string
+	begun        *Runtime
+	conversation fika.ConversationID
+	workspace    string
 }
 
 // Effective implements [turn.Bounds]. If the current permissions cannot be read,
@@ -30,7 +31,7 @@ func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted b
 
 // Confine implements [turn.Bounds].
 func (b liveBounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
-	return b.begun.confineCall(b.workspace, r, opened)
+	return b.begun.confineCall(b.conversation, b.workspace, r, opened)
 }
 
 // policyOf returns the settings about rights and text from outside.

@@ -79,6 +79,9 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 		return nil, err
 	}
 	r.toolbox.keys = w.App.Secrets()
+	if s.Tools.Executor == "" { // else the commands run elsewhere
+		r.toolbox.jobs = w.jobs
+	}
 	return r, r.openTools(ctx)
 }
 
@@ -105,7 +108,7 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
 	}
 	served, permissions := r.serverTools(ctx, toolNames(tools))
-	r.tools, err = tool.NewSet(append(tools, r.deferMany(served, permissions)...), permissions)
+	r.tools, err = tool.NewSet(append(tools, r.deferMany(served, permissions)...), withJobs(permissions))
 	if err != nil {
 		return err
 	}

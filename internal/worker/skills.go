@@ -104,7 +104,7 @@ func (r *Runtime) withinSkills(c tool.Call) string {
 
 // alwaysTools returns the names of tools that are not a matter of permissions.
 func alwaysTools() []string {
-	return append(toolNames(append(note.Tools(note.Options{Reflection: true}), peers{}.tools()...)), tool.SkillName, tool.SearchName)
+	return append(toolNames(append(note.Tools(note.Options{Reflection: true}), peers{}.tools()...)), fika.JobOutputTool, fika.JobEndTool, tool.SkillName, tool.SearchName)
 }
 
 // skillAllows reports whether allowed-tools of a skill include a call.

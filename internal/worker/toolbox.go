@@ -22,6 +22,7 @@ import (
 	"fika/internal/skill"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
+	"fika/internal/tool/job"
 	"fika/internal/tool/note"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/web"
@@ -39,6 +40,7 @@ type Toolbox struct {
 	calls    string        // folder for records of running calls
 	keys     *redact.Keys  // removed from tool output; nil: nothing is
 	skills   func() []skill.Skill
+	jobs     *job.Pool // of background commands; nil: there are none here
 }
 
 // NewToolbox returns the toolbox of a context with settings.
@@ -100,7 +102,7 @@ func (b Toolbox) builtins() []tool.Tool {
 	}
 	list := file.Tools(file.Options{Paths: paths, Keep: b.keepForUndo, Pictures: attachment.StoreIn(b.folder.Home.Root)})
 	list = append(list,
-		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
+		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children(), Jobs: b.shellJobs()}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, Closed: login.In(b.folder.Home.RunDir(), b.app.Now).IsAt, MaxBytes: t.MaxFetchBytes}),
 	)
 	for i, x := range list {
@@ -116,7 +118,7 @@ func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
 // has, and of the one that searches its past.
 func (b Toolbox) AllNames() []string {
 	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
-	return append(b.BuiltinNames(), toolNames(append(append(list, peers{}.tools()...), recallTool(nil), skillTool(nil)))...)
+	return append(b.BuiltinNames(), toolNames(slices.Concat(list, peers{}.tools(), job.Tools(nil), []tool.Tool{recallTool(nil), skillTool(nil)}))...)
 }
 
 func toolNames(tools []tool.Tool) []string {

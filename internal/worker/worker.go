@@ -14,6 +14,7 @@ import (
 	"fika/internal/mcp"
 	"fika/internal/process"
 	"fika/internal/store"
+	"fika/internal/tool/job"
 )
 
 // LeaseTime is how long a lease lasts without a sign of life.
@@ -35,6 +36,7 @@ type Worker struct {
 	lock    *folder.Lock
 	notes   []string  // for the person, see Notes
 	servers *mcp.Pool // MCP servers of this process; nil: none needed yet
+	jobs    *job.Pool // background commands of this process; nil: it runs none
 	// serverTrouble names the servers whose trouble has been reported.
 	serverTrouble map[string]bool
 	lease         atomic.Pointer[store.Lease] // nil: not held yet, or released
@@ -121,6 +123,9 @@ func (w *Worker) open(ctx context.Context, o Options) error {
 		return err
 	}
 	if err := w.acquireLease(ctx); err != nil {
+		return err
+	}
+	if err := w.loseJobs(ctx); err != nil {
 		return err
 	}
 	madeAt, err := w.importForeign(ctx)
@@ -213,6 +218,10 @@ func (w *Worker) Notes() []string {
 // was only partly opened.
 func (w *Worker) Close() error {
 	var errs []error
+	if w.jobs != nil {
+		errs = append(errs, w.jobs.Close())
+		w.jobs = nil
+	}
 	if w.servers != nil {
 		errs = append(errs, w.servers.Close())
 		w.servers = nil

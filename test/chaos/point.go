@@ -33,6 +33,12 @@ var elsewhere = map[string]string{
 	"settle-guest":      "the same",
 	"hold-approval":     "the same",
 	"end-held-approval": "storetest on both engines",
+	// Agents of scenes start nothing in the background.
+	"start-job":        "internal/cli TestScript/job, internal/tool/job, and storetest on both engines",
+	"note-job-process": "the same",
+	"finish-job":       "the same",
+	"lose-job":         "the same",
+	"ask-job-end":      "the same",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

@@ -102,6 +102,9 @@ func Stopped(d service.Dropped) string {
 	if len(d.Requests) > 0 {
 		said = append(said, command.Plural(len(d.Requests), "running turn")+" cancelled")
 	}
+	if len(d.Jobs) > 0 {
+		said = append(said, command.Plural(len(d.Jobs), "background command")+" ended")
+	}
 	if len(d.Runs) > 0 {
 		said = append(said, command.Plural(len(d.Runs), "run")+" of a team cancelled")
 	}

@@ -38,6 +38,7 @@ func slashCommands() []slashCommand {
 		{"/status", "", "where you are, what is used, what waits", true, (*visit).showStatus},
 		{"/why", "", "what waits, and for what", false, (*visit).showWaiting},
 		{"/queue", "", "texts that wait for a turn under way; the up key takes the last one back", false, (*visit).showQueue},
+		{"/jobs", "[N | end N]", "commands that agents run in the background; what one printed; end it", false, (*visit).manageJobs},
 		{"/expand", "[#N]", "show the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
 		{"/diff", "[REQUEST]", "show what the last turn that changed files, or REQUEST, did to them", false, (*visit).showChanges},
 		{"/undo", "[REQUEST]", "undo these changes; a second time redoes them", false, (*visit).undo},
@@ -143,6 +144,10 @@ func (v *visit) argumentsOf(before []string) (words []string) {
 			for _, m := range conf.Models {
 				words = append(words, m.ID)
 			}
+		}
+	case "/jobs":
+		if words = v.jobs.numbers(); len(before) == 1 {
+			words = append(words, "end")
 		}
 	case "/approve":
 		if len(before) == 1 {

@@ -33,6 +33,7 @@ type visit struct {
 	lease   *service.PauseLease // nil: the person does not keep the chat paused
 	session *session            // nil: the chat is not a session
 	queued  *inputs
+	jobs    *jobs
 	beside  sync.WaitGroup // commands that go on while the person types
 	script  *page.Script   // how the session shows entries; nil: not a session
 	shell   shell
@@ -41,7 +42,7 @@ type visit struct {
 // newVisit opens the terminal for a person who speaks as name in a chat; s is nil
 // unless the chat is the person's session.
 func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, history string, s *session) (*visit, error) {
-	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}, queued: &inputs{}}
+	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}, queued: &inputs{}, jobs: &jobs{}}
 	if s == nil { // a session concerns everything that the person's agents do
 		v.desk.Concerns = func(a service.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
@@ -58,7 +59,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	if v.input, err = input.Open(in); err != nil {
 		return nil, err
 	}
-	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s, queued: v.queued}
+	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s, queued: v.queued, jobs: v.jobs}
 	out := screen.Options{Env: e, Console: v.input.Console(), Page: shown, Script: v.script, Standing: v.watcher.standing}
 	if out.Console.Interactive() && e.Notifies() {
 		out.Title = v.title()

@@ -33,6 +33,7 @@ type watcher struct {
 	lease   *service.PauseLease // nil: the person does not keep the chat paused
 	session *session            // nil: the chat is not a session
 	queued  *inputs
+	jobs    *jobs
 
 	mu    sync.Mutex
 	waits []view.Worker // work that has not begun, and why; agents at work in runs of teams
@@ -120,6 +121,7 @@ func (w *watcher) lookAround(ctx context.Context, c *service.Service) {
 	if list, err := c.Chats.Inputs(ctx, conv); err == nil { // else the next look does
 		w.queued.set(list)
 	}
+	w.jobs.look(ctx, c, conv)
 	if news, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look does
 		w.asker.showNews(news)
 	}
@@ -188,7 +190,7 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
 		return !wait.Next && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
-	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Queued: w.queued.rows(w.desk.Person, busy)}
+	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Queued: w.queued.rows(w.desk.Person, busy), Jobs: w.jobs.text()}
 	if !w.screen.IsInteractive() { // elsewhere the question itself is there
 		st.Approvals = w.desk.OpenNumbers()
 	}

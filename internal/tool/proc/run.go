@@ -24,7 +24,10 @@ type Cmd struct {
 	Args []string // without the program's own name
 	Dir  string
 	Env  []string // the exact environment; the mark is added
-	Step string   // request/n, the mark; "": none
+	Step string   // request/n or job/id, the mark; "": none
+	// Stays says that other commands run and end beside this one: what carries its mark is
+	// left alone until it ends itself.
+	Stays bool
 	// Children of this process, among which the command is started, so that what it
 	// leaves behind is ended with it. nil: only its group is ended and, when ctx ends
 	// it, everything that carries its mark.
@@ -170,6 +173,9 @@ func (r *running) startProcess() error {
 func (r *running) forkProcess() error {
 	if r.cmd.Children == nil {
 		return r.exec.Start()
+	}
+	if r.cmd.Stays {
+		return r.cmd.Children.Serve(r.exec, r.cmd.Step)
 	}
 	return r.cmd.Children.Start(r.exec, r.cmd.Step)
 }

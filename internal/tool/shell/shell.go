@@ -32,6 +32,22 @@ type Options struct {
 	Env []string
 	// Children of this process, among which commands run; may be nil.
 	Children *process.Children
+	// Jobs starts commands in the background; nil: here they cannot be.
+	Jobs Jobs
+}
+
+// Jobs runs commands that outlast their calls.
+type Jobs interface {
+	// Start starts a command for the call of a turn, and returns once it runs or has
+	// ended. The command is ended after the time given at the latest; 0: after its own.
+	Start(ctx context.Context, c tool.Call, cmd proc.Cmd, about About) (tool.Result, error)
+}
+
+// About says what a command in the background is.
+type About struct {
+	Command     string
+	Description string        // for people; may be empty
+	Longest     time.Duration // it is ended then; 0: as late as any other
 }
 
 // Tool is the bash tool.
@@ -98,9 +114,9 @@ func harmless(name string) bool {
 func (t *Tool) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "bash",
-		Description: "Run a shell command; what it leaves running is ended.",
+		Description: "Run a shell command; what it leaves running is ended, but for background.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
-			`"timeout_seconds":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}`),
+			`"timeout_seconds":{"type":"integer"},"background":{"type":"boolean"},"description":{"type":"string"}},"required":["command"]}`),
 		Checked: true, ByName: true, Effect: fika.Unsafe,
 		Timeout: maxTimeout + time.Minute, // the command's own timeout comes first
 	}
@@ -109,6 +125,7 @@ func (t *Tool) Spec() tool.Spec {
 type args struct {
 	Command     string  `json:"command"`
 	Timeout     float64 `json:"timeout_seconds"`
+	Background  bool    `json:"background"`
 	Description string  `json:"description"` // for people who watch
 }
 
@@ -122,12 +139,14 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Refusal(err), nil
 	}
+	cmd := proc.Cmd{Path: t.shell, Args: []string{"-c", a.Command}, Dir: c.Workspace, Env: t.env, Children: t.opts.Children}
+	if a.Background {
+		return t.start(ctx, c, cmd, a)
+	}
 	inner, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	exit, err := proc.Run(inner, proc.Cmd{
-		Path: t.shell, Args: []string{"-c", a.Command}, Dir: c.Workspace, Env: t.env, Step: c.Step, Children: t.opts.Children,
-		Stdin: c.Stdin, Limits: t.opts.Limits, Progress: c.Progress, Started: c.Started, Confine: c.Confine,
-	})
+	cmd.Step, cmd.Stdin, cmd.Limits, cmd.Progress, cmd.Started, cmd.Confine = c.Step, c.Stdin, t.opts.Limits, c.Progress, c.Started, c.Confine
+	exit, err := proc.Run(inner, cmd)
 	r := tool.Result{Text: exit.Output.Text, Spool: exit.Output.Spool}
 	if c.Confine != nil {
 		r.Tier = c.Confine.Tier()
@@ -153,6 +172,14 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		out.Text = strings.TrimSuffix(out.Text, "\n") + "\n" + offlineLine(exit.Withheld)
 	}
 	return out.WithLines(exit.Undone), nil
+}
+
+// start starts a command in the background.
+func (t *Tool) start(ctx context.Context, c tool.Call, cmd proc.Cmd, a args) (tool.Result, error) {
+	if t.opts.Jobs == nil {
+		return tool.Errorf("not started: commands run in the background only for an agent with a process of its own on this machine; run it without background"), nil
+	}
+	return t.opts.Jobs.Start(ctx, c, cmd, About{Command: a.Command, Description: a.Description, Longest: time.Duration(a.Timeout * float64(time.Second))})
 }
 
 // outcome adds to the result how the command ended.

@@ -1,0 +1,137 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/input"
+	"fika/internal/cli/page"
+	"fika/internal/service"
+	"fika/internal/term"
+)
+
+// shownJobs is how many background commands that have ended /jobs shows.
+const shownJobs = 5
+
+// jobs are the background commands of the chat that run, as of the last look. It is safe
+// for concurrent use.
+type jobs struct {
+	mu   sync.Mutex
+	list []service.Job
+}
+
+func (j *jobs) look(ctx context.Context, c *service.Service, conv fika.Conversation) {
+	list, err := c.Jobs().List(ctx, service.JobFilter{Conversation: conv.ID, Running: true})
+	if err != nil {
+		return // the next look reads again
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.list = list
+}
+
+// text returns what the status line says of them; empty: none runs.
+func (j *jobs) text() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.list) == 0 {
+		return ""
+	}
+	return command.Plural(len(j.list), "job") + " /jobs"
+}
+
+// numbers returns those that run, for completion.
+func (j *jobs) numbers() (out []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, one := range j.list {
+		out = append(out, strconv.FormatInt(one.N, 10))
+	}
+	return out
+}
+
+// manageJobs carries out /jobs [N | end N]: it lists the background commands of the chat,
+// shows what one has printed, or ends it.
+func (v *visit) manageJobs(ctx context.Context, line input.Line) error {
+	words := line.Arguments()
+	switch {
+	case len(words) == 0:
+		return v.listJobs(ctx)
+	case len(words) == 1:
+		return v.showJob(ctx, words[0])
+	case len(words) == 2 && words[0] == "end":
+		j, err := v.findJob(ctx, words[1])
+		if err == nil {
+			j, err = v.chat.service().Jobs().End(ctx, j.N)
+		}
+		if err != nil {
+			return err
+		}
+		said := "is asked to end"
+		if j.State != fika.JobRunning {
+			said = "had ended already: " + page.JobState(j)
+		}
+		v.screen.Note(fmt.Sprintf("— job %d %s", j.N, said))
+		return nil
+	}
+	return command.UsageError("/jobs, /jobs N or /jobs end N")
+}
+
+// findJob returns a job of the chat.
+func (v *visit) findJob(ctx context.Context, number string) (service.Job, error) {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return service.Job{}, command.UsageError("%q is not the number of a job; /jobs shows the jobs", number)
+	}
+	j, err := v.chat.service().Jobs().Find(ctx, n)
+	if err == nil && j.Conversation != v.chat.conversation().ID {
+		err = fika.Errorf(fika.NotFound, "", "job %d is not of this chat; fika job show %d shows it", n, n)
+	}
+	return j, err
+}
+
+func (v *visit) listJobs(ctx context.Context) error {
+	list, err := v.chat.service().Jobs().List(ctx, service.JobFilter{Conversation: v.chat.conversation().ID, Limit: 50})
+	if err != nil {
+		return err
+	}
+	text, over := "", 0
+	for _, j := range list {
+		if j.State != fika.JobRunning {
+			if over++; over > shownJobs {
+				continue
+			}
+		}
+		text += fmt.Sprintf("  %d  %-8s %-8s %s  %s\n", j.N, page.JobState(j), term.Ago(j.Started, v.Now()), "@"+string(j.AgentName), term.CleanLine(j.Command))
+	}
+	if text == "" {
+		v.screen.Note("— no background command runs here")
+		return nil
+	}
+	v.screen.Print(term.FoldLines(text+"/jobs N shows what job N printed last, /jobs end N ends it\n", v.screen.Width()-1))
+	return nil
+}
+
+// showJob shows the last lines that a job has printed.
+func (v *visit) showJob(ctx context.Context, number string) error {
+	j, err := v.findJob(ctx, number)
+	if err != nil {
+		return err
+	}
+	const last = 2 << 10
+	out, err := v.chat.service().Jobs().Output(ctx, j.N, -last, last)
+	if err != nil {
+		return err
+	}
+	if out.Text == "" {
+		v.screen.Note(fmt.Sprintf("— job %d (%s) has printed nothing", j.N, page.JobState(j)))
+		return nil
+	}
+	v.screen.Print(term.FoldLines(out.Text, v.screen.Width()-1) + "\n")
+	v.screen.Note(fmt.Sprintf("— the last of job %d (%s): %s", j.N, page.JobState(j), term.CleanLine(j.Command)))
+	return nil
+}
