@@ -38,6 +38,7 @@ type Conversation struct {
 	LastSeq int64
 	Limits  ChainLimits // of this conversation alone
 	Run     RequestID   // the workflow run that it is part of; empty if none
+	Mode    Mode        // set for it by a person; empty: none
 	// ArchivedTo is the seq up to which entries may be in an archive instead.
 	ArchivedTo int64
 	CreatedAt  time.Time

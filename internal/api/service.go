@@ -58,6 +58,13 @@ type Controller interface {
 	Stop(ctx context.Context, conversation string, w Write) error
 	// Continue goes on with what a limit has stopped.
 	Continue(ctx context.Context, conversation string, w Write) error
+	// SetMode sets what agents may do by themselves because of what is said in a chat: plan,
+	// ask, edit or auto. Only a person does.
+	SetMode(ctx context.Context, conversation, mode string, w Write) error
+	// AcceptPlan accepts a plan, the id of an entry: the chat gets the mode, and the agent whose
+	// plan it is is asked to carry it out. It fails with [Conflict] if the plan is not the
+	// newest of a chat in plan mode.
+	AcceptPlan(ctx context.Context, conversation, plan, mode string, w Write) error
 	// Session begins a chat of one person, and returns its name.
 	Session(ctx context.Context, w Write) (string, error)
 	// Answer answers an approval. It fails with [Conflict] if it has been answered.
@@ -121,6 +128,7 @@ type ConversationInfo struct {
 	Seq          int64    `json:"seq"`     // of its last entry
 	Busy         bool     `json:"busy"`    // something runs or waits in it; only known of a chat that a [Scope] names
 	Paused       bool     `json:"paused"`
+	Mode         string   `json:"mode"`           // plan ask edit auto; empty: none is set
 	Held         []string `json:"held,omitempty"` // who keeps it paused for now
 	// Limit is the limit that has stopped the latest chain of a chat; empty: none has.
 	// Only [Watcher.Look] says it, of chats of the last day.

@@ -32,6 +32,8 @@ type Judge struct {
 	// Unconfined reports whether a person wants commands confined and nothing here can
 	// do so: then a call that starts a process asks where no rule fits.
 	Unconfined func() bool
+	// Off says that no person wants commands confined.
+	Off bool
 	// Starts reports whether a tool starts processes that can do anything; nil: none
 	// does.
 	Starts func(tool string) bool
@@ -45,15 +47,18 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 	if facts.Default == "" {
 		facts.Default = guard.Allow
 	}
-	bare := facts.Default == guard.Allow && j.Starts != nil && j.Starts(c.Name) && j.Unconfined()
-	if bare {
-		facts.Default = guard.Ask
+	asks := ""
+	if facts.Default == guard.Allow {
+		if asks = j.asksFor(c); asks != "" {
+			facts.Default = guard.Ask
+		}
 	}
 	d := guard.Decide(call, j.Rules, facts)
 	if facts.Tainted {
 		d = j.Policy.Tighten(call, d, hostsOf(c.Rights))
 	}
-	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: j.ruleText(d, bare), Opens: d.Opens}
+	d = d.WithinMode(c.Mode, c.Name)
+	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: j.ruleText(d, asks), Opens: d.Opens}
 	if d.Do == guard.Ask {
 		v.Bound = append(bound(c, call, d.Opens), ruleBehind(d))
 		v.Hint = hint(d, call)
@@ -62,6 +67,24 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 		}
 	}
 	return v
+}
+
+// asksFor says why a call asks a person where no rule fits and the settings allow it; "": it
+// does not.
+func (j Judge) asksFor(c tool.Call) string {
+	starts := j.Starts != nil && j.Starts(c.Name)
+	bare := starts && !j.Off && j.Unconfined()
+	mode := c.Mode
+	if mode == fika.AutoMode && starts && (j.Off || bare) {
+		mode = fika.EditMode
+	}
+	switch {
+	case guard.AsksIn(mode, c.Name, starts):
+		return string(mode) + " mode"
+	case bare:
+		return "nothing here can confine commands"
+	}
+	return ""
 }
 
 // Bind returns the state of a call and of everything that it depends on.
@@ -95,13 +118,13 @@ func orElse(s, other string) string {
 	return s
 }
 
-// ruleText names what made the decision.
-func (j Judge) ruleText(d guard.Decision, bare bool) string {
+// ruleText names what made the decision: where no rule did, asks if a question came of that.
+func (j Judge) ruleText(d guard.Decision, asks string) string {
 	switch {
 	case d.Rule == nil && d.Why != "":
 		return d.Why
-	case d.Rule == nil && bare:
-		return "nothing here can confine commands"
+	case d.Rule == nil && asks != "":
+		return asks
 	case d.Rule == nil:
 		return orElse(j.Because, "[guard] default")
 	}

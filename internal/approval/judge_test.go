@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fika"
 	"fika/internal/approval"
 	"fika/internal/guard"
 	"fika/internal/tool"
@@ -76,6 +77,51 @@ func TestQuestionSaysWhatIsNotBound(t *testing.T) {
 		v := approval.Judge{Default: guard.Ask}.Judge(tool.Call{Name: "bash", Args: args, Workspace: t.TempDir()})
 		if want == "" && strings.Contains(v.Rule, "answer") || !strings.Contains(v.Rule, want) {
 			t.Errorf("%s: %q", command, v.Rule)
+		}
+	}
+}
+
+// TestModes: what asks in which mode, with and without a sandbox; rules come before that,
+// but not in plan mode.
+func TestModes(t *testing.T) {
+	const allow, ask, deny = guard.Allow, guard.Ask, guard.Deny
+	rules := []guard.Rule{{Tool: "bash", Match: "go test *", Do: allow, Where: "x:1"}, {Tool: "edit", Path: "secret", Do: deny, Where: "x:2"}}
+	bash := func(text string) tool.Call {
+		return tool.Call{Name: "bash", Args: []byte(`{"command":"` + text + `"}`)}
+	}
+	edit := func(path string) tool.Call { return tool.Call{Name: "edit", Args: []byte(`{"path":"` + path + `"}`)} }
+	for _, c := range []struct {
+		call                         tool.Call
+		plan, ask, edit, auto, unset guard.Action
+	}{
+		{tool.Call{Name: "read", Args: []byte(`{"path":"a"}`)}, allow, allow, allow, allow, allow},
+		{edit("a"), deny, ask, allow, allow, allow},
+		{edit("secret"), deny, deny, deny, deny, deny},
+		{tool.Call{Name: "create", Args: []byte(`{"path":"a"}`)}, deny, ask, allow, allow, allow},
+		{bash("make"), deny, ask, ask, allow, allow},
+		{bash("go test ./..."), deny, allow, allow, allow, allow},
+		{tool.Call{Name: "plugin", Args: []byte(`{}`)}, deny, ask, ask, allow, allow},
+		{tool.Call{Name: "post__letter", Args: []byte(`{}`)}, deny, ask, ask, allow, allow},
+		{tool.Call{Name: "send_message", Args: []byte(`{}`)}, deny, allow, allow, allow, allow},
+	} {
+		for mode, want := range map[fika.Mode]guard.Action{fika.PlanMode: c.plan, fika.AskMode: c.ask, fika.EditMode: c.edit, fika.AutoMode: c.auto, "": c.unset} {
+			for name, confined := range map[string]bool{"off": false, "none": false, "sandbox": true} {
+				j := approval.Judge{
+					Rules: rules, Starts: func(name string) bool { return name == "bash" || name == "plugin" || name == "post__letter" },
+					Off: name == "off", Unconfined: func() bool { return !confined },
+				}
+				want := want
+				if mode == fika.AutoMode && !confined {
+					want = c.edit
+				}
+				if mode == "" && name == "none" && want == allow {
+					want = c.edit // as before there were modes
+				}
+				c.call.Mode, c.call.Workspace = mode, "/w"
+				if v := j.Judge(c.call); v.Do != want {
+					t.Errorf("%s %s in mode %q, %s: %s, want %s (%s)", c.call.Name, c.call.Args, mode, name, v.Do, want, v.Rule)
+				}
+			}
 		}
 	}
 }

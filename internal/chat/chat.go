@@ -62,6 +62,9 @@ type Said struct {
 	// Steer means that the message, if it is for one agent that is at work in the
 	// conversation, waits for that one's turn.
 	Steer bool
+	// Accepts is the plan that the message accepts, with which the chat gets Mode.
+	Accepts fika.EntryID
+	Mode    fika.Mode
 	// Agent is set if an agent speaks; From and Username are then ignored.
 	Agent *AgentSays
 }
@@ -149,6 +152,7 @@ func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (st
 	return store.Post{
 		Conversation: conv.ID, ID: s.ID, From: s.From, Writer: fika.ByHuman, WriterName: s.Username,
 		Content: s.Text, Notify: notify, TTL: s.TTL, Attachments: s.Attachments, Steer: s.Steer && !found.All && !found.Human,
+		ReplyTo: s.Accepts, Accepts: s.Accepts, Mode: s.Mode,
 	}, Sent{All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 

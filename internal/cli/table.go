@@ -138,6 +138,7 @@ func workCommands() []entry {
 		{name: "chat", new: chat.New, does: noun(), often: true, verbs: []verbs{
 			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear compact rename delete cleanup"},
 			{names: "limit", does: declaration{verb: "conversation.limits", then: "conversation.limit", only: "json"}},
+			{names: "mode", does: declaration{verb: "conversation.show", then: "conversation.mode", more: "accept", one: true}},
 		}},
 		{name: "board", new: board.New, does: is("board.list"), often: true, verbs: []verbs{
 			{on: api.BoardObject, names: "add import:add list show why edit assign release close reopen"},

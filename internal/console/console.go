@@ -63,6 +63,11 @@ type Options struct {
 	// OnInterrupt, with the same rules. nil: nothing happens.
 	OnEscape func()
 
+	// OnBackTab is called when shift-tab is pressed and no list of completions is shown, in
+	// which it would choose. It runs in the goroutine of OnInterrupt, with the same rules.
+	// nil: nothing happens.
+	OnBackTab func()
+
 	// TakeBack is called when the up key is pressed in an empty line. It returns a text that
 	// was entered before and has had no effect, which becomes the line; false: there is none,
 	// and the key recalls the history. It is called in the console's own goroutine, as

@@ -341,6 +341,9 @@ func (a *actor) complete(k action) {
 		a.change(func() { a.menu.choose(&a.edit, steps) })
 		return
 	}
+	if k == actBackTab && a.opts.OnBackTab != nil {
+		a.call(a.opts.OnBackTab)
+	}
 	if a.opts.Complete == nil || k == actBackTab {
 		return
 	}

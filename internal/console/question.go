@@ -24,6 +24,10 @@ type Question struct {
 	// text, typed after the prompt WordsPrompt.
 	Keys, Worded, WordsPrompt string
 
+	// Enter and Escape are what the enter key, in an empty line, and the escape key answer; 0:
+	// they do not.
+	Enter, Escape rune
+
 	// Answer is called with each key, in the goroutine that OnInterrupt is called in. The
 	// question stays until Ask is called again, and can be answered again only after
 	// Answer has returned.
@@ -141,6 +145,14 @@ func (a *actor) askAgain() {
 func (a *actor) answerArmed(k key) bool {
 	s := &a.ask
 	switch {
+	case k.action == actEnter && s.q.Enter != 0 && a.edit.text == "":
+		a.give(s.q.Enter, "")
+		a.redraw("")
+		return true
+	case k.action == actEscape && s.q.Escape != 0:
+		a.give(s.q.Escape, "")
+		a.redraw("")
+		return true
 	case k.action == actEnter, k.action == actEOF && a.edit.text != "":
 		return true
 	case slices.Contains([]action{actInterrupt, actEscape, actEOF, actSuspend, actQuit, actRedraw}, k.action):

@@ -126,3 +126,50 @@ func TestQuestionOnALowTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestQuestionTakesEnterAndEscape: where a question says so, enter in an empty line and escape
+// answer it; a line that is being typed is never taken for that.
+func TestQuestionTakesEnterAndEscape(t *testing.T) {
+	p := onPTY(t, Options{Prompt: "> ", readingTime: time.Millisecond})
+	read := p.lines()
+	armed := func() {
+		t.Helper()
+		until(t, "keys answer", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.ask.state == askArmed })
+	}
+	for _, c := range [][2]string{{"\r", "E"}, {"\x1b", "X"}, {"y", "y"}} {
+		q, answers := asked("plan?")
+		q.Enter, q.Escape = 'E', 'X'
+		p.Ask(q)
+		armed()
+		p.types(c[0])
+		p.answered(answers, c[1])
+	}
+	p.Ask(nil)
+	p.types("half a line")
+	p.sees("half a line")
+	q, answers := asked("plan?")
+	q.Enter = 'E'
+	p.Ask(q)
+	armed()
+	p.types("\r")
+	p.types(", whole\r")
+	if got := <-read; got != "half a line, whole" {
+		t.Errorf("the line came back as %q", got)
+	}
+	if len(answers) > 0 {
+		t.Errorf("answered %q", <-answers)
+	}
+}
+
+// TestBackTabIsTold: shift-tab is passed on, unless it chooses a completion.
+func TestBackTabIsTold(t *testing.T) {
+	told := make(chan struct{}, 8)
+	p := onPTY(t, Options{Prompt: "> ", OnBackTab: func() { told <- struct{}{} }})
+	read := p.lines()
+	p.types("text\x1b[Z")
+	<-told
+	p.types("\r")
+	if got := <-read; got != "text" {
+		t.Errorf("the line is %q", got)
+	}
+}

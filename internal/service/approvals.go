@@ -91,7 +91,7 @@ func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
 	}
 	call := guard.Call{Tool: q.Tool, Workspace: q.Workspace, Home: a.c.app.Getenv("HOME")}
 	call.Read([]byte(q.Args))
-	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
+	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Ask}) // it was asked: where no rule does, the mode or the settings do
 	if d.Do != guard.Ask {
 		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
 	}

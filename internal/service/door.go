@@ -155,6 +155,31 @@ func (d door) Continue(ctx context.Context, conversation string, w api.Write) er
 	return d.control(ctx, conversation, w, func(s *ChatControl, conv fika.Conversation) error { _, err := s.Continue(ctx, conv); return err }, nil)
 }
 
+func (d door) SetMode(ctx context.Context, conversation, mode string, w api.Write) error {
+	c := d.write(w)
+	conv, err := c.Chats.Find(ctx, conversation)
+	if err == nil {
+		_, err = c.Chats.SetMode(ctx, conv, mode)
+	}
+	return d.fails(err)
+}
+
+func (d door) AcceptPlan(ctx context.Context, conversation, plan, mode string, w api.Write) error {
+	c := d.write(w)
+	conv, err := c.Chats.Find(ctx, conversation)
+	if err != nil {
+		return d.fails(err)
+	}
+	newest, err := c.Chats.Plan(ctx, conv)
+	if err == nil && string(newest.ID) != plan {
+		err = fika.Errorf(fika.Conflict, "", "there is another plan in %s by now", conv.Name)
+	}
+	if err == nil {
+		_, err = c.Chats.AcceptPlan(ctx, conv, newest, mode, Alias{})
+	}
+	return d.fails(err)
+}
+
 func (d door) Session(ctx context.Context, w api.Write) (string, error) {
 	conv, err := d.write(w).Chats.Session(ctx, true)
 	return string(conv.Name), d.fails(err)

@@ -291,6 +291,18 @@ func keyedInChats() map[string]keyedWrite {
 			}
 			return string(sent.Input.ID), nil
 		}).do},
+		"conversation.accept": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			var plan fika.Entry
+			_, err := s.Chats.Read(ctx, service.EntryQuery{Conversation: c.ID, Upto: 1}, func(x fika.Entry) error { plan = x; return nil })
+			if err != nil {
+				return "", err
+			}
+			sent, err := s.Chats.AcceptPlan(ctx, c, plan, "edit", alias)
+			return fmt.Sprint(sent.Entry.Seq, sent.Entry.ID), err
+		}).with(func(h keyHome, _ *service.Service) error {
+			return errors.Join(h.sql(`UPDATE conversations SET mode = 'plan' WHERE kind = 'chat'`),
+				h.sql(`UPDATE entries SET metadata = '{"writer":"agent","writer_name":"coder","plan":true}' WHERE seq = 1`))
+		}).once(),
 		"conversation.create": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
 			c, err := s.Chats.Create(ctx, text)
 			return string(c.ID), err

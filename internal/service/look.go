@@ -301,7 +301,7 @@ func agentInfo(v AgentView) api.AgentInfo {
 func conversationInfo(c ConversationInfo) api.ConversationInfo {
 	return api.ConversationInfo{
 		Name: string(c.Name), Kind: string(c.Kind), Agent: string(c.AgentName), Participants: c.Participants,
-		Session: IsSessionName(c.Name), Seq: c.LastSeq, Paused: c.Paused, Updated: c.UpdatedAt,
+		Session: IsSessionName(c.Name), Seq: c.LastSeq, Paused: c.Paused, Mode: string(c.Mode), Updated: c.UpdatedAt,
 	}
 }
 

@@ -42,9 +42,10 @@ func (s *Chats) Session(ctx context.Context, fresh bool) (fika.Conversation, err
 			}
 		}
 		name := sessionPrefix + time.Now().Format("20060102-150405")
-		conv, err := to.CreateChat(ctx, fika.ConversationName(name))
+		mode := s.c.sessionMode()
+		conv, err := to.CreateChatIn(ctx, fika.ConversationName(name), mode)
 		for n := 2; fika.IsKind(err, fika.Conflict) && n < 100; n++ { // another session began in the same second
-			conv, err = to.CreateChat(ctx, fika.ConversationName(fmt.Sprintf("%s-%d", name, n)))
+			conv, err = to.CreateChatIn(ctx, fika.ConversationName(fmt.Sprintf("%s-%d", name, n)), mode)
 		}
 		return conv, err
 	})

@@ -319,6 +319,14 @@ func conversationCalls() map[string]call {
 			_, err := s.Chats.Withdraw(ctx, w.input.ID)
 			return err
 		}),
+		"conversation.mode": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
+			_, err := s.Chats.SetMode(ctx, c, "plan")
+			return err
+		}),
+		"conversation.accept": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
+			_, err := s.Chats.AcceptPlan(ctx, c, fika.Entry{ID: "x", Meta: fika.EntryMeta{WriterName: "gendry"}}, "edit", alias)
+			return err
+		}),
 		"conversation.create": failed(func(ctx context.Context, _ *world, s *service.Service) error {
 			_, err := s.Chats.CreateUnnamed(ctx)
 			return err

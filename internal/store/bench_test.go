@@ -184,7 +184,7 @@ func BenchmarkToolStep(b *testing.B) {
 			b.Fatal(err)
 		}
 		plan += time.Since(t0)
-		if _, err := s.BeginTool(b.Context(), k.Fence, p.Steps[0].N, ""); err != nil {
+		if _, err := s.BeginTool(b.Context(), k.Fence, p.Steps[0].N, "", ""); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := s.CommitTool(b.Context(), k.Fence, p.Steps[0].N, ToolCommit{Text: "ok"}); err != nil {

@@ -88,6 +88,11 @@ func (t conversationRows) generatedName(kind fika.ConversationKind, agent fika.A
 
 // CreateChat creates a chat. It fails with Conflict if the name is taken.
 func (s Chats) CreateChat(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
+	return s.CreateChatIn(ctx, name, "")
+}
+
+// CreateChatIn is [Chats.CreateChat] for a chat with a mode.
+func (s Chats) CreateChatIn(ctx context.Context, name fika.ConversationName, mode fika.Mode) (fika.Conversation, error) {
 	const op = "create chat"
 	var c fika.Conversation
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -96,6 +101,9 @@ func (s Chats) CreateChat(ctx context.Context, name fika.ConversationName) (fika
 		}
 		var err error
 		c, err = conversationsIn(t).newConversation(ctx, name, fika.Chat, "")
+		if c.Mode = mode; err == nil && mode != "" {
+			err = conversationsIn(t).setMode(ctx, c, "")
+		}
 		return err
 	})
 	return c, err

@@ -32,7 +32,7 @@ func tables() []copied {
 		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease lease_until
 seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason pool instances`)},
 		{name: "bindings", key: cols("pool person"), columns: cols("pool person member bound_at")},
-		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run archived_to")},
+		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run archived_to mode")},
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
 		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
 depth pinned expires_at metadata`)},

@@ -88,7 +88,8 @@ type EventData struct {
 	Step    int              `json:"step,omitempty"`    // that an approval is about
 	Desired fika.Desired     `json:"desired,omitempty"` // of an agent
 	Run     fika.RequestID   `json:"run,omitempty"`     // the id that people use for a run
-	Person  string           `json:"person,omitempty"`  // who joined, if not an agent
+	Person  string           `json:"person,omitempty"`  // who joined, if not an agent, or has set the mode
+	Mode    fika.Mode        `json:"mode,omitempty"`    // of a conversation, newly set
 	Removed int64            `json:"removed,omitempty"` // entries of a conversation that have expired
 }
 

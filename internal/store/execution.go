@@ -78,12 +78,12 @@ func scanExecution(s scanner) (Execution, error) { return executionRow(s) }
 // OfferTool begins a planned step as [Turns.BeginTool] does, but gives it to an
 // executor. A step that was offered before stays where it is; only its epoch becomes
 // that of the present owner.
-func (s Executions) OfferTool(ctx context.Context, f Fence, n int, preHash, executor, call string) (Signal, error) {
+func (s Executions) OfferTool(ctx context.Context, f Fence, n int, preHash string, under fika.Mode, executor, call string) (Signal, error) {
 	const op = "offer tool step"
 	var sig Signal
 	var st stepRow
 	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
-		sig = r.signal(t.now)
+		sig = r.signalUnder(t.now, under)
 		if err := st.check(op, r.id, n); err != nil {
 			return err
 		}
@@ -209,6 +209,7 @@ type ClaimedStep struct {
 	Origin  fika.Origin
 	Rights  *fika.Rights // of the request; nil: no bound
 	Taint   string
+	Mode    fika.Mode // that bounds it
 	Chain   fika.RequestID
 	Answers []Approval // to the questions about the step
 }
@@ -258,12 +259,14 @@ func (t *tx) claimedStep(ctx context.Context, x Execution) (*ClaimedStep, error)
 	c.Step = st
 	_, _, err = one(ctx, t, func(sc scanner) (bool, error) {
 		var rights string
-		err := sc.Scan(&c.Agent, &c.Origin, &rights, &c.Taint, &c.Chain)
-		if err == nil {
+		var modes [4]fika.Mode
+		err := sc.Scan(&c.Agent, &c.Origin, &rights, &c.Taint, &c.Chain, &modes[0], &modes[1], &modes[2], &modes[3])
+		if c.Mode = fika.Strictest(modes[:]...); err == nil {
 			c.Rights, err = readRights(rights)
 		}
 		return true, err
-	}, `SELECT a.name, r.origin, r.rights, r.taint, r.chain FROM requests r JOIN agents a ON a.id = r.agent WHERE r.id = ?`, x.Request)
+	}, `SELECT a.name, r.origin, r.rights, r.taint, r.chain, c.mode, `+modesElsewhere+`
+FROM requests r JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation WHERE r.id = ?`, x.Request)
 	if err != nil {
 		return nil, err
 	}

@@ -220,6 +220,7 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 	}
 	e := r.said(*fin.Final, to)
 	e.Meta.Final = true
+	e.Meta.Plan = fin.Final.Plan && fin.State == fika.Done && r.conv.Kind == fika.Chat && r.mode() == fika.PlanMode
 	if r.kind == fika.NotifyRequest {
 		e.ReplyTo = fika.EntryID(r.found.answers)
 	}

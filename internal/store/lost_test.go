@@ -68,7 +68,7 @@ func story(t *testing.T, opt store.Options) []string {
 	c := claim("arya")
 	p, err := s.CommitModel(ctx, c.Fence, store.ModelCommit{Round: 1, Text: "look", Calls: []store.PlannedCall{{CallID: "1", Tool: "read", Args: "{}"}}, Usage: fika.Usage{Input: 1}, Model: "m"})
 	ok(err)
-	_, err = s.BeginTool(ctx, c.Fence, p.Steps[0].N, "")
+	_, err = s.BeginTool(ctx, c.Fence, p.Steps[0].N, "", "")
 	ok(err)
 	ok(s.RecordProcess(ctx, c.Fence, p.Steps[0].N, fika.Process{PID: 1}))
 	_, err = s.CommitTool(ctx, c.Fence, p.Steps[0].N, store.ToolCommit{Text: "seen", Taint: fika.Taint{From: "fetch a.example"}})

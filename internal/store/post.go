@@ -27,6 +27,11 @@ type Post struct {
 	// Steer means that a person's message in a chat, for one agent that has a turn under way
 	// there, waits for that turn as an [Input] instead of being posted.
 	Steer bool
+	// Accepts is the plan that the message accepts: with it, the chat gets Mode. It has to be
+	// the newest plan of a chat in plan mode; else the error is of kind Conflict, and nothing
+	// is posted.
+	Accepts fika.EntryID
+	Mode    fika.Mode
 }
 
 // Posted reports what [Transcripts.Post] or [Transcripts.Deliver] committed.
@@ -67,6 +72,10 @@ func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 			return err
 		case !there:
 			return noConversation(p.Conversation)
+		case p.Accepts != "" && !f.repeat:
+			if err := postsIn(t).accept(ctx, &c, p); err != nil {
+				return err
+			}
 		case p.Steer && c.Kind == fika.Chat && f.at.request != "":
 			out, err = inputsIn(t).queue(ctx, c, p, f)
 			return err

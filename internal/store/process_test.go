@@ -106,7 +106,7 @@ func storm(ctx context.Context, s *store.Store) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.BeginTool(ctx, c.Fence, p.Steps[0].N, ""); err != nil {
+		if _, err := s.BeginTool(ctx, c.Fence, p.Steps[0].N, "", ""); err != nil {
 			return err
 		}
 		if _, err := s.CommitTool(ctx, c.Fence, p.Steps[0].N, store.ToolCommit{Text: "r"}); err != nil {

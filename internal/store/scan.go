@@ -60,10 +60,10 @@ func agentRow(s scanner, more ...any) (fika.Agent, error) {
 	return a, err
 }
 
-const conversationColumns = `c.id, c.name, c.kind, c.agent, c.status, c.paused, c.last_seq, c.limits, c.run, c.archived_to, c.created_at, c.updated_at`
+const conversationColumns = `c.id, c.name, c.kind, c.agent, c.status, c.paused, c.last_seq, c.limits, c.run, c.mode, c.archived_to, c.created_at, c.updated_at`
 
 func conversationFields(c *fika.Conversation, created, updated *int64) []any {
-	return []any{&c.ID, &c.Name, &c.Kind, &c.Agent, &c.Status, flag{&c.Paused}, &c.LastSeq, chainLimits{&c.Limits}, &c.Run, &c.ArchivedTo, created, updated}
+	return []any{&c.ID, &c.Name, &c.Kind, &c.Agent, &c.Status, flag{&c.Paused}, &c.LastSeq, chainLimits{&c.Limits}, &c.Run, &c.Mode, &c.ArchivedTo, created, updated}
 }
 
 func scanConversation(s scanner) (fika.Conversation, error) {

@@ -25,6 +25,11 @@ type Signal struct {
 	Paused   bool // the conversation, its run, or everything; never for a foreground request
 	Deadline bool // the request's deadline has passed
 	Inputs   bool // texts wait for [Turns.TakeInputs]; only [Turns.Signal] says so
+	// Mode is what bounds the turn now; only [Turns.Signal] says it and, with Moved, the
+	// beginning of a tool call: then the mode is not that under which the call was judged,
+	// and the call has not begun.
+	Mode  fika.Mode
+	Moved bool
 }
 
 // ModelCommit is the result of one model call.
@@ -38,6 +43,7 @@ type ModelCommit struct {
 	Model     string
 	Choice    string // why this one of several models was chosen; empty: it is the first
 	StartedAt time.Time
+	Plan      bool       // of a final text: it ends with a plan, which counts in plan mode
 	Taint     fika.Taint // of the text that the model was shown
 	// Passes bounds what the turn may cause others to do from now on; nil: unchanged.
 	Passes *fika.Rights

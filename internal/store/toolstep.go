@@ -37,10 +37,11 @@ func (st *stepRow) check(op string, id fika.RequestID, n int) error {
 }
 
 // BeginTool marks a planned step (or a started one that may be repeated) as started,
-// before anything runs, and reads the signal in the same transaction. If the signal
+// before anything runs, and reads the signal in the same transaction, which also says if
+// the mode is no longer the one that the call was judged under. If the signal
 // is not empty, the step stays as it was. BeginTool fails with Conflict if the step
 // must not begin again.
-func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (Signal, error) {
+func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string, under fika.Mode) (Signal, error) {
 	const op = "begin tool step"
 	var sig Signal
 	if crash.Without(crash.Before) {
@@ -48,7 +49,7 @@ func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (S
 	}
 	var st stepRow
 	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
-		if sig = r.signal(t.now); sig != (Signal{}) {
+		if sig = r.signalUnder(t.now, under); sig != (Signal{}) {
 			t.discard = true
 			return nil
 		}

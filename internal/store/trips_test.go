@@ -85,7 +85,7 @@ func TestRoundTrips(t *testing.T) {
 			steps, err = s.CommitModel(ctx, c.Fence, store.ModelCommit{Round: 1, Text: "look", Calls: []store.PlannedCall{{CallID: "1", Tool: "read", Args: "{}"}}})
 			ok(err)
 		})
-		most("the beginning of a tool", 2, func() { _, err = s.BeginTool(ctx, c.Fence, steps.Steps[0].N, ""); ok(err) })
+		most("the beginning of a tool", 2, func() { _, err = s.BeginTool(ctx, c.Fence, steps.Steps[0].N, "", ""); ok(err) })
 		most("the result of a tool", 2, func() {
 			_, err = s.CommitTool(ctx, c.Fence, steps.Steps[0].N, store.ToolCommit{Text: "seen"})
 			ok(err)

@@ -33,16 +33,17 @@ type turn struct {
 	attempts  int
 	epoch     fika.Epoch
 	lease     LeaseID
-	allPaused bool       // all conversations are paused
-	reserved  bool       // an amount is set aside for its next call
-	runHold   string     // what holds the run that it is part of: paused, or why the run is to end
-	inputs    bool       // a person's text waits for it; on a server as it was before the locks
-	steps     int64      // number of steps so far
-	found     *finishing // what is needed to end it
+	allPaused bool         // all conversations are paused
+	reserved  bool         // an amount is set aside for its next call
+	runHold   string       // what holds the run that it is part of: paused, or why the run is to end
+	modes     [4]fika.Mode // that bound it: of its conversation, of where its chain began, and of the chats in which the runs that these are part of began
+	inputs    bool         // a person's text waits for it; on a server as it was before the locks
+	steps     int64        // number of steps so far
+	found     *finishing   // what is needed to end it
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
-r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, r.owner_lease, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, c.run, ` + runHold + `, ` + pausedAll + `,
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, r.owner_lease, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, c.run, c.mode, ` + modesElsewhere + `, ` + runHold + `, ` + pausedAll + `,
 EXISTS (SELECT 1 FROM reservations v WHERE v.request = r.id),
 EXISTS (SELECT 1 FROM inputs i WHERE i.conversation = r.conversation AND i.agent = r.agent AND i.state = 'queued'), (SELECT COALESCE(max(st.n), 0) FROM steps st WHERE st.request = r.id)
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
@@ -52,7 +53,7 @@ func scanTurn(s scanner) (turn, error) {
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
 		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &r.lease, &c.ID, &c.Name, &c.Kind, &c.Agent, flag{&c.Paused}, &c.LastSeq,
-		chainLimits{&c.Limits}, &c.Run, &r.runHold, flag{&r.allPaused}, flag{&r.reserved}, flag{&r.inputs}, &r.steps)
+		chainLimits{&c.Limits}, &c.Run, &r.modes[0], &r.modes[1], &r.modes[2], &r.modes[3], &r.runHold, flag{&r.allPaused}, flag{&r.reserved}, flag{&r.inputs}, &r.steps)
 	return r, err
 }
 
@@ -180,7 +181,7 @@ func (r turn) signal(now int64) Signal {
 	return sig
 }
 
-// Signal reads cancel, pause, deadline and inputs and writes nothing. It fails with Lost if
+// Signal reads cancel, pause, deadline, inputs and mode and writes nothing. It fails with Lost if
 // the fence no longer holds.
 func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 	const op = "read signal"
@@ -193,7 +194,7 @@ func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 		return Signal{}, lostFence(op, f)
 	}
 	sig := r.signal(s.nowMS())
-	sig.Inputs = r.inputs
+	sig.Inputs, sig.Mode = r.inputs, r.mode()
 	return sig, nil
 }
 

@@ -99,6 +99,7 @@ type Call struct {
 	// text from outside the turn has read.
 	Rights *fika.Rights
 	Taint  string
+	Mode   fika.Mode // that bounds the turn
 	// Skills are those that the turn has loaded with [SkillName] before this call.
 	Skills []string
 	// Started is called with the process as soon as it runs; may be nil.

@@ -14,11 +14,12 @@ type assignment struct {
 	claimed store.Claimed
 	fence   store.Fence
 	observe func(Event)
+	mode    fika.Mode // that bounds the turn, as last read
 	retry   storeRetry
 }
 
 func newAssignment(e *Engine, c store.Claimed) *assignment {
-	a := &assignment{claimed: c, fence: c.Fence, observe: e.observeEvent}
+	a := &assignment{claimed: c, fence: c.Fence, observe: e.observeEvent, mode: c.Conversation.Mode}
 	a.retry = storeRetry{stop: e.cfg.Stop, grace: e.cfg.Grace, now: e.cfg.Now, tell: a.observeEvent}
 	return a
 }

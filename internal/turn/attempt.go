@@ -52,7 +52,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 		guard: cfg.Guard, hooks: cfg.Hooks, tools: cfg.Tools, ask: cfg.Ask, askFor: cfg.AskFor, now: cfg.Now,
 	}
 	calls := &toolCalls{
-		assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, store: s.ToolSteps,
+		assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, gate: gate, store: s.ToolSteps,
 		bounds: cfg.Bounds, hooks: cfg.Hooks, guard: cfg.Guard, ask: cfg.Ask, template: cfg.Call,
 		executor: cfg.Executor, executions: s.Executions,
 	}
@@ -101,7 +101,15 @@ func (a *attempt) runSteps(ctx context.Context) error {
 	if err := a.loadSteps(ctx); err != nil {
 		return err
 	}
+	if !a.inChat() { // what bounds it was said elsewhere
+		if err := a.signals.readMode(ctx); err != nil {
+			return err
+		}
+	}
 	if a.guest != nil {
+		if a.mode == fika.PlanMode {
+			return planForGuest()
+		}
 		return a.guest.run(ctx)
 	}
 	a.model.useLast()

@@ -38,8 +38,12 @@ func (b *briefing) preparePrompt(ctx context.Context) error {
 // buildPrompt has the prompt built from what is true now.
 func (b *briefing) buildPrompt(ctx context.Context) (err error) {
 	b.prompt, err = b.prompter.Prompt(ctx, b.claimed)
+	b.noteMode()
 	return err
 }
+
+// noteMode makes the prompt say what bounds the turn now.
+func (b *briefing) noteMode() { b.prompt = b.prompt.InMode(b.mode) }
 
 // firePreMessage lets hooks see and replace the message that the turn answers: its
 // prompt or, for a notification, the newest message of others. Hooks saw the prompt of a

@@ -124,6 +124,9 @@ func (d *delegations) awaitChildren(ctx context.Context, batch []*job) error {
 // readCalls reads the planned calls. A call that rules, hooks, permissions or the tool
 // refuse gets its result here.
 func (d *delegations) readCalls(ctx context.Context, batch []*job) ([]store.Delegation, error) {
+	if _, err := d.signals.ask(ctx); err != nil { // nothing checks the mode again
+		return nil, err
+	}
 	for _, j := range batch {
 		if j.result == nil {
 			j.call = d.calls.toolCall(ctx, j)

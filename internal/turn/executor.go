@@ -23,7 +23,7 @@ type Executor struct {
 
 // Executions reads and writes the steps that go to an executor.
 type Executions interface {
-	OfferTool(ctx context.Context, f store.Fence, n int, preHash, executor, call string) (store.Signal, error)
+	OfferTool(ctx context.Context, f store.Fence, n int, preHash string, under fika.Mode, executor, call string) (store.Signal, error)
 	Execution(ctx context.Context, id fika.RequestID, n int) (store.Execution, bool, error)
 	Withdraw(ctx context.Context, id fika.RequestID, n int) error
 	Executor(ctx context.Context, id string) (store.ExecutorRow, error)
@@ -86,7 +86,7 @@ func (t *toolCalls) offer(ctx context.Context, j *job, pre string) (sig store.Si
 		return sig, err
 	}
 	err = t.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
-		sig, err = t.executions.OfferTool(ctx, t.fence, j.step.N, pre, t.executor.ID, string(call))
+		sig, err = t.executions.OfferTool(ctx, t.fence, j.step.N, pre, j.call.Mode, t.executor.ID, string(call))
 		return err
 	})
 	if err == nil && t.executor.Wake != nil {

@@ -49,8 +49,8 @@ func (f *faulty) CommitModel(ctx context.Context, x store.Fence, m store.ModelCo
 	return through(f, "model", func() (store.Planned, error) { return f.Store.CommitModel(ctx, x, m) })
 }
 
-func (f *faulty) BeginTool(ctx context.Context, x store.Fence, n int, h string) (store.Signal, error) {
-	return through(f, "begin", func() (store.Signal, error) { return f.Store.BeginTool(ctx, x, n, h) })
+func (f *faulty) BeginTool(ctx context.Context, x store.Fence, n int, h string, m fika.Mode) (store.Signal, error) {
+	return through(f, "begin", func() (store.Signal, error) { return f.Store.BeginTool(ctx, x, n, h, m) })
 }
 
 func (f *faulty) RecordProcess(ctx context.Context, x store.Fence, n int, p fika.Process) error {

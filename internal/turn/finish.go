@@ -45,6 +45,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	fin.Outcome.Stop = end.stop
 	if end.final != nil && end.stop != fika.Silent {
 		fin.Outcome.Answer = end.final.Text
+		end.final.Plan = hasPlan(end.final.Text)
 		fin.Notify, fin.Notice = f.resolveMentions(safe, end.final.Text)
 		var err error
 		if fin.Echo, err = f.echo.onlyRepeats(safe, end.final.Text, fin.Notify); err != nil {

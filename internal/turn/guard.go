@@ -172,6 +172,21 @@ func (g *gate) judgeCall(ctx context.Context, j *job) {
 	}
 }
 
+// judgeAgain settles whether a job that was let through may still run. Hooks do not run
+// again, and nobody is asked: a call that a person would have to be asked about now is not
+// run.
+func (g *gate) judgeAgain(ctx context.Context, j *job) {
+	if g.guard == nil {
+		return
+	}
+	v := g.guard.Judge(ctx, j.call)
+	j.result = denialOf(v)
+	agreed := j.ask != nil || g.answered[j.step.N].Bound != ""
+	if j.result == nil && v.Do == guard.Ask && !agreed {
+		j.result = &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("not run: a person has to be asked about it now (%s); call it again if it is still needed", v.Rule)}
+	}
+}
+
 // mayRun reports whether nothing speaks against a call that no hook has seen yet.
 func (g *gate) mayRun(ctx context.Context, j *job) bool {
 	if g.checkCall(j) != nil {
@@ -320,7 +335,7 @@ func (g *gate) stillHolds(ctx context.Context, j *job) bool {
 func (g *gate) open(j *job, v Verdict) {
 	if len(v.Opens) > 0 && g.permits.bounds != nil {
 		j.opened = v.Opens
-		j.call.Confine = g.permits.bounds.Confine(g.permits.rights, j.opened)
+		j.call.Confine = g.permits.bounds.Confine(g.permits.confined(), j.opened)
 	}
 }
 

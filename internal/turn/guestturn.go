@@ -370,9 +370,15 @@ func (g *guestTurn) begin(ctx context.Context, c *guestCall, now GuestCall) erro
 	}
 	var sig store.Signal
 	err := g.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
-		sig, err = g.tools.store.BeginTool(ctx, g.fence, c.step.N, "")
+		if sig, err = g.tools.store.BeginTool(ctx, g.fence, c.step.N, "", g.mode); err == nil && sig.Moved && sig.Mode != fika.PlanMode {
+			g.mode = sig.Mode // the program began it in any case
+			sig, err = g.tools.store.BeginTool(ctx, g.fence, c.step.N, "", g.mode)
+		}
 		return err
 	})
+	if err == nil && sig.Moved && sig.Mode == fika.PlanMode {
+		return planForGuest()
+	}
 	if err != nil {
 		return err
 	}

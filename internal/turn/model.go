@@ -104,6 +104,7 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	if err := m.chooseModel(ctx); err != nil {
 		return err
 	}
+	m.briefing.noteMode()
 	entries, err := m.fittingEntries(ctx)
 	if err != nil {
 		return err

@@ -41,6 +41,9 @@ func (p *permits) boundNow(ctx context.Context) {
 	}
 }
 
+// confined returns the rights that processes are confined to.
+func (p *permits) confined() *fika.Rights { return guard.ConfinedRights(p.rights, p.mode) }
+
 // passedRights returns the rights that requests caused by the turn get.
 func (p *permits) passedRights() *fika.Rights { return guard.PassedRights(p.rights, p.exposure.hosts) }
 

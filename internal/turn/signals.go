@@ -39,6 +39,7 @@ type signals struct {
 	stop   <-chan struct{}
 	limits store.Limits
 	asked  time.Time // when the store was last asked whether the turn may go on
+	read   time.Time // when it was last asked what bounds the turn; zero: never
 	inputs bool      // people had queued texts for the turn then
 }
 
@@ -90,11 +91,25 @@ func (s *signals) takeInputs(ctx context.Context) error {
 // no longer has its agent.
 func (s *signals) ask(ctx context.Context) (sig store.Signal, err error) {
 	s.asked = time.Now()
+	s.read = s.asked
 	err = s.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		sig, err = s.store.Signal(ctx, s.fence)
 		return err
 	})
+	if err == nil {
+		s.mode = sig.Mode
+	}
 	return sig, err
+}
+
+// readMode reads what bounds the turn, unless that was read just now. No call begins under
+// another mode than it was judged under; reading it before spares most calls a second look.
+func (s *signals) readMode(ctx context.Context) error {
+	if !s.read.IsZero() && elapsed(s.read) < justNow {
+		return nil
+	}
+	_, err := s.ask(ctx)
+	return err
 }
 
 // claimedJustNow reports whether the claim, which takes nothing that is paused or

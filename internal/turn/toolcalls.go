@@ -18,7 +18,7 @@ import (
 
 // ToolSteps makes the fenced writes about tool calls.
 type ToolSteps interface {
-	BeginTool(ctx context.Context, f store.Fence, n int, preHash string) (store.Signal, error)
+	BeginTool(ctx context.Context, f store.Fence, n int, preHash string, under fika.Mode) (store.Signal, error)
 	RecordProcess(ctx context.Context, f store.Fence, n int, p fika.Process) error
 	CommitTool(ctx context.Context, f store.Fence, n int, c store.ToolCommit) (fika.Entry, error)
 }
@@ -30,6 +30,7 @@ type toolCalls struct {
 	signals  *signals
 	exposure *exposure
 	permits  *permits
+	gate     *gate
 	store    ToolSteps
 	bounds   Bounds
 	hooks    hook.Runner
@@ -56,13 +57,21 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 			return nil
 		}
 	}
-	asked := time.Now()
-	sig, err := t.commitBegin(ctx, j, pre, out)
-	if err != nil {
-		return err
-	}
-	if err := t.signals.applySignal(ctx, sig); err != nil {
-		return err
+	var asked time.Time
+	for moved := true; moved; {
+		asked = time.Now()
+		sig, err := t.commitBegin(ctx, j, pre, out)
+		if err == nil {
+			err = t.signals.applySignal(ctx, sig)
+		}
+		if err != nil {
+			return err
+		}
+		if moved = sig.Moved; moved {
+			if t.judgeUnder(ctx, j, sig.Mode); j.result != nil {
+				return nil
+			}
+		}
 	}
 	if elapsed(asked) >= unsure { // the step stays begun only for a turn that has lost its agent
 		if _, err := t.signals.ask(ctx); err != nil {
@@ -73,6 +82,15 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	return nil
 }
 
+// judgeUnder judges a call again that has not begun, because another mode holds now.
+func (t *toolCalls) judgeUnder(ctx context.Context, j *job, mode fika.Mode) {
+	t.mode, j.call.Mode, j.handed = mode, mode, false
+	if t.bounds != nil {
+		j.call.Confine = t.bounds.Confine(t.permits.confined(), j.opened)
+	}
+	t.gate.judgeAgain(ctx, j)
+}
+
 // commitBegin commits that a step begins, in this process or with the executor.
 func (t *toolCalls) commitBegin(ctx context.Context, j *job, pre string, out bool) (sig store.Signal, err error) {
 	if out {
@@ -80,7 +98,7 @@ func (t *toolCalls) commitBegin(ctx context.Context, j *job, pre string, out boo
 		return t.offer(ctx, j, pre)
 	}
 	err = t.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
-		sig, err = t.store.BeginTool(ctx, t.fence, j.step.N, pre)
+		sig, err = t.store.BeginTool(ctx, t.fence, j.step.N, pre, j.call.Mode)
 		return err
 	})
 	return sig, err
@@ -91,9 +109,9 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 	t.permits.boundNow(ctx)
 	call, s := t.template, j.step
 	if t.bounds != nil {
-		call.Confine = t.bounds.Confine(t.permits.rights, nil)
+		call.Confine = t.bounds.Confine(t.permits.confined(), nil)
 	}
-	call.Rights, call.Taint = t.permits.passedRights(), t.exposure.taint.From
+	call.Rights, call.Taint, call.Mode = t.permits.passedRights(), t.exposure.taint.From, t.mode
 	call.Skills = t.loadedSkills()
 	call.Step = fmt.Sprintf("%s/%d", t.fence.Request, s.N)
 	call.CallID, call.Name = s.CallID, s.Tool

@@ -146,6 +146,9 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return r.signals.interruptedBy(ctx)
 	}
+	if err := r.signals.readMode(ctx); err != nil {
+		return err
+	}
 	j.call = r.calls.toolCall(ctx, j)
 	if j.step.N == r.cutStep {
 		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}

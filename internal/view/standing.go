@@ -24,6 +24,7 @@ type Standing struct {
 	Spent     fika.Usage
 	Unpriced  bool      // the cost of some of the tokens is unknown
 	Since     time.Time // when the person came; zero: not shown
+	Mode      string    // what agents may do by themselves, in a few words
 	Budget    string    // a nearly spent budget, in a few words
 	Jobs      string    // background commands, as "1 job /jobs"
 	Approvals []string
@@ -74,8 +75,12 @@ func (s Standing) Line(now time.Time, width int) string {
 	if s.Budget != "" {
 		asks = append(asks, s.Budget)
 	}
+	var mode []string
+	if s.Mode != "" {
+		mode = append(mode, s.Mode)
+	}
 	line := ""
-	for _, parts := range [][][]string{{all, figures, asks}, {busy, figures, asks}, {busy, asks}, {asks, busy}} {
+	for _, parts := range [][][]string{{all, figures, mode, asks}, {busy, figures, mode, asks}, {busy, mode, asks}, {mode, asks, busy}} {
 		var flat []string
 		for _, p := range parts {
 			flat = append(flat, p...)

@@ -144,13 +144,13 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 	}
 	call := tool.Call{
 		Step: fmt.Sprintf("%s/%d", c.Request, c.N), CallID: c.Step.CallID, Name: c.Step.Tool, Args: given.Args, Agent: c.Agent, Context: string(c.Agent),
-		Request: c.Request, Chain: c.Chain, Workspace: given.Workspace, Username: given.Username, Rights: rights, Taint: c.Taint,
+		Request: c.Request, Chain: c.Chain, Workspace: given.Workspace, Username: given.Username, Rights: rights, Taint: c.Taint, Mode: c.Mode,
 	}
 	opened, err := x.judge(b, call, c, given)
 	if err != nil {
 		return nil, none, err
 	}
-	call.Confine = b.within(rights).Confinement().Tools(given.Workspace, opened...)
+	call.Confine = b.within(guard.ConfinedRights(rights, c.Mode)).Confinement().Tools(given.Workspace, opened...)
 	return t, call, nil
 }
 
@@ -161,9 +161,10 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 	j := approval.Judge{
 		Rules: s.Rules, Default: guard.Action(s.Default), Home: x.App.Getenv("HOME"), Policy: policyOf(b.settings),
 		Starts: GoesToExecutor,
+		Off:    s.SandboxMode == string(sandbox.Off),
 		Unconfined: func() bool {
 			found, err := x.App.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
-			return s.SandboxMode != string(sandbox.Off) && err == nil && found.Tier() == sandbox.None
+			return err == nil && found.Tier() == sandbox.None
 		},
 	}
 	call.Confine = b.Confinement().Tools(call.Workspace)

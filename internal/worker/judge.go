@@ -38,9 +38,10 @@ func (r *Runtime) judge() approval.Judge {
 	return approval.Judge{
 		Rules: s.Rules, Default: guard.Action(s.Default), Home: a.Getenv("HOME"), Policy: policyOf(r.settings),
 		Starts: func(name string) bool { return name == "bash" || r.plugged[name] },
+		Off:    s.SandboxMode == string(sandbox.Off),
 		Unconfined: func() bool {
 			found, err := a.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
-			return s.SandboxMode != string(sandbox.Off) && err == nil && found.Tier() == sandbox.None
+			return err == nil && found.Tier() == sandbox.None
 		},
 	}
 }

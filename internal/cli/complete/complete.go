@@ -309,3 +309,11 @@ func TemplateNames(e *command.Env) cobra.CompletionFunc {
 		return out, NoFiles
 	}
 }
+
+// Modes completes the name of a mode.
+func Modes(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, m := range fika.Modes() {
+		out = append(out, string(m))
+	}
+	return out, NoFiles
+}

@@ -143,6 +143,18 @@ func (s *Screen) Ask(p *question.Panel, answer func(key rune, words string)) {
 	})
 }
 
+// AskPlan asks about a plan, above the line that is typed: enter, A or escape.
+func (s *Screen) AskPlan(rows func(width, height int) []string, answer func(key rune)) {
+	s.con.Ask(&console.Question{Rows: rows, Keys: "A", Enter: PlanEdit, Escape: PlanKeep, Answer: func(key rune, _ string) { answer(key) }})
+}
+
+// The keys that answer about a plan.
+const (
+	PlanEdit = '\r'
+	PlanAuto = 'A'
+	PlanKeep = '\x1b'
+)
+
 // PrintCalls shows the tool calls of one turn with their results, in full.
 func (s *Screen) PrintCalls(entries []fika.Entry) { s.Print(s.page.Calls(entries)) }
 

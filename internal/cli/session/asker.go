@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
 	"fika/internal/question"
@@ -20,9 +21,14 @@ type asker struct {
 	chat   *joinedChat
 	screen *screen.Screen
 	desk   *question.Desk
+	mode   *modeShown
+	// started is called before work begins.
+	started func()
 
 	mu    sync.Mutex
 	panel *question.Panel // on the screen; nil: none
+	plan  *fika.Entry     // waits for an answer; nil: none
+	shown bool            // the plan is on the screen
 }
 
 // showNews shows what became of questions, and the oldest one that is open. Where nobody
@@ -46,8 +52,10 @@ func (a *asker) showOldest() {
 			a.panel = nil
 			a.screen.Ask(nil, nil)
 		}
+		a.showPlan()
 		return
 	}
+	a.shown = false
 	if a.panel != nil && a.panel.Question().N == open[0].N {
 		a.panel.SetMore(len(open) - 1)
 		return

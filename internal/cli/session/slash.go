@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/spelling"
 	"fika/internal/term"
@@ -33,6 +34,7 @@ func slashCommands() []slashCommand {
 	return []slashCommand{
 		{"/agents", "", "who is here, and what they do", true, (*visit).showAgents},
 		{"/model", "[@AGENT] [MODEL]", "show which models answer; set the model of the agent spoken to last, or of AGENT", true, (*visit).setModel},
+		{"/mode", "[MODE]", "what agents do without asking you: plan, ask, edit or auto; shift-tab sets the next one", false, (*visit).carryOutMode},
 		{"/who", "", "who takes part", false, (*visit).showParticipants},
 		{"/approve", "[N [--deny WHY]]", "allow or refuse a tool call that waits for your approval; alone: show these calls", false, (*visit).approve},
 		{"/status", "", "where you are, what is used, what waits", true, (*visit).showStatus},
@@ -148,6 +150,12 @@ func (v *visit) argumentsOf(before []string) (words []string) {
 	case "/jobs":
 		if words = v.jobs.numbers(); len(before) == 1 {
 			words = append(words, "end")
+		}
+	case "/mode":
+		if len(before) == 1 {
+			for _, m := range fika.Modes() {
+				words = append(words, string(m))
+			}
 		}
 	case "/approve":
 		if len(before) == 1 {

@@ -34,6 +34,7 @@ type visit struct {
 	session *session            // nil: the chat is not a session
 	queued  *inputs
 	jobs    *jobs
+	mode    *modeShown
 	beside  sync.WaitGroup // commands that go on while the person types
 	script  *page.Script   // how the session shows entries; nil: not a session
 	shell   shell
@@ -42,14 +43,14 @@ type visit struct {
 // newVisit opens the terminal for a person who speaks as name in a chat; s is nil
 // unless the chat is the person's session.
 func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, history string, s *session) (*visit, error) {
-	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}, queued: &inputs{}, jobs: &jobs{}}
+	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}, queued: &inputs{}, jobs: &jobs{}, mode: &modeShown{mode: chat.conversation().Mode}}
 	if s == nil { // a session concerns everything that the person's agents do
 		v.desk.Concerns = func(a service.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
 	in := input.Options{
 		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames, Arguments: v.argumentsOf,
-		TakeBack: v.takeBack,
-		Note:     func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
+		TakeBack: v.takeBack, BackTab: v.nextMode,
+		Note: func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
 	}
 	if s != nil {
 		in.Interrupt, in.Escape = v.interrupt, v.escape
@@ -59,14 +60,14 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	if v.input, err = input.Open(in); err != nil {
 		return nil, err
 	}
-	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s, queued: v.queued, jobs: v.jobs}
+	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s, queued: v.queued, jobs: v.jobs, mode: v.mode}
 	out := screen.Options{Env: e, Console: v.input.Console(), Page: shown, Script: v.script, Standing: v.watcher.standing}
 	if out.Console.Interactive() && e.Notifies() {
 		out.Title = v.title()
 	}
 	v.screen = screen.New(out)
 	v.watcher.screen = v.screen
-	v.watcher.asker = &asker{env: e, chat: chat, screen: v.screen, desk: v.desk}
+	v.watcher.asker = &asker{env: e, chat: chat, screen: v.screen, desk: v.desk, mode: v.mode, started: func() { v.hub.want() }}
 	v.hub = &hubKeeper{env: e, conn: chat.conn, screen: v.screen, session: s, wanted: make(chan struct{}, 1)}
 	v.sender = &sender{env: e, chat: chat, input: v.input, screen: v.screen, hub: v.hub, session: s, queued: v.queued}
 	return v, nil
@@ -132,6 +133,9 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 		return err
 	}
 	v.welcome(ctx)
+	if plan, err := v.chat.service().Chats.Plan(ctx, v.chat.conversation()); err == nil {
+		v.watcher.asker.notePlan(plan)
+	}
 	if last == 0 {
 		last = v.chat.conversation().LastSeq
 	}

@@ -34,6 +34,7 @@ type watcher struct {
 	session *session            // nil: the chat is not a session
 	queued  *inputs
 	jobs    *jobs
+	mode    *modeShown
 
 	mu    sync.Mutex
 	waits []view.Worker // work that has not begun, and why; agents at work in runs of teams
@@ -86,6 +87,7 @@ func (w *watcher) follow(ctx context.Context, c *service.Service, since *int64) 
 	return live.Run(ctx, q, func(x fika.Entry) error {
 		err := w.screen.ShowNew(x, c.Connected(), func(id fika.RequestID) []view.Call { return callsOf(ctx, c, x, id) })
 		*since = x.Seq
+		w.asker.notePlan(x)
 		return err
 	})
 }
@@ -122,6 +124,9 @@ func (w *watcher) lookAround(ctx context.Context, c *service.Service) {
 		w.queued.set(list)
 	}
 	w.jobs.look(ctx, c, conv)
+	if now, err := c.Chats.ByID(ctx, conv.ID); err == nil {
+		w.mode.set(now.Mode)
+	}
 	if news, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look does
 		w.asker.showNews(news)
 	}
@@ -190,7 +195,9 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
 		return !wait.Next && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
-	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Queued: w.queued.rows(w.desk.Person, busy), Jobs: w.jobs.text()}
+	st := view.Standing{
+		Workers: workers, Note: w.chat.conn.trouble(), Mode: w.mode.text(), Queued: w.queued.rows(w.desk.Person, busy), Jobs: w.jobs.text(),
+	}
 	if !w.screen.IsInteractive() { // elsewhere the question itself is there
 		st.Approvals = w.desk.OpenNumbers()
 	}

@@ -150,7 +150,7 @@ var conversationTests = map[string]func(*world){
 		turn := func(state fika.RequestState) store.Claimed {
 			c := w.claim(l)
 			w.plan(c, 1, fika.Pure)
-			must(w.BeginTool(w.ctx, c.Fence, 2, ""))(w)
+			must(w.BeginTool(w.ctx, c.Fence, 2, "", ""))(w)
 			must(w.CommitTool(w.ctx, c.Fence, 2, store.ToolCommit{Text: "seen"}))(w)
 			f := store.Finish{State: state, TTL: time.Hour, Final: &store.ModelCommit{Round: 9, Text: "answer"}}
 			for _, e := range must(w.Finish(w.ctx, c.Fence, f))(w).Entries {
@@ -264,7 +264,7 @@ var entryTests = map[string]func(*world){
 		c := w.claim(l)
 		w.plan(c, 1, fika.Pure, fika.Pure) // 2 and the calls, 3 and 4
 		for n := range 2 {
-			must(w.BeginTool(w.ctx, c.Fence, 2+n, ""))(w)
+			must(w.BeginTool(w.ctx, c.Fence, 2+n, "", ""))(w)
 			must(w.CommitTool(w.ctx, c.Fence, 2+n, store.ToolCommit{Text: "seen"}))(w)
 		}
 		w.answer(c, "7")

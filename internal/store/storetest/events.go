@@ -89,7 +89,7 @@ var eventTests = map[string]func(*world){
 		c := w.begin(l, "x")
 		from := w.now()
 		st := w.plan(c, 1, fika.Unsafe)[0]
-		must(w.BeginTool(w.ctx, c.Fence, st.N, ""))(w)
+		must(w.BeginTool(w.ctx, c.Fence, st.N, "", ""))(w)
 		must(w.CommitTool(w.ctx, c.Fence, st.N, store.ToolCommit{Text: "secret output", IsError: true}))(w)
 		got := w.since(from)
 		equal(w, "events", lines(got), "entry 2 message, step 1 done, entry 3 tool_call, step 2 planned, step 2 started, entry 4 tool_result, step 2 done")

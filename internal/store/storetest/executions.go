@@ -26,7 +26,7 @@ func (w *world) offer(effects ...fika.Effect) offering {
 	o.claimed = w.claim(o.lease)
 	o.steps = w.plan(o.claimed, 1, effects...)
 	for _, s := range o.steps {
-		equal(w, "signal", must(w.OfferTool(w.ctx, o.claimed.Fence, s.N, "", box, `{}`))(w), store.Signal{})
+		equal(w, "signal", must(w.OfferTool(w.ctx, o.claimed.Fence, s.N, "", "", box, `{}`))(w), store.Signal{})
 	}
 	return o
 }
@@ -112,7 +112,7 @@ var executionTests = map[string]func(*world){
 		o, rec := w.successor(o)
 		equal(w, "its processes are the executor's", len(rec.Orphans), 0)
 		equal(w, "claim", must(w.ClaimStep(w.ctx, l))(w) == nil, true)
-		must(w.OfferTool(w.ctx, o.claimed.Fence, o.steps[0].N, "", box, `{"other":1}`))(w)
+		must(w.OfferTool(w.ctx, o.claimed.Fence, o.steps[0].N, "", "", box, `{"other":1}`))(w)
 		c := must(w.ClaimStep(w.ctx, l))(w)
 		equal(w, "as it was offered", c.Call, `{}`)
 	},
@@ -122,7 +122,7 @@ var executionTests = map[string]func(*world){
 		before := o.claimed.Fence
 		o, _ = w.successor(o)
 		w.ok(w.FinishStep(w.ctx, l, c.Request, c.N, "done"))
-		must(w.OfferTool(w.ctx, o.claimed.Fence, c.N, "", box, `{}`))(w)
+		must(w.OfferTool(w.ctx, o.claimed.Fence, c.N, "", "", box, `{}`))(w)
 		equal(w, "state", w.execution(o).State, store.ExecutionDone)
 		_, err := w.CommitTool(w.ctx, before, c.N, store.ToolCommit{Text: "done", Executed: true})
 		w.refused(err, fika.Lost)

@@ -139,7 +139,7 @@ func (m *model) tool(t *rapid.T) {
 		switch {
 		case s.Kind != fika.ToolStep:
 		case s.State == fika.StepPlanned:
-			_, err := m.BeginTool(m.ctx, c.Fence, s.N, "")
+			_, err := m.BeginTool(m.ctx, c.Fence, s.N, "", "")
 			m.do(t, err)
 			return
 		case s.State == fika.StepStarted:

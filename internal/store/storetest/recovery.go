@@ -20,7 +20,7 @@ var recoverTests = map[string]func(*world){
 		w.accept(fika.AskRequest, l.Agent, "x")
 		old := w.claim(l)
 		n := w.plan(old, 1, fika.Unsafe)[0].N
-		must(w.BeginTool(w.ctx, old.Fence, n, ""))(w)
+		must(w.BeginTool(w.ctx, old.Fence, n, "", ""))(w)
 		w.ok(w.RecordProcess(w.ctx, old.Fence, n, fika.Process{PID: 42}))
 		l = w.lease("coder")
 		rec := w.recover(l)
@@ -41,7 +41,7 @@ var recoverTests = map[string]func(*world){
 		w.post(w.chat("room"), "x", "coder")
 		old := w.claim(l)
 		n := w.plan(old, 1, fika.Unsafe)[0].N
-		must(w.BeginTool(w.ctx, old.Fence, n, ""))(w)
+		must(w.BeginTool(w.ctx, old.Fence, n, "", ""))(w)
 		w.accept(fika.AskRequest, l.Agent, "later")
 		nobody := func(fika.RequestID) bool { return false }
 		c := must(w.Claim(w.ctx, l, store.Limits{}, nobody))(w)
@@ -70,7 +70,7 @@ var recoverTests = map[string]func(*world){
 	},
 	"a foreground turn is interrupted and repaired": func(w *world) {
 		c := w.begin(w.lease("coder"), "x")
-		must(w.BeginTool(w.ctx, c.Fence, w.plan(c, 1, fika.Unsafe, fika.Pure)[0].N, ""))(w)
+		must(w.BeginTool(w.ctx, c.Fence, w.plan(c, 1, fika.Unsafe, fika.Pure)[0].N, "", ""))(w)
 		l := w.lease("coder")
 		rec := w.recover(l)
 		equal(w, "interrupted", fmt.Sprint(rec.Interrupted), fmt.Sprint([]fika.RequestID{c.Request.ID}))

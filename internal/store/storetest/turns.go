@@ -24,9 +24,9 @@ var turnTests = map[string]func(*world){
 	"a tool step begins and ends": func(w *world) {
 		c := w.begin(w.lease("coder"), "x")
 		n := w.plan(c, 1, fika.Unsafe)[0].N
-		must(w.BeginTool(w.ctx, c.Fence, n, "before"))(w)
+		must(w.BeginTool(w.ctx, c.Fence, n, "before", ""))(w)
 		w.ok(w.RecordProcess(w.ctx, c.Fence, n, fika.Process{PID: 42, Start: 7, BootID: "b"}))
-		_, err := w.BeginTool(w.ctx, c.Fence, n, "")
+		_, err := w.BeginTool(w.ctx, c.Fence, n, "", "")
 		w.refused(err, fika.Conflict) // unsafe: never twice
 		e := must(w.CommitTool(w.ctx, c.Fence, n, store.ToolCommit{Text: "out", IsError: true, PostHash: "after"}))(w)
 		equal(w, "call id", e.Meta.ToolCallID, "call-1-0")
@@ -35,9 +35,9 @@ var turnTests = map[string]func(*world){
 		equal(w, "step", fmt.Sprint(st.State, st.PreHash, st.PostHash, st.Proc.PID, st.Entry == e.ID), "donebeforeafter42 true")
 		_, err = w.CommitTool(w.ctx, c.Fence, n, store.ToolCommit{})
 		w.refused(err, fika.Conflict)
-		_, err = w.BeginTool(w.ctx, c.Fence, n, "")
+		_, err = w.BeginTool(w.ctx, c.Fence, n, "", "")
 		w.refused(err, fika.Conflict)
-		_, err = w.BeginTool(w.ctx, c.Fence, 99, "")
+		_, err = w.BeginTool(w.ctx, c.Fence, 99, "", "")
 		w.refused(err, fika.NotFound)
 		w.refused(w.RecordProcess(w.ctx, c.Fence, n, fika.Process{}), fika.Conflict)
 		w.whole(c.Conversation.ID)
@@ -45,15 +45,15 @@ var turnTests = map[string]func(*world){
 	"a repeatable step may begin again": func(w *world) {
 		c := w.begin(w.lease("coder"), "x")
 		for _, s := range w.plan(c, 1, fika.Pure, fika.Idempotent, fika.Verifiable) {
-			must(w.BeginTool(w.ctx, c.Fence, s.N, ""))(w)
-			must(w.BeginTool(w.ctx, c.Fence, s.N, ""))(w)
+			must(w.BeginTool(w.ctx, c.Fence, s.N, "", ""))(w)
+			must(w.BeginTool(w.ctx, c.Fence, s.N, "", ""))(w)
 		}
 	},
 	"a person at a terminal is not held": func(w *world) {
 		c := w.begin(w.lease("coder"), "x")
 		n := w.plan(c, 1, fika.Pure)[0].N
 		must(w.SetPaused(w.ctx, c.Conversation.ID, true))(w)
-		equal(w, "paused", must(w.BeginTool(w.ctx, c.Fence, n, ""))(w).Paused, false)
+		equal(w, "paused", must(w.BeginTool(w.ctx, c.Fence, n, "", ""))(w).Paused, false)
 		equal(w, "state", must(w.Steps(w.ctx, c.Request.ID))(w)[1].State, fika.StepStarted)
 	},
 	"a model step without text is its first call": func(w *world) {
@@ -71,10 +71,10 @@ var turnTests = map[string]func(*world){
 		c := w.claim(l)
 		n := w.plan(c, 1, fika.Pure)[0].N
 		must(w.SetPaused(w.ctx, c.Conversation.ID, true))(w)
-		equal(w, "paused", must(w.BeginTool(w.ctx, c.Fence, n, ""))(w).Paused, true)
+		equal(w, "paused", must(w.BeginTool(w.ctx, c.Fence, n, "", ""))(w).Paused, true)
 		must(w.SetPaused(w.ctx, c.Conversation.ID, false))(w)
 		must(w.Cancel(w.ctx, c.Request.ID, "enough"))(w)
-		sig := must(w.BeginTool(w.ctx, c.Fence, n, ""))(w)
+		sig := must(w.BeginTool(w.ctx, c.Fence, n, "", ""))(w)
 		equal(w, "signal", fmt.Sprint(sig), fmt.Sprint(store.Signal{Cancel: true, Reason: "enough"}))
 		equal(w, "state", must(w.Steps(w.ctx, c.Request.ID))(w)[1].State, fika.StepPlanned)
 		equal(w, "signal", must(w.Signal(w.ctx, c.Fence))(w), sig)
@@ -129,7 +129,7 @@ func (w *world) fenced(f store.Fence, n int) {
 	w.Helper()
 	_, e1 := w.Signal(w.ctx, f)
 	_, e2 := w.CommitModel(w.ctx, f, store.ModelCommit{Round: 9})
-	_, e3 := w.BeginTool(w.ctx, f, n, "")
+	_, e3 := w.BeginTool(w.ctx, f, n, "", "")
 	_, e4 := w.CommitTool(w.ctx, f, n, store.ToolCommit{})
 	_, e5 := w.CommitCompaction(w.ctx, f, 9, "", fika.EntryMeta{}, fika.Usage{}, "")
 	_, e6 := w.Finish(w.ctx, f, store.Finish{State: fika.Done})
@@ -216,7 +216,7 @@ var finishTests = map[string]func(*world){
 		for _, end := range []fika.RequestState{fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead} {
 			c := w.begin(l, "x")
 			steps := w.plan(c, 1, fika.Unsafe, fika.Pure)
-			must(w.BeginTool(w.ctx, c.Fence, steps[0].N, ""))(w)
+			must(w.BeginTool(w.ctx, c.Fence, steps[0].N, "", ""))(w)
 			w.fail(c, end)
 			w.whole(c.Conversation.ID)
 			for _, s := range must(w.Steps(w.ctx, c.Request.ID))(w)[1:] {

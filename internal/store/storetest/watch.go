@@ -29,7 +29,7 @@ var watchTests = map[string]func(*world){
 		w.post(room, "1", "coder", "helper")
 		c := w.claim(coder)
 		w.plan(c, 1, fika.Unsafe)
-		must(w.BeginTool(w.ctx, c.Fence, 2, ""))(w)
+		must(w.BeginTool(w.ctx, c.Fence, 2, "", ""))(w)
 		w.post(other, "1", "helper")
 		w.fail(w.claim(helper), fika.RequestFailed)
 		requests, notes := w.activity(room.ID)

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+
+	"fika"
+)
+
+// modesElsewhere are columns with the modes that bound a turn besides that of its own
+// conversation c: of the conversation in which its chain began, and of the chats in which
+// the runs that these two are part of were begun.
+const modesElsewhere = `COALESCE((SELECT o.mode FROM chains h JOIN conversations o ON o.id = h.conversation WHERE h.root = r.chain), ''),
+COALESCE((SELECT o.mode FROM chains h JOIN conversations b ON b.id = h.conversation JOIN flow_runs f ON f.id = b.run JOIN conversations o ON o.id = f.chat WHERE h.root = r.chain), ''),
+COALESCE((SELECT o.mode FROM flow_runs f JOIN conversations o ON o.id = f.chat WHERE f.id = c.run), '')`
+
+// mode returns the mode that bounds a turn.
+func (r turn) mode() fika.Mode { return fika.Strictest(r.modes[:]...) }
+
+// signalUnder is [turn.signal] for a call that was judged under a mode.
+func (r turn) signalUnder(now int64, under fika.Mode) Signal {
+	sig := r.signal(now)
+	if now := r.mode(); now != under {
+		sig.Mode, sig.Moved = now, true
+	}
+	return sig
+}
+
+// SetMode sets the mode of a chat for a person, and returns the chat as it then stands. It
+// fails with NotFound, and with Invalid if the conversation is not a chat.
+func (s Chats) SetMode(ctx context.Context, id fika.ConversationID, mode fika.Mode, by string) (fika.Conversation, error) {
+	const op = "set mode"
+	var c fika.Conversation
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		if c, err = conversationsIn(t).lock(ctx, id); err != nil {
+			return err
+		}
+		switch {
+		case c.Kind != fika.Chat:
+			return fika.Errorf(fika.Invalid, op, "%s is no chat", c.Name)
+		case c.Mode == mode:
+			t.discard = true
+			return nil
+		}
+		c.Mode = mode
+		return conversationsIn(t).setMode(ctx, c, by)
+	})
+	return c, err
+}
+
+// setMode stores the mode of a conversation that is locked.
+func (t conversationRows) setMode(ctx context.Context, c fika.Conversation, by string) error {
+	t.tell(event{kind: ConversationEvent, conversation: c.ID, agent: c.Agent, state: string(c.Status), data: EventData{Kind: string(c.Kind), Mode: c.Mode, Person: by}})
+	return t.put(ctx, `UPDATE conversations SET mode = ? WHERE id = ?`, c.Mode, c.ID)
+}
+
+const selectPlan = selectEntry + ` WHERE e.conversation = ? AND e.type = 'message' AND e.metadata LIKE '%"plan":true%' ORDER BY e.seq DESC LIMIT 1`
+
+// Plan returns the newest plan of a chat in plan mode, which a person may accept. It fails
+// with NotFound.
+func (s Transcripts) Plan(ctx context.Context, id fika.ConversationID) (fika.Entry, error) {
+	const op = "read plan"
+	c, err := conversationByID(ctx, s.r, id)
+	if err != nil {
+		return fika.Entry{}, s.explain(op, err)
+	}
+	e, ok, err := one(ctx, s.r, scanEntry, selectPlan, id)
+	if err == nil && (!ok || c.Mode != fika.PlanMode || !e.Meta.Plan) {
+		err = fika.Errorf(fika.NotFound, op, "no plan in %s waits for a person", c.Name)
+	}
+	return e, s.explain(op, err)
+}
+
+// accept sets the mode of a conversation, which is locked, for a message that accepts a
+// plan.
+func (t postRows) accept(ctx context.Context, c *fika.Conversation, p Post) error {
+	const op = "accept plan"
+	plan, ok, err := one(ctx, t, scanEntry, selectPlan, c.ID)
+	switch {
+	case err != nil:
+		return err
+	case c.Mode != fika.PlanMode:
+		return fika.Errorf(fika.Conflict, op, "%s is not in plan mode any more", c.Name)
+	case !ok || plan.ID != p.Accepts || !plan.Meta.Plan:
+		return fika.Errorf(fika.Conflict, op, "there is another plan in %s by now", c.Name)
+	}
+	c.Mode = p.Mode
+	return conversationsIn(t.tx).setMode(ctx, *c, p.From)
+}
