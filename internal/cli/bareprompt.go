@@ -57,8 +57,8 @@ func habits(word string) []string {
 
 // meantCommands returns at most three commands that a word at the top level may
 // stand for: those with this name one level down (stop: agent stop, chat stop) or,
-// if there are none or too many, one with a similar spelling or what the word means
-// in other programs.
+// if there are none or too many, what the word means in other programs, or else one with a
+// similar spelling.
 func meantCommands(root *cobra.Command, word string) []string {
 	var meant []string
 	for _, noun := range root.Commands() {
@@ -68,11 +68,12 @@ func meantCommands(root *cobra.Command, word string) []string {
 			}
 		}
 	}
-	if near := spelling.Nearest(word, command.CommandNames(root)); near != "" && (len(meant) == 0 || len(meant) > 3) {
-		return []string{near}
-	}
-	if usual := habits(word); len(meant) == 0 || len(meant) > 3 && len(usual) > 0 {
-		meant = usual
+	if len(meant) == 0 || len(meant) > 3 {
+		if usual := habits(word); len(usual) > 0 {
+			meant = usual
+		} else if near := spelling.Nearest(word, command.CommandNames(root)); near != "" {
+			meant = []string{near}
+		}
 	}
 	return meant[:min(len(meant), 3)]
 }
