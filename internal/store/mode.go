@@ -53,7 +53,11 @@ func (t conversationRows) setMode(ctx context.Context, c fika.Conversation, by s
 	return t.put(ctx, `UPDATE conversations SET mode = ? WHERE id = ?`, c.Mode, c.ID)
 }
 
-const selectPlan = selectEntry + ` WHERE e.conversation = ? AND e.type = 'message' AND e.metadata LIKE '%"plan":true%' ORDER BY e.seq DESC LIMIT 1`
+// selectPlan selects the newest plan behind an entry of a conversation.
+const selectPlan = selectEntry + ` WHERE e.conversation = ? AND e.seq > ? AND e.type = 'message' AND e.metadata LIKE '%"plan":true%' ORDER BY e.seq DESC LIMIT 1`
+
+// planAge is how many entries ago a plan may have been made: an older one is out of date.
+const planAge = 1000
 
 // Plan returns the newest plan of a chat in plan mode, which a person may accept. It fails
 // with NotFound.
@@ -63,7 +67,7 @@ func (s Transcripts) Plan(ctx context.Context, id fika.ConversationID) (fika.Ent
 	if err != nil {
 		return fika.Entry{}, s.explain(op, err)
 	}
-	e, ok, err := one(ctx, s.r, scanEntry, selectPlan, id)
+	e, ok, err := one(ctx, s.r, scanEntry, selectPlan, id, c.LastSeq-planAge)
 	if err == nil && (!ok || c.Mode != fika.PlanMode || !e.Meta.Plan) {
 		err = fika.Errorf(fika.NotFound, op, "no plan in %s waits for a person", c.Name)
 	}
@@ -74,7 +78,7 @@ func (s Transcripts) Plan(ctx context.Context, id fika.ConversationID) (fika.Ent
 // plan.
 func (t postRows) accept(ctx context.Context, c *fika.Conversation, p Post) error {
 	const op = "accept plan"
-	plan, ok, err := one(ctx, t, scanEntry, selectPlan, c.ID)
+	plan, ok, err := one(ctx, t, scanEntry, selectPlan, c.ID, c.LastSeq-planAge)
 	switch {
 	case err != nil:
 		return err

@@ -8,6 +8,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/folder"
 	"fika/internal/git"
+	"fika/internal/skill"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 	"fika/internal/turn"
@@ -20,8 +21,11 @@ func UndoLog(h folder.Home, now func() time.Time) *undo.Log { return undo.Open(h
 
 // UndoFiles returns the files of a workspace, as the agent's file tools reach them.
 func UndoFiles(a *app.App, f folder.Folder, workspace string) file.Tree {
-	return file.NewTree(workspace, Toolbox{app: a, folder: f}.outOfReach())
+	return file.NewTree(workspace, Toolbox{app: a, folder: f, skills: noSkills}.outOfReach())
 }
+
+// noSkills is for a toolbox that only writes: skills can be read, and not changed.
+func noSkills() []skill.Skill { return nil }
 
 // keepForUndo stores what a call of edit or create is about to replace.
 func (b Toolbox) keepForUndo(c tool.Call, x file.Change) error {
