@@ -43,6 +43,8 @@ SELECT 'rs' || i, 'ask', 'queued', 'seldom', 'c1', 'rs' || i, 'done', i, i, i FR
 CASE WHEN i % 500 = 0 THEN 'queued' ELSE 'taken' END, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO jobs (id, agent, conversation, request, step, command, description, cwd, profile, taint, log, lease, state, started_at)
 SELECT 'j' || i, 'a' || i % 40 + 1, 'c' || i % 300 + 1, 'r', 1, 'x', '', '', '', '', '', '', CASE WHEN i % 500 = 0 THEN 'running' ELSE 'ended' END, i FROM generate_series(0, 4999) i`,
+	`INSERT INTO guest_sessions (agent, conversation, program, session, seen_seq, upto_seq, request, prompt, settled, cost, at)
+SELECT 'a' || i / 300 + 1, 'c' || i % 300 + 1, 'p', 's', 0, 0, 'r' || i, '', 1, 0, i FROM generate_series(0, 2999) i`,
 	`INSERT INTO writers (id, op, at) SELECT 'w' || i, 1, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO conversations (id, name, kind, created_at, updated_at) SELECT 'f' || i, 'flow' || i, 'task', i, i FROM generate_series(1, 3000) i`,
 	`INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at, ended_at) SELECT 'run' || i, 'fr' || i, 'f' || i, 'w', '{}', '{}', i, i FROM generate_series(1, 3000) i`,
@@ -126,6 +128,8 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"SELECT n, at FROM events ORDER BY n", "events_pkey", "the first thousand, or the last", ""},
 	{"FROM tasks t ORDER BY t.n DESC LIMIT", "tasks", "all of them are asked for", ""},
 	{"SELECT COALESCE(max(n), 0) FROM tasks", "tasks_pkey", "the last", ""},
+	{"ORDER BY j.n DESC LIMIT", "jobs_pkey", "backwards, until enough are found", ""},
+	{"DELETE FROM jobs WHERE agent", "jobs_pkey", "backwards, until as many are found as are kept", ""},
 	{"FROM pg_locks", "pg_database", "databases are few", ""},
 	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 4000000000000, 0, '', '', '', '', '', 50"},
 }

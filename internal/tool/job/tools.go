@@ -149,7 +149,7 @@ func (p *Pool) output(ctx context.Context, row store.Job) tool.Result {
 	at := p.seen(row.ID, 0)
 	data, from, total, err := folder.ReadJobLog(row.Log, at, shown)
 	if err == nil && total-from > shown { // the end says more than the middle
-		data, from, total, err = folder.ReadJobLog(row.Log, total-shown, shown)
+		data, from, _, err = folder.ReadJobLog(row.Log, total-shown, shown)
 	}
 	if err != nil {
 		return tool.Result{Text: err.Error() + "\n" + Standing(row), IsError: true}
