@@ -19,8 +19,15 @@ var coder = agent{name: "arya", tools: `"bash"`}
 
 // answered is the last tool result of a request, if it ends with one.
 func answered(r llmtest.Request) (string, bool) {
-	last := r.Messages[len(r.Messages)-1]
-	return last.Text, last.Role == llm.ToolRole
+	for _, m := range slices.Backward(r.Messages) {
+		switch m.Role {
+		case llm.ToolRole:
+			return m.Text, true
+		case llm.Assistant:
+			return "", false
+		}
+	}
+	return "", false
 }
 
 // TestKillInTool ends an agent the hard way while its tool runs: the tool goes
