@@ -110,11 +110,11 @@ func (t boardRows) descent(ctx context.Context, add *NewTasks) (depth int, err e
 		}
 	}
 	if add.MaxDepth > 0 && depth >= add.MaxDepth {
-		return 0, fika.Errorf(fika.Limit, "", "this task descends from %d others, and no task adds further ones at that depth ([board] max_depth)", depth)
+		return 0, fika.Errorf(fika.Limit, "", "this task descends from %d others, and no task adds further ones at that depth", depth)
 	}
 	there, _, err := one(ctx, t, scanInt, `SELECT count(*) FROM tasks t WHERE t.chain = ? AND t.chain <> ''`, add.Chain)
 	if err == nil && add.MaxInChain > 0 && int(there)+len(add.List) > add.MaxInChain {
-		err = fika.Errorf(fika.Limit, "", "this chain has added %d tasks and may add %d ([board] max_tasks_per_chain)", there, add.MaxInChain)
+		err = fika.Errorf(fika.Limit, "", "this chain has added %d tasks and may add %d", there, add.MaxInChain)
 	}
 	return depth, err
 }

@@ -27,13 +27,6 @@ func SkillsOf(a *app.App, s config.Settings) []skill.Skill {
 	return found.Allowed(s.Skills)
 }
 
-// MissingSkills returns the names in the settings of a context that are no usable skill.
-func MissingSkills(s config.Settings, usable []skill.Skill) []string {
-	return slices.DeleteFunc(slices.Clone(s.Skills), func(name string) bool {
-		return name == skill.All || slices.ContainsFunc(usable, func(s skill.Skill) bool { return s.Name == name })
-	})
-}
-
 // skillTool loads one of the skills. Without any it has a name but is not offered.
 func skillTool(skills []skill.Skill) tool.Tool {
 	return tool.Func[struct{ Name string }]{
