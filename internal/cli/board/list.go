@@ -79,7 +79,7 @@ func (o *listOptions) run(ctx context.Context) error {
 	case o.asJSON:
 		return command.PrintLines(o.Env, list, ToJSON)
 	case len(list) == 0:
-		o.Say("there is no task here; fika board add \"TITLE\" adds one")
+		o.Say("no task is open; fika board add \"TITLE\" adds one, fika board list --all shows those that have ended")
 		return nil
 	case columns:
 		ended := endedShown
