@@ -31,7 +31,10 @@ func TestAPoolAnswersControlMessages(t *testing.T) {
 	}, append(members, pool)...)
 	ask := func(name fika.AgentName, body string) (message.ControlReply, error) {
 		var reply message.ControlReply
-		data, err := w.bus.Request(t.Context(), w.hub.opts.Subjects.Control(name), []byte(body))
+		// What reaches the hub while it stops listening is never answered.
+		ctx, cancel := context.WithTimeout(t.Context(), patience/100)
+		defer cancel()
+		data, err := w.bus.Request(ctx, w.hub.opts.Subjects.Control(name), []byte(body))
 		if err == nil {
 			err = json.Unmarshal(data, &reply)
 		}
