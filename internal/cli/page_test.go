@@ -232,6 +232,18 @@ func indented(text string) []string {
 	return lines
 }
 
+// TestTheExamplesOfSkillsWork runs those of docs/SKILLS.md, with its skill and its
+// settings.
+func TestTheExamplesOfSkillsWork(t *testing.T) {
+	t.Parallel()
+	r, text := newReader(t), page(t, "docs/SKILLS.md")
+	r.write("tea/SKILL.md", fenced(text, "markdown")[0])
+	r.write(".fika/config.toml", fenced(text, "toml")[0])
+	for _, line := range indented(text) {
+		r.run(line, "")
+	}
+}
+
 // TestTheExamplesOfThePagesWork runs the shell examples of the pages that a new
 // user reads, and the console session that docs/MASTER.md shows, with one home
 // directory. docs/MIGRATING.md has a test of its own.

@@ -11,7 +11,7 @@
 // project at one moment, a [Tree]), [Project.Accept] and [Project.State].
 //
 // It knows nothing of settings, agents or stores. It runs no git, and of a repository
-// it opens only .git, .fika and AGENTS.md. It owns nothing that has to be closed.
+// it opens only .git, .fika, skills and instructions (AGENTS.md). It owns nothing that has to be closed.
 //
 // How it fails: a folder that may not be used is skipped and named; a file that cannot
 // be read or copied is an error of kind Storage, one that may not be part of a project

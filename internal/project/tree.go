@@ -20,6 +20,26 @@ import (
 // repository.
 const Instructions = "AGENTS.md"
 
+// InstructionNames returns the names that such a file may have. Of one folder, the first
+// that is there counts: other programs read CLAUDE.md.
+func InstructionNames() []string { return []string{Instructions, "CLAUDE.md"} }
+
+// InstructionsIn returns the path of the file with instructions in a folder, or "" if
+// none is a regular file.
+func InstructionsIn(dir string) string {
+	for _, name := range InstructionNames() {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return filepath.Join(dir, name)
+		}
+	}
+	return ""
+}
+
+// isInstructions reports whether a path of a tree is that of instructions.
+func isInstructions(path string) bool {
+	return slices.Contains(InstructionNames(), filepath.Base(path)) && !strings.HasPrefix(path, ".")
+}
+
 // SkillFolders returns the folders of a project that may hold skills, the nearest to fika
 // first, as paths with slashes.
 func SkillFolders() []string { return []string{Folder + "/skills", ".agents/skills", ".claude/skills"} }
@@ -72,7 +92,7 @@ func (t Tree) Digest() string {
 }
 
 // Read reads a project: all of its .fika, its skills and, with instructions, every
-// AGENTS.md in its folders. Error kinds: NotFound when there is no .fika, Invalid for a file that
+// AGENTS.md in its folders, or CLAUDE.md in those without. Error kinds: NotFound when there is no .fika, Invalid for a file that
 // cannot be part of a project, Storage.
 func Read(root string, instructions bool) (Tree, error) {
 	t, err := readFolder(root)
@@ -235,7 +255,7 @@ func readSkill(root, rel string) (files []File, why string) {
 	return files, ""
 }
 
-// findInstructions searches the folders of a project for AGENTS.md, except hidden
+// findInstructions searches the folders of a project for instructions, except hidden
 // folders and those that hold other people's code.
 func findInstructions(root string) ([]string, error) {
 	var found []string
@@ -254,7 +274,7 @@ func findInstructions(root string) ([]string, error) {
 			if folders > maxFolders {
 				return fs.SkipAll
 			}
-		case d.Name() == Instructions && d.Type().IsRegular():
+		case slices.Contains(InstructionNames(), d.Name()) && InstructionsIn(filepath.Dir(path)) == path:
 			rel, err := filepath.Rel(root, path)
 			found = append(found, rel)
 			return err

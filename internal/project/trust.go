@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -88,7 +87,7 @@ func (p *Project) AgreedFiles() (Tree, error) {
 }
 
 // State compares the files in the working tree at hand with those that the person
-// agreed to. within is the folder in which the work is done: an AGENTS.md between it
+// agreed to. within is the folder in which the work is done: instructions between it
 // and the root counts even if it is new. The state is Changed if the project's files
 // cannot be read, and Untrusted if the agreed copy cannot.
 func (p *Project) State(within string) State {
@@ -113,12 +112,18 @@ func (p *Project) State(within string) State {
 	return Trusted
 }
 
-// instructionsAt returns the places of AGENTS.md that matter to work in a folder.
+// instructionsAt returns the files with instructions that matter to work in a folder.
 func (p *Project) instructionsAt(agreed Tree, within string) []string {
-	paths := []string{Instructions}
+	var paths []string
+	look := func(rel string) {
+		if path := InstructionsIn(filepath.Join(p.Root, rel)); path != "" {
+			paths = append(paths, filepath.Join(rel, filepath.Base(path)))
+		}
+	}
+	look("")
 	for _, f := range agreed.Files {
-		if filepath.Base(f.Path) == Instructions && !strings.HasPrefix(f.Path, ".") {
-			paths = append(paths, filepath.FromSlash(f.Path))
+		if isInstructions(f.Path) {
+			look(filepath.Dir(filepath.FromSlash(f.Path)))
 		}
 	}
 	for dir := realPath(within); ; dir = filepath.Dir(dir) {
@@ -126,7 +131,7 @@ func (p *Project) instructionsAt(agreed Tree, within string) []string {
 		if err != nil || rel == "." || !filepath.IsLocal(rel) {
 			break
 		}
-		paths = append(paths, filepath.Join(rel, Instructions))
+		look(rel)
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)

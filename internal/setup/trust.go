@@ -82,15 +82,15 @@ func (p *Pending) Announced() bool {
 	return false
 }
 
-// FindInstructions finds the AGENTS.md that would apply in a folder outside any
-// project, at the root of its repository or in the folder itself, and that the key
-// trust does not cover yet. Error kinds: NotFound, Conflict when the key covers it.
-func FindInstructions(a *app.App) (dir, text string, err error) {
+// FindInstructions finds the AGENTS.md, or else CLAUDE.md, that would apply in a folder
+// outside any project, at the root of its repository or in the folder itself, and that
+// the key trust does not cover yet. Error kinds: NotFound, Conflict when the key covers
+// it.
+func FindInstructions(a *app.App) (path, text string, err error) {
 	const op = "trust"
-	dir = repository(a.Dir(), a.Getenv("HOME"))
-	path := filepath.Join(dir, project.Instructions)
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return "", "", fika.Errorf(fika.NotFound, op, "there is nothing to trust: no .fika (fika init makes one), and no AGENTS.md")
+	dir := repository(a.Dir(), a.Getenv("HOME"))
+	if path = project.InstructionsIn(dir); path == "" {
+		return "", "", fika.Errorf(fika.NotFound, op, "there is nothing to trust: no .fika (fika init makes one), and neither AGENTS.md nor CLAUDE.md")
 	}
 	c, err := a.Config()
 	if err != nil {
@@ -106,7 +106,7 @@ func FindInstructions(a *app.App) (dir, text string, err error) {
 		}
 	}
 	text, err = folder.ReadText(path, 256<<10)
-	return dir, text, err
+	return path, text, err
 }
 
 // TrustFolder adds a folder to the key trust, and returns the path of the config file.

@@ -92,7 +92,8 @@ func (s PromptSource) Base() (string, error) {
 func (s PromptSource) Skills() (string, error) { return skill.Listing(s.Skilled), nil }
 
 // Instructions returns the AGENTS.md files from the project's folder, or another
-// trusted folder, down to the workspace, outermost first. For a project these are the
+// trusted folder, down to the workspace, outermost first; in a folder without one, its
+// CLAUDE.md. For a project these are the
 // copies that the person has agreed to. A file that is not a regular file of its folder
 // is left out, and a note in its place says why.
 func (s PromptSource) Instructions() (string, error) {
@@ -109,13 +110,20 @@ func (s PromptSource) Instructions() (string, error) {
 	return instructionsIn(top, s.Workspace), nil
 }
 
-// instructionsIn joins the AGENTS.md files from top down to dir.
+// instructionsIn joins the files with instructions from top down to dir. Together they
+// have at most maxInstructions bytes; the nearest to dir count first.
 func instructionsIn(top, dir string) string {
 	var found []string
+	left := maxInstructions
 	for ; ; dir = filepath.Dir(dir) {
-		text, err := folder.ReadInside(dir, "AGENTS.md", maxInstructions)
-		if err != nil {
-			text = fmt.Sprintf("(%s was left out: %v)", filepath.Join(dir, "AGENTS.md"), err)
+		path, text, err := instructionOf(dir)
+		switch {
+		case err != nil:
+			text = fmt.Sprintf("(%s was left out: %v)", path, err)
+		case len(text) > left:
+			text = fmt.Sprintf("(%s was left out: instructions may have %d KiB in all, and those nearer to the work come first)", path, maxInstructions>>10)
+		default:
+			left -= len(text)
 		}
 		if text != "" {
 			found = append(found, text)
@@ -128,6 +136,23 @@ func instructionsIn(top, dir string) string {
 	return strings.Join(found, "\n\n")
 }
 
+// instructionOf reads the instructions in one folder: the first of the names that is a
+// file there. The text is "" if none is.
+func instructionOf(dir string) (path, text string, err error) {
+	for _, name := range project.InstructionNames() {
+		at := filepath.Join(dir, name)
+		read, why := folder.ReadInside(dir, name, maxInstructions)
+		if read != "" {
+			return at, read, nil
+		}
+		if why != nil && err == nil {
+			path, err = at, why
+		}
+	}
+	return path, "", err
+}
+
+// maxInstructions bounds the instructions in a prompt, in bytes.
 const maxInstructions = 256 << 10
 
 // trusted returns the outermost trusted folder that contains the workspace, or "".

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -90,7 +89,10 @@ func runInit(e *command.Env, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	hasInstructions := isFile(filepath.Join(root, project.Instructions)) && plan.AgentsMD
+	instructions := "" // the name of the file; empty: none is read
+	if found := project.InstructionsIn(root); found != "" && plan.AgentsMD {
+		instructions = filepath.Base(found)
+	}
 	p, err := putInForce(e)
 	if fika.IsKind(err, fika.NotFound) {
 		e.Say("made .fika/ (%s)", strings.Join(files, ", "))
@@ -101,10 +103,10 @@ func runInit(e *command.Env, o initOptions) error {
 		return err
 	}
 	e.Say("made .fika/ (%s); data goes to %s", strings.Join(files, ", "), shortened(p.Project.Home, e.Getenv("HOME")))
-	if !asks || !hasInstructions {
+	if !asks || instructions == "" {
 		e.Say("%s", modelLine(e))
-	} else if !q.yes(modelLine(e) + "; read AGENTS.md?") {
-		hasInstructions = false
+	} else if !q.yes(modelLine(e) + "; read " + instructions + "?") {
+		instructions = ""
 		if err := config.SetKey(filepath.Join(p.Project.Dir(), "config.toml"), "agents_md", false); err != nil {
 			return err
 		}
@@ -113,7 +115,7 @@ func runInit(e *command.Env, o initOptions) error {
 		}
 	}
 	if !o.goesOn {
-		sayNext(e, p, hasInstructions)
+		sayNext(e, p, instructions)
 	}
 	return nil
 }
@@ -129,10 +131,11 @@ func putInForce(e *command.Env) (*setup.Pending, error) {
 	return p, err
 }
 
-// sayNext says what the person can do next.
-func sayNext(e *command.Env, p *setup.Pending, instructions bool) {
-	if instructions {
-		e.Say("AGENTS.md is read; when it or .fika changes, fika trust shows how and asks")
+// sayNext says what the person can do next. instructions is the name of the file that
+// agents read; empty: none.
+func sayNext(e *command.Env, p *setup.Pending, instructions string) {
+	if instructions != "" {
+		e.Say("%s is read; when it or .fika changes, fika trust shows how and asks", instructions)
 	}
 	if len(p.Config.Agents) == 0 {
 		e.Say("next: fika agent create coder --template coder, or fika \"a question\"")
@@ -172,11 +175,6 @@ func chosenTeam(name string) (*template.Team, error) {
 		return nil, command.UsageError("%s, or none", strings.TrimPrefix(err.Error(), "find team: "))
 	}
 	return &t, nil
-}
-
-func isFile(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // shortened returns path with ~ in place of home, if path is in home.

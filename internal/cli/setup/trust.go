@@ -2,6 +2,8 @@ package setup
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,7 +27,8 @@ it, and asks. Until you say yes, none of it is
 read into a prompt or run; afterwards a copy of what you were shown is in force,
 and stays in force when the files change, by your own hand or by git pull.
 
-In a folder that is not a project, it allows the AGENTS.md there into prompts.`,
+In a folder that is not a project, it allows the AGENTS.md there into prompts.
+Where there is no AGENTS.md, CLAUDE.md counts.`,
 		Example: "  fika trust\n  fika trust --diff   # only look\n  fika trust --revoke",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -79,7 +82,7 @@ func revokeTrust(e *command.Env) error {
 
 // trustFolder allows the AGENTS.md of a folder that is not a project into prompts.
 func trustFolder(e *command.Env, yes, look bool) error {
-	dir, text, err := setup.FindInstructions(e.App())
+	file, text, err := setup.FindInstructions(e.App())
 	if err != nil {
 		return err
 	}
@@ -87,15 +90,16 @@ func trustFolder(e *command.Env, yes, look bool) error {
 		return err
 	}
 	if !yes {
-		if err := e.Confirm("put " + dir + "/AGENTS.md, as it is at that time, into the prompts of agents that work there"); err != nil {
+		if err := e.Confirm("put " + file + ", as it is at that time, into the prompts of agents that work there"); err != nil {
 			return err
 		}
 	}
-	file, err := setup.TrustFolder(e.App(), dir)
+	dir := filepath.Dir(file)
+	settings, err := setup.TrustFolder(e.App(), dir)
 	if err != nil {
 		return err
 	}
-	e.Say("%s is trusted; that stands in %s", dir, file)
+	e.Say("%s is trusted; that stands in %s", dir, settings)
 	return nil
 }
 
@@ -179,10 +183,12 @@ func shownSummary(p *setup.Pending) string {
 	if unused := unusedFiles(p.Tree); len(unused) > 0 {
 		fmt.Fprintf(&b, "\n  fika does nothing with: %s", strings.Join(unused, ", "))
 	}
-	if slices.ContainsFunc(p.Tree.Files, func(f project.File) bool {
-		return strings.HasSuffix(f.Path, project.Instructions) && !strings.HasPrefix(f.Path, project.Folder+"/")
-	}) {
-		b.WriteString("\n  AGENTS.md is part of every prompt (agents_md = false in .fika/config.toml: it is not)")
+	for _, name := range project.InstructionNames() {
+		if slices.ContainsFunc(p.Tree.Files, func(f project.File) bool {
+			return path.Base(f.Path) == name && !strings.HasPrefix(f.Path, ".")
+		}) {
+			fmt.Fprintf(&b, "\n  %s is part of every prompt (agents_md = false in .fika/config.toml: it is not)", name)
+		}
 	}
 	return term.Clean(b.String())
 }
@@ -204,7 +210,7 @@ func unusedFiles(t project.Tree) []string {
 }
 
 // TellTrust says what of the project is not in force; it is called before something is
-// asked or run there. Outside a project, it names an AGENTS.md that is not read, if
+// asked or run there. Outside a project, it names instructions that are not read, if
 // stderr is a terminal.
 func TellTrust(e *command.Env) {
 	a := e.App()
@@ -213,8 +219,8 @@ func TellTrust(e *command.Env) {
 		if !e.ErrTTY {
 			return
 		}
-		if dir, _, err := setup.FindInstructions(a); err == nil {
-			e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s/AGENTS.md is not read; fika trust reads it, fika init makes this a project", dir)))
+		if file, _, err := setup.FindInstructions(a); err == nil {
+			e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s is not read; fika trust reads it, fika init makes this a project", file)))
 		}
 		return
 	}
