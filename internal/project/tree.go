@@ -116,6 +116,9 @@ func (t Tree) withPaths(root string, paths []string) (Tree, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if errors.Is(err, errTooLarge) {
+			return Tree{}, fika.Errorf(fika.Invalid, "read project", "%s is larger than %d KiB: all of it would be in every prompt", filepath.Join(root, rel), maxInstructions>>10)
+		}
 		if err != nil {
 			return Tree{}, readError(filepath.Join(root, rel), err)
 		}
