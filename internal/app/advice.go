@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"fika"
 	"fika/internal/config"
@@ -28,9 +29,12 @@ func (m *advised) Generate(ctx context.Context, r llm.Request, emit func(llm.Eve
 
 // adviceOn says which key of a model its provider has refused, and how to replace it.
 func (k *Keyring) adviceOn(m config.Model) string {
+	lender, isLent := k.lender(m.APIKeyEnv)
 	switch {
 	case m.APIKeyEnv == "":
 		return "the provider wants an API key, and model \"" + m.ID + "\" names none: set api_key_env in its [[models]] entry to the environment variable that holds it"
+	case isLent:
+		return fmt.Sprintf("the key %s in the environment of the shell that opened a session (pid %d) was refused for model %q; export a valid one there and open the session again", m.APIKeyEnv, lender.of.PID, m.ID)
 	case k.opts.Getenv(m.APIKeyEnv) == "":
 		return "the stored key " + m.APIKeyEnv + " was refused for model \"" + m.ID + "\"; replace it: fika key set " + m.APIKeyEnv
 	case k.byHub:

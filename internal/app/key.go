@@ -43,7 +43,9 @@ func (k *Keyring) SetKey(ctx context.Context, name, value string, hosts []string
 	return hosts, nil
 }
 
-// Keyring finds API keys: in the environment of this process, else in the key file.
+// Keyring finds API keys: in the environment of this process, else in the key file. A
+// process that the hub has started looks first at what sessions lend: see
+// [Keyring.LendKeys].
 type Keyring struct {
 	opts    Options
 	place   *Place
@@ -87,6 +89,11 @@ func (k *Keyring) useKey(m config.Model) (string, error) {
 	if m.APIKeyEnv == "" || m.Provider == config.Scripted {
 		return "", nil
 	}
+	if l, ok := k.lender(m.APIKeyEnv); ok {
+		if v, err := l.Use(m.APIKeyEnv, hostOf(m.BaseURL)); err == nil { // else it is for other hosts, or the session has just ended
+			return v, nil
+		}
+	}
 	if v := k.opts.Getenv(m.APIKeyEnv); v != "" {
 		return v, nil
 	}
@@ -119,6 +126,9 @@ func (k *Keyring) whoseEnvironment() string {
 func (k *Keyring) lookupName(name string) string {
 	if v := k.opts.Getenv(name); v != "" {
 		return v
+	}
+	if _, ok := k.lender(name); ok {
+		return "lent"
 	}
 	if f, err := k.Keys(); err == nil && f.Has(name) {
 		return "stored"

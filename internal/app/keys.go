@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -67,7 +68,7 @@ func (s *secretSource) stampFiles(k *Keyring) (folder.Home, config.Stamp, error)
 	}
 	h := folder.HomeAt(root)
 	paths, err := k.place.ConfigPaths()
-	return h, config.StampOf(append(paths, k.place.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
+	return h, config.StampOf(append(paths, k.place.KeysFile(), filepath.Join(h.RunDir(), "credentials"), lentDir(h.RunDir()))...), err
 }
 
 // secretValues returns all secrets by name.
@@ -99,6 +100,11 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 		values["nats.password"], values["nats.token"] = c.NATS.Password, c.NATS.Token
 	}
 	k.addBusPasswords(h, values)
+	for _, l := range lent(h.RunDir()) {
+		for name, v := range l.Values() {
+			values[fmt.Sprintf("%s of session %d", name, l.of.PID)] = v
+		}
+	}
 	return values
 }
 

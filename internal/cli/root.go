@@ -21,7 +21,7 @@ import (
 // commands below it that args need.
 func newRoot(e *command.Env, args ...string) *cobra.Command {
 	o := &run.Options{Env: e}
-	var version *bool
+	var version, plain *bool
 	root := &cobra.Command{
 		Use:   "fika [PROMPT]",
 		Short: "language-model agents that work together, on your machine",
@@ -31,7 +31,7 @@ with agents configured, fika alone opens the session (/help there).
 
 A bare prompt is one argument that contains a space or punctuation, or stdin.
 fika does not take a single word, or several words, for a prompt, because they
-may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
+may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 
 ` + command.ExitHelp,
 		Example: `  cd ~/src/shop && fika init && fika    # a team in a repository, and a session
@@ -43,6 +43,9 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if *plain {
+				e.Plain, e.Color = true, false
+			}
 			if err := checkFlagGroups(cmd); err != nil {
 				return err
 			}
@@ -55,6 +58,9 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if *version {
 				return e.Println(versionLine())
+			}
+			if o.MeansPrompt() {
+				return o.RunPrompt(cmd.Context(), args)
 			}
 			if err := checkBarePrompt(cmd, args); err != nil {
 				return err
@@ -79,6 +85,7 @@ may be a mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		},
 	}
 	root.PersistentFlags().StringVar(&e.Home, "home", "", "folder that holds everything (default $FIKA_HOME, else the project's, else ~/.fika)")
+	plain = root.PersistentFlags().Bool("plain", false, "print line after line and redraw nothing, without colour, as for a screen reader")
 	o.AddFlags(root)
 	version = versionFlag(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(complete.NoFiles)

@@ -63,6 +63,20 @@ func decode(text string) Line {
 	}
 }
 
+// encode is the reverse of decode, for a line from outside the editor.
+func encode(l Line) string {
+	var b strings.Builder
+	at := 0
+	for _, c := range l.Chips {
+		b.WriteString(typed(l.Text[at:c.From]))
+		if chip := term.CleanLine(l.Text[c.From:c.To]); chip != "" {
+			b.WriteString(asChip(chip))
+		}
+		at = c.To
+	}
+	return b.String() + typed(l.Text[at:])
+}
+
 // withChips is [typed] for a text that keeps its chips, as in the history.
 func withChips(text string) string {
 	var b strings.Builder

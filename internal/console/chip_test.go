@@ -93,3 +93,16 @@ func TestChipsAreShown(t *testing.T) {
 		}
 	}
 }
+
+// A line that is edited again is as it was entered, and a text of somebody else's has no
+// chips.
+func TestEncode(t *testing.T) {
+	for _, text := range []string{"", "a", "see " + asChip("@cart.go") + ", and " + asChip("@x"), asChip("[Pasted text 1: 500 lines]"), "two\nlines"} {
+		if got := encode(decode(text)); got != text {
+			t.Errorf("%q, want %q", got, text)
+		}
+	}
+	if got := encode(Line{Text: "a " + asChip("@cart.go") + "\x1b[31m"}); strings.ContainsAny(got, "\x01\x02\x1b") {
+		t.Errorf("%q", got)
+	}
+}

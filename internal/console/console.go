@@ -68,11 +68,11 @@ type Options struct {
 	// nil: nothing happens.
 	OnBackTab func()
 
-	// TakeBack is called when the up key is pressed in an empty line. It returns a text that
-	// was entered before and has had no effect, which becomes the line; false: there is none,
+	// TakeBack is called when the up key is pressed in an empty line. It returns a line that
+	// was entered before and has had no effect, and that is edited again; false: there is none,
 	// and the key recalls the history. It is called in the console's own goroutine, as
 	// Complete is. nil: the key recalls the history.
-	TakeBack func() (string, bool)
+	TakeBack func() (Line, bool)
 
 	// Echo returns what remains on the screen of an entered line; "" for nothing. nil:
 	// prompt and line, as in a shell.
@@ -126,7 +126,7 @@ const (
 	readingTime  = 700 * time.Millisecond
 )
 
-// New returns a console. On a terminal (in and out, and TERM is not dumb) it switches to
+// New returns a console. On a terminal (in and out, and not plain) it switches to
 // raw mode at once, until Close. Error kinds: Invalid without streams, Failed when the
 // terminal cannot be set up.
 func New(o Options) (*Console, error) {

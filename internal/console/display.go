@@ -34,7 +34,7 @@ type Display struct {
 // NewDisplay returns a Display. Close removes its rows.
 func NewDisplay(s *term.Streams) *Display {
 	d := &Display{streams: s, screen: screen{w: s.Out, cursor: true}}
-	if f, ok := file(s.Out); ok && s.OutTTY && os.Getenv("TERM") != "dumb" {
+	if f, ok := file(s.Out); ok && s.OutTTY && !s.Plain {
 		d.out = f
 	}
 	return d

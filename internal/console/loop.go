@@ -237,9 +237,9 @@ func (a *actor) takeBack() bool {
 	if a.opts.TakeBack == nil || a.edit.text != "" { // only this goroutine changes it
 		return false
 	}
-	text, ok := a.opts.TakeBack()
+	line, ok := a.opts.TakeBack()
 	if ok {
-		a.change(func() { a.edit.set(typed(text)) })
+		a.change(func() { a.edit.set(encode(line)) })
 	}
 	return ok
 }

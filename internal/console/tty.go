@@ -23,7 +23,7 @@ type tty struct {
 func openTTY(s *term.Streams) (*tty, error) {
 	in, okIn := file(s.In)
 	out, okOut := file(s.Out)
-	if !s.InTTY || !s.OutTTY || !okIn || !okOut || os.Getenv("TERM") == "dumb" {
+	if !s.InTTY || !s.OutTTY || !okIn || !okOut || s.Plain {
 		return nil, nil
 	}
 	t := &tty{in: in, out: out, width: s.Width}

@@ -157,7 +157,7 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 	first, _ := a.Config()
 	stampFiles := func() config.Stamp {
 		paths, _ := a.ConfigPaths() // they were known when the hub began
-		paths = append(paths, a.KeysFile())
+		paths = append(paths, a.KeysFile(), a.LentKeysDir())
 		if c, err := a.Config(); err == nil {
 			for _, e := range c.Agents {
 				paths = append(paths, h.home.Folder(fika.AgentName(e.ID)).LocalConfig())

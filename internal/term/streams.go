@@ -26,6 +26,10 @@ type Streams struct {
 	// depends on that stream: see OutStyle and ErrStyle.
 	Color bool
 
+	// Plain says that nothing is drawn again, only line after line, even on a terminal: as
+	// for screen readers, and where TERM is dumb.
+	Plain bool
+
 	// Width is the number of columns of the terminal when the command began; if there is
 	// none, it is 0 and nothing is cut.
 	Width int
@@ -40,6 +44,7 @@ func SystemStreams() *Streams {
 		OutTTY: xterm.IsTerminal(int(os.Stdout.Fd())),
 		ErrTTY: xterm.IsTerminal(int(os.Stderr.Fd())),
 		Color:  colorWanted(os.Getenv),
+		Plain:  os.Getenv("TERM") == "dumb",
 	}
 	if s.OutTTY {
 		s.Width = DefaultWidth

@@ -70,7 +70,7 @@ func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings) (*Runtime,
 func (l *LiveRuntime) stampFiles() config.Stamp {
 	h := l.worker.Folder.Home
 	paths, _ := l.worker.App.ConfigPaths() // they were known when this process began
-	paths = append(paths, l.worker.Folder.LocalConfig(), l.worker.App.KeysFile(), h.PluginsDir())
+	paths = append(paths, l.worker.Folder.LocalConfig(), l.worker.App.KeysFile(), l.worker.App.LentKeysDir(), h.PluginsDir())
 	dirs, _ := os.ReadDir(h.PluginsDir())
 	for _, d := range dirs {
 		if d.IsDir() {

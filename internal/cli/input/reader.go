@@ -31,7 +31,7 @@ type Options struct {
 	Interrupt, Escape func()
 	// TakeBack returns a text that was entered and has had no effect, for the line; nil: none
 	// can be taken back. See [console.Options].
-	TakeBack func() (string, bool)
+	TakeBack func() (console.Line, bool)
 	// BackTab is called on shift-tab; nil: it does nothing.
 	BackTab func()
 	// Note shows a text above the line, and NotSent why a line was not sent.
@@ -71,6 +71,7 @@ func (r *Reader) Console() *console.Console { return r.con }
 // Line is a line that was entered, with its files.
 type Line struct {
 	Text  string
+	Typed console.Line // as it was entered: chips stand for files and pastes
 	Files []attachment.File
 }
 
@@ -151,7 +152,7 @@ func (r *Reader) readChips(ctx context.Context, line console.Line) (Line, error)
 		f.Path = name
 		files = append(files, f)
 	}
-	return Line{b.String() + line.Text[at:], files}, nil
+	return Line{b.String() + line.Text[at:], line, files}, nil
 }
 
 // load reads a file that was typed. On a terminal it asks the person about a file that

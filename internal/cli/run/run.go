@@ -27,6 +27,7 @@ type Options struct {
 	model        string
 	username     string
 	tempUsername string
+	print        bool // a prompt and nothing else was meant
 	verbose      bool
 	json         bool
 	format       string
@@ -74,6 +75,7 @@ func (o *Options) AddFlags(c *cobra.Command) {
 	f.StringVarP(&o.model, "model", "m", "", "model for this prompt only (id or nickname)")
 	f.StringVarP(&o.username, "username", "u", "", "your username in this context, kept in its local.toml")
 	f.StringVarP(&o.tempUsername, "temp-username", "U", "", "your username for this prompt only")
+	f.BoolVarP(&o.print, "print", "p", false, "answer this prompt, print the answer and end: all words are the prompt")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "report on stderr what happens")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end (as --output-format json)")
 	f.StringVar(&o.format, "output-format", "text", "text, json or stream-json")
@@ -87,6 +89,9 @@ func (o *Options) AddFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(o.Env))
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
 }
+
+// MeansPrompt reports whether the flags say that all words are a prompt.
+func (o *Options) MeansPrompt() bool { return o.print }
 
 // RunPrompt answers the prompt that comes from args, standard input or the person at
 // the terminal.

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/input"
+	"fika/internal/console"
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
@@ -20,7 +21,7 @@ import (
 type inputs struct {
 	mu    sync.Mutex
 	list  []service.Input
-	typed map[fika.EntryID]string // the lines of those that were entered here
+	typed map[fika.EntryID]console.Line // the lines of those that were entered here
 }
 
 func (q *inputs) set(list []service.Input) {
@@ -30,11 +31,11 @@ func (q *inputs) set(list []service.Input) {
 }
 
 // add notes that a line was entered here that waits.
-func (q *inputs) add(in service.Input, line string) {
+func (q *inputs) add(in service.Input, line console.Line) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.typed == nil {
-		q.typed = map[fika.EntryID]string{}
+		q.typed = map[fika.EntryID]console.Line{}
 	}
 	q.typed[in.ID] = line
 	if !slices.ContainsFunc(q.list, func(x service.Input) bool { return x.ID == in.ID }) {
@@ -43,7 +44,7 @@ func (q *inputs) add(in service.Input, line string) {
 }
 
 // newest returns what a person entered last of what waits, and its line.
-func (q *inputs) newest(from string) (in service.Input, line string, ok bool) {
+func (q *inputs) newest(from string) (in service.Input, line console.Line, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, in := range slices.Backward(q.list) {
@@ -51,11 +52,11 @@ func (q *inputs) newest(from string) (in service.Input, line string, ok bool) {
 			continue
 		}
 		if line, ok = q.typed[in.ID]; !ok {
-			line = in.Content
+			line = console.Line{Text: in.Content}
 		}
 		return in, line, true
 	}
-	return in, "", false
+	return in, line, false
 }
 
 // remove forgets what does not wait any more.
@@ -85,7 +86,7 @@ func (q *inputs) rows(me string, busy []view.Worker) []string {
 // text returns what was typed of an input. The caller holds mu.
 func (q *inputs) text(in service.Input) string {
 	if line, ok := q.typed[in.ID]; ok {
-		return line
+		return line.Text
 	}
 	return in.Content
 }
@@ -110,23 +111,23 @@ func when(in service.Input, busy []view.Worker) string {
 }
 
 // takeBack withdraws what the person entered last of what waits, and returns its line.
-func (v *visit) takeBack() (string, bool) {
+func (v *visit) takeBack() (console.Line, bool) {
 	in, line, ok := v.queued.newest(v.desk.Person)
 	if !ok {
-		return "", false
+		return console.Line{}, false
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
 	now, err := v.chat.service().Chats.Withdraw(ctx, in.ID)
 	if err != nil {
 		v.screen.Note("— not taken back: " + err.Error())
-		return "", false
+		return console.Line{}, false
 	}
 	v.queued.remove(in.ID)
 	v.screen.Refresh()
 	if now.State != service.InputWithdrawn {
 		v.screen.Note("— too late: @" + string(in.AgentName) + " has it already")
-		return "", false
+		return console.Line{}, false
 	}
 	return line, true
 }

@@ -108,7 +108,7 @@ func commandsIn(dir string) ([]slashCommand, error) {
 			if err != nil {
 				return err
 			}
-			v.sender.send(ctx, input.Line{Text: fillIn(text, line.Arguments()), Files: line.Files})
+			v.sender.send(ctx, input.Line{Text: fillIn(text, line.Arguments()), Typed: line.Typed, Files: line.Files})
 			return nil
 		}})
 	}

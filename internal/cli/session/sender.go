@@ -38,7 +38,7 @@ func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 
 // send sends a line, or tells the person why it was not sent.
 func (s *sender) send(ctx context.Context, line input.Line) {
-	typed := line.Text
+	typed := line.Typed
 	if s.session != nil {
 		if _, isTeam, _ := service.TeamLine(line.Text); isTeam {
 			if err := s.sendTeam(ctx, line); err != nil {

@@ -44,6 +44,13 @@ func Open(ctx context.Context, e *command.Env) error {
 	}
 	// If the config cannot be read, the last one applies; the agents warn about that.
 	e.App().FollowConfig(func(string) {})
+	if e.InTTY && e.OutTTY && !e.InsideTool() {
+		end, err := e.App().LendKeys()
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	s := &session{agents: service.NewSessionAgents(conf)}
 	s.first = s.agents.SpokenTo()
 	for fresh := false; ; fresh = true {

@@ -224,7 +224,8 @@ func (v *visit) readLines(ctx context.Context) error {
 				return err
 			}
 		default:
-			line.Text += v.shell.takeAlong()
+			along := v.shell.takeAlong()
+			line.Text, line.Typed.Text = line.Text+along, line.Typed.Text+along
 			v.sender.sendTyped(ctx, line)
 		}
 	}
