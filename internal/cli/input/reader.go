@@ -31,7 +31,7 @@ type Options struct {
 	Interrupt, Escape func()
 	// TakeBack returns a text that was entered and has had no effect, for the line; nil: none
 	// can be taken back. See [console.Options].
-	TakeBack func() (console.Line, bool)
+	TakeBack func() (Typed, bool)
 	// BackTab is called on shift-tab; nil: it does nothing.
 	BackTab func()
 	// Note shows a text above the line, and NotSent why a line was not sent.
@@ -68,10 +68,13 @@ func Open(o Options) (*Reader, error) {
 // Console returns the terminal whose output appears above the line.
 func (r *Reader) Console() *console.Console { return r.con }
 
+// Typed is a line as it was entered, in which chips stand for files and pastes.
+type Typed = console.Line
+
 // Line is a line that was entered, with its files.
 type Line struct {
 	Text  string
-	Typed console.Line // as it was entered: chips stand for files and pastes
+	Typed Typed
 	Files []attachment.File
 }
 

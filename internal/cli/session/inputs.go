@@ -10,7 +10,6 @@ import (
 
 	"fika"
 	"fika/internal/cli/input"
-	"fika/internal/console"
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
@@ -21,7 +20,7 @@ import (
 type inputs struct {
 	mu    sync.Mutex
 	list  []service.Input
-	typed map[fika.EntryID]console.Line // the lines of those that were entered here
+	typed map[fika.EntryID]input.Typed // the lines of those that were entered here
 }
 
 func (q *inputs) set(list []service.Input) {
@@ -31,11 +30,11 @@ func (q *inputs) set(list []service.Input) {
 }
 
 // add notes that a line was entered here that waits.
-func (q *inputs) add(in service.Input, line console.Line) {
+func (q *inputs) add(in service.Input, line input.Typed) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.typed == nil {
-		q.typed = map[fika.EntryID]console.Line{}
+		q.typed = map[fika.EntryID]input.Typed{}
 	}
 	q.typed[in.ID] = line
 	if !slices.ContainsFunc(q.list, func(x service.Input) bool { return x.ID == in.ID }) {
@@ -44,7 +43,7 @@ func (q *inputs) add(in service.Input, line console.Line) {
 }
 
 // newest returns what a person entered last of what waits, and its line.
-func (q *inputs) newest(from string) (in service.Input, line console.Line, ok bool) {
+func (q *inputs) newest(from string) (in service.Input, line input.Typed, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, in := range slices.Backward(q.list) {
@@ -52,7 +51,7 @@ func (q *inputs) newest(from string) (in service.Input, line console.Line, ok bo
 			continue
 		}
 		if line, ok = q.typed[in.ID]; !ok {
-			line = console.Line{Text: in.Content}
+			line = input.Typed{Text: in.Content}
 		}
 		return in, line, true
 	}
@@ -111,23 +110,23 @@ func when(in service.Input, busy []view.Worker) string {
 }
 
 // takeBack withdraws what the person entered last of what waits, and returns its line.
-func (v *visit) takeBack() (console.Line, bool) {
+func (v *visit) takeBack() (input.Typed, bool) {
 	in, line, ok := v.queued.newest(v.desk.Person)
 	if !ok {
-		return console.Line{}, false
+		return input.Typed{}, false
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
 	now, err := v.chat.service().Chats.Withdraw(ctx, in.ID)
 	if err != nil {
 		v.screen.Note("— not taken back: " + err.Error())
-		return console.Line{}, false
+		return input.Typed{}, false
 	}
 	v.queued.remove(in.ID)
 	v.screen.Refresh()
 	if now.State != service.InputWithdrawn {
 		v.screen.Note("— too late: @" + string(in.AgentName) + " has it already")
-		return console.Line{}, false
+		return input.Typed{}, false
 	}
 	return line, true
 }
