@@ -59,29 +59,7 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 			if *version {
 				return e.Println(versionLine())
 			}
-			if o.MeansPrompt() {
-				return o.RunPrompt(cmd.Context(), args)
-			}
-			if err := checkBarePrompt(cmd, args); err != nil {
-				return err
-			}
-			if master.MeansConsole(e, cmd, args) {
-				return master.OpenConsole(cmd.Context(), e, master.Flags{})
-			}
-			if meansSession(e, cmd, args) {
-				return session.Open(cmd.Context(), e)
-			}
-			if alone(e, cmd, args) {
-				if made, err := setup.FirstMinute(cmd.Context(), e); err != nil {
-					return err
-				} else if made {
-					return session.Open(cmd.Context(), e)
-				}
-				if err := withoutAgents(e); err != nil {
-					return err
-				}
-			}
-			return o.RunPrompt(cmd.Context(), args)
+			return runBare(e, o, cmd, args)
 		},
 	}
 	root.PersistentFlags().StringVar(&e.Home, "home", "", "folder that holds everything (default $FIKA_HOME, else the project's, else ~/.fika)")
@@ -110,6 +88,34 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 		help(cmd, args)
 	})
 	return root
+}
+
+// runBare runs fika without a command: it answers a prompt, or opens the console, the
+// session or the first minute, whatever the arguments and the terminal mean.
+func runBare(e *command.Env, o *run.Options, cmd *cobra.Command, args []string) error {
+	if o.MeansPrompt() {
+		return o.RunPrompt(cmd.Context(), args)
+	}
+	if err := checkBarePrompt(cmd, args); err != nil {
+		return err
+	}
+	if master.MeansConsole(e, cmd, args) {
+		return master.OpenConsole(cmd.Context(), e, master.Flags{})
+	}
+	if meansSession(e, cmd, args) {
+		return session.Open(cmd.Context(), e)
+	}
+	if alone(e, cmd, args) {
+		if made, err := setup.FirstMinute(cmd.Context(), e); err != nil {
+			return err
+		} else if made {
+			return session.Open(cmd.Context(), e)
+		}
+		if err := withoutAgents(e); err != nil {
+			return err
+		}
+	}
+	return o.RunPrompt(cmd.Context(), args)
 }
 
 // checkFlagGroups refuses flags that exclude each other.
