@@ -15,6 +15,7 @@ const (
 	ToolResult EntryType = "tool_result"
 	Compaction EntryType = "compaction"
 	Notice     EntryType = "notice" // said by fika itself; nobody's message, never forwarded
+	Rewind     EntryType = "rewind" // a person has taken a part of the conversation out of what models see, or put it back
 )
 
 // RenamedNotice is the Kind of the notice that says that a chat has been renamed.
@@ -73,7 +74,8 @@ type EntryMeta struct {
 	Kept       []int64  `json:"kept,omitempty"`    // of a compaction: seqs at or before UpTo that stay in the window
 	Summary    string   `json:"summary,omitempty"` // of a compaction: the summary after it
 	Was        string   `json:"was,omitempty"`     // of a compaction: the summary before it
-	Undo       int64    `json:"undo,omitempty"`    // of a compaction: takes back the compaction with this seq
+	Undo       int64    `json:"undo,omitempty"`    // of a compaction or a rewind: takes back the one with this seq
+	Cut        Cut      `json:"cut,omitzero"`      // of a rewind: what it takes out
 	View       AgentID  `json:"view,omitempty"`    // of a compaction in a chat: the agent whose window it shortens; empty: everybody's
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`

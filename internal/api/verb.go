@@ -72,7 +72,7 @@ func Verbs() []Verb {
 		on(Conversation, list, "list"),
 		on(Conversation, look, "show entries tree queue why chains limits participants live wait export"),
 		on(Conversation, speak, "send"),
-		on(Conversation, Verb{Conduct: Answers, Repeat: ByKey}, "steer accept"),
+		on(Conversation, Verb{Conduct: Answers, Repeat: ByKey}, "steer accept rewind"),
 		on(Conversation, Verb{Conduct: Answers, Repeat: ByWish}, "withdraw mode"),
 		on(Conversation, key, "create enter invite session stop continue clear delete rename pin unpin retry cleanup"),
 		on(Conversation, act, "compact"),

@@ -138,6 +138,7 @@ func workCommands() []entry {
 		{name: "chat", new: chat.New, does: noun(), often: true, verbs: []verbs{
 			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear compact rename delete cleanup"},
 			{names: "limit", does: declaration{verb: "conversation.limits", then: "conversation.limit", only: "json"}},
+			{names: "rewind", does: declaration{verb: "conversation.entries", then: "conversation.rewind", more: "back", one: true}},
 			{names: "mode", does: declaration{verb: "conversation.show", then: "conversation.mode", more: "accept", one: true}},
 		}},
 		{name: "board", new: board.New, does: is("board.list"), often: true, verbs: []verbs{

@@ -24,7 +24,7 @@ func (brokenDevice) Read([]byte) (int, error)  { return 0, os.ErrClosed }
 // and why it leaves others out.
 func walked() (args map[string]string, left map[string]string) {
 	return map[string]string{
-			"fika chat view": "design", "fika chat why": "design 1 coder", "fika chat wait": "design", "fika chat limit": "design", "fika chat mode": "design",
+			"fika chat view": "design", "fika chat why": "design 1 coder", "fika chat wait": "design", "fika chat limit": "design", "fika chat mode": "design", "fika chat rewind": "design",
 			"fika conversation show": "default", "fika conversation search": "hello", "fika request show": "REQUEST", "fika request wait": "REQUEST",
 			"fika agent logs": "coder", "fika agent show": "coder", "fika agent recall": "coder hello", "fika plugin show": "nosuch", "fika skill show": "nosuch", "fika model show": "script", "fika key show": "NOSUCH", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
 			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",

@@ -49,7 +49,7 @@ func renderEntry(e fika.Entry) []byte {
 	case fika.Compaction:
 		fmt.Fprintf(&b, "---\n\n## [%s] compacted · %s\n\n", from, at)
 		writeParagraph(&b, e.Content)
-	case fika.Notice:
+	case fika.Notice, fika.Rewind:
 		fmt.Fprintf(&b, "> **[%s]** %s · %s\n\n", from, strings.ReplaceAll(cleanText(e.Content), "\n", "\n> "), at)
 	default:
 		fmt.Fprintf(&b, "## [%s] · %s\n\n", from, at)

@@ -64,12 +64,17 @@ func (s *Chats) ContextUse(ctx context.Context, conv fika.Conversation, agent fi
 	if err != nil {
 		return u, err
 	}
+	f, err := s.c.store.Frame(ctx, conv.ID, row.ID, 1<<62)
+	if err != nil {
+		return u, err
+	}
 	for last := 64; ; last *= 8 {
 		var list []fika.Entry
 		if _, err := s.Read(ctx, EntryQuery{Conversation: conv.ID, Last: last}, func(x fika.Entry) error { list = append(list, x); return nil }); err != nil {
 			return u, err
 		}
 		whole := len(list) < last
+		list = slices.DeleteFunc(list, func(x fika.Entry) bool { return f.Cuts.Has(x.Seq) })
 		if done := u.measure(list, row, kinds, whole); done || whole {
 			return u, nil
 		}

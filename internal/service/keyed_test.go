@@ -303,6 +303,10 @@ func keyedInChats() map[string]keyedWrite {
 			return errors.Join(h.sql(`UPDATE conversations SET mode = 'plan' WHERE kind = 'chat'`),
 				h.sql(`UPDATE entries SET metadata = '{"writer":"agent","writer_name":"coder","plan":true}' WHERE seq = 1`))
 		}).once(),
+		"conversation.rewind": inChat(func(ctx context.Context, s *service.Service, c fika.Conversation) (string, error) {
+			r, err := s.ChatControl.Rewind(ctx, c, 1, false)
+			return fmt.Sprint(r.Entry.Seq, r.Entry.ID), err
+		}).once(),
 		"conversation.create": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
 			c, err := s.Chats.Create(ctx, text)
 			return string(c.ID), err

@@ -327,6 +327,10 @@ func conversationCalls() map[string]call {
 			_, err := s.Chats.AcceptPlan(ctx, c, fika.Entry{ID: "x", Meta: fika.EntryMeta{WriterName: "gendry"}}, "edit", alias)
 			return err
 		}),
+		"conversation.rewind": ofChat(func(ctx context.Context, s *service.Service, c fika.Conversation) error {
+			_, err := s.ChatControl.Rewind(ctx, c, 1, true)
+			return err
+		}),
 		"conversation.create": failed(func(ctx context.Context, _ *world, s *service.Service) error {
 			_, err := s.Chats.CreateUnnamed(ctx)
 			return err

@@ -192,32 +192,10 @@ func (s Transcripts) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.E
 	return all, s.explain("read entries", err)
 }
 
-// LastCompaction returns the newest compaction with seq <= upto of an agent's view of a
-// conversation that no later entry has undone, or nil. An empty view is that of people: it
-// has only the compactions that hold for everybody.
+// LastCompaction returns the compaction of the [Frame].
 func (s Transcripts) LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error) {
-	undone := map[int64]bool{}
-	for size := 1; ; size = 16 { // nearly always the newest is the one
-		page, err := many(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.type = 'compaction' AND e.seq <= ?
-ORDER BY e.seq DESC LIMIT ?`, c, upto, size)
-		if err != nil {
-			return nil, s.explain("read compaction", err)
-		}
-		for i, e := range page {
-			switch {
-			case e.Meta.View != "" && e.Meta.View != view:
-			case undone[e.Seq]: // undone, and so is its own undo
-			case e.Meta.Undo > 0:
-				undone[e.Meta.Undo] = true
-			case e.Meta.UpTo > 0: // a compaction without UpTo, written by another program, cuts nothing
-				return &page[i], nil
-			}
-			upto = e.Seq - 1
-		}
-		if len(page) < size {
-			return nil, nil
-		}
-	}
+	f, err := s.Frame(ctx, c, view, upto)
+	return f.Compaction, err
 }
 
 // AppendCompaction appends a compaction for which no model was asked (clear, undo),
@@ -227,6 +205,9 @@ func (s Transcripts) AppendCompaction(ctx context.Context, c fika.ConversationID
 	var stored fika.Entry
 	err := s.write(ctx, "append compaction", func(ctx context.Context, t *tx) error {
 		stored = e
+		if err := conversationsIn(t).forgetGuests(ctx, c); err != nil {
+			return err
+		}
 		return t.append(ctx, &stored)
 	})
 	return stored, err

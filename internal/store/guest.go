@@ -61,6 +61,12 @@ func (s Turns) SettleGuest(ctx context.Context, f Fence, cost int64) error {
 	})
 }
 
+// forgetGuests makes guests begin new sessions of a conversation: what they were told in the
+// old ones no longer counts.
+func (t conversationRows) forgetGuests(ctx context.Context, c fika.ConversationID) error {
+	return t.put(ctx, `DELETE FROM guest_sessions WHERE conversation = ?`, c)
+}
+
 // HoldApproval stores a question about a step that a turn waits for while it runs, and
 // returns its number. If the signal is not empty, nothing was stored.
 func (s Approvals) HoldApproval(ctx context.Context, f Fence, a Approval, until time.Time) (n int64, sig Signal, err error) {

@@ -38,7 +38,7 @@ func (im *Import) Add(ctx context.Context, entries []fika.Entry) (int, error) {
 	s, c := im.s, im.c
 	for i, e := range entries {
 		switch e.Type {
-		case fika.Message, fika.ToolCall, fika.ToolResult, fika.Compaction, fika.Notice:
+		case fika.Message, fika.ToolCall, fika.ToolResult, fika.Compaction, fika.Notice, fika.Rewind:
 		default:
 			return 0, fika.Errorf(fika.Invalid, op, "entry %d (id %q) has the unknown type %q", i+1, e.ID, e.Type)
 		}

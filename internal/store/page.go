@@ -76,16 +76,38 @@ func (s Transcripts) Extent(ctx context.Context, c fika.ConversationID, since, u
 type Span struct{ Since, Upto int64 }
 
 // WindowSpans returns where in a conversation the entries of an agent's window are: what
-// the last compaction kept, and what came after it. cut is that compaction; nil: there is
+// the last compaction kept, and what came after it, without what rewinds have taken out. cut is that compaction; nil: there is
 // none. An empty view is that of people.
 func (s Transcripts) WindowSpans(ctx context.Context, c fika.ConversationID, view fika.AgentID) (spans []Span, cut *fika.Entry, err error) {
-	if cut, err = s.LastCompaction(ctx, c, view, math.MaxInt64); err != nil {
+	f, err := s.Frame(ctx, c, view, math.MaxInt64)
+	if err != nil {
 		return nil, nil, err
 	}
-	if cut == nil {
-		return []Span{{0, math.MaxInt64}}, nil, nil
+	spans = []Span{{0, math.MaxInt64}}
+	if cut = f.Compaction; cut != nil {
+		spans = append(joinRuns(cut.Meta.Kept), Span{cut.Meta.UpTo, math.MaxInt64})
 	}
-	return append(joinRuns(cut.Meta.Kept), Span{cut.Meta.UpTo, math.MaxInt64}), cut, nil
+	for _, x := range f.Cuts {
+		spans = without(spans, x)
+	}
+	return spans, cut, nil
+}
+
+// without returns what is left of spans without a part.
+func without(spans []Span, part fika.Cut) (out []Span) {
+	for _, s := range spans {
+		if part.To <= s.Since || part.From > s.Upto {
+			out = append(out, s)
+			continue
+		}
+		if part.From-1 > s.Since {
+			out = append(out, Span{s.Since, part.From - 1})
+		}
+		if part.To < s.Upto {
+			out = append(out, Span{part.To, s.Upto})
+		}
+	}
+	return out
 }
 
 // joinRuns joins seqs into spans.

@@ -270,14 +270,14 @@ func (w *window) comesTo(ctx context.Context, tokens int64) (bool, error) {
 	if size >= tokens {
 		return true, nil
 	}
-	cut, err := w.lastCompaction(ctx)
+	cut, cuts, err := w.frame(ctx)
 	if err != nil {
 		return false, err
 	}
-	shown := w.cut
-	w.cut = cut
+	shown, out := w.cut, w.cuts
+	w.cut, w.cuts = cut, cuts
 	groups, left, err := w.readHistory(ctx, tokens-size)
-	w.cut = shown // the window itself is read later
+	w.cut, w.cuts = shown, out // the window itself is read later
 	if err != nil || left > 0 {
 		return left > 0, err
 	}

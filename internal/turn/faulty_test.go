@@ -113,8 +113,8 @@ func (f *faulty) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.Entry
 	return through(f, "of request", func() ([]fika.Entry, error) { return f.Store.OfRequest(ctx, id) })
 }
 
-func (f *faulty) LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error) {
-	return through(f, "compaction", func() (*fika.Entry, error) { return f.Store.LastCompaction(ctx, c, view, upto) })
+func (f *faulty) Frame(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (store.Frame, error) {
+	return through(f, "compaction", func() (store.Frame, error) { return f.Store.Frame(ctx, c, view, upto) })
 }
 
 // death is a process that dies at its k-th operation on the store, or when a

@@ -53,6 +53,8 @@ func newHistory(seed uint64, n int) (*history, store.Claimed, []fika.Entry) {
 			h.say("ann")
 		case k == 3 && len(h.entries) > 4:
 			h.compact()
+		case k == 9 && len(h.entries) > 4 && h.rand.IntN(3) == 0:
+			h.rewind()
 		case k < 9:
 			agent := agents[h.rand.IntN(len(agents))]
 			if !slices.ContainsFunc(h.working, func(t *generatedTurn) bool { return t.agent == agent }) {
@@ -115,6 +117,21 @@ func (h *history) compact() {
 		}
 	}
 	h.add(fika.Entry{Type: fika.Compaction, From: "system", Content: "what was said", Meta: meta})
+}
+
+// rewind takes a part of the conversation out, at rest, or puts back what the last one took.
+func (h *history) rewind() {
+	for len(h.working) > 0 {
+		h.interrupt(h.working[0])
+		h.end(h.working[0])
+	}
+	e := fika.Entry{Type: fika.Rewind, From: "ann", Content: "went back"}
+	if last := fika.NewestRewind(h.entries); last != nil && h.rand.IntN(2) == 0 {
+		e.Meta.Undo = last.Seq
+	} else {
+		e.Meta.Cut = fika.Cut{From: int64(1 + h.rand.IntN(len(h.entries))), To: int64(len(h.entries))}
+	}
+	h.add(e)
 }
 
 func (h *history) begin(agent string) *generatedTurn {
@@ -322,11 +339,13 @@ func (h *history) Blobs(_ context.Context, entries []fika.Entry) (map[fika.Entry
 	return h.blobs, nil
 }
 
-func (h *history) LastCompaction(_ context.Context, _ fika.ConversationID, _ fika.AgentID, upto int64) (*fika.Entry, error) {
+func (h *history) Frame(_ context.Context, _ fika.ConversationID, _ fika.AgentID, upto int64) (f store.Frame, _ error) {
+	f.Cuts = fika.CutsOf(h.entries)
 	for i := min(upto, int64(len(h.entries))) - 1; i >= 0; i-- {
-		if h.entries[i].Type == fika.Compaction {
-			return &h.entries[i], nil
+		if h.entries[i].Type == fika.Compaction && !f.Cuts.Has(int64(i+1)) {
+			f.Compaction = &h.entries[i]
+			break
 		}
 	}
-	return nil, nil
+	return f, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/prompt"
+	"fika/internal/store"
 )
 
 const (
@@ -40,7 +41,7 @@ type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	Blobs(context.Context, []fika.Entry) (map[fika.EntryID]json.RawMessage, error)
-	LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error)
+	Frame(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (store.Frame, error)
 }
 
 // window selects the part of the conversation that the model sees.
@@ -61,6 +62,7 @@ type window struct {
 	seen    []fika.Entry // what the model was last shown
 	omitted int          // entries that did not fit
 	cut     *fika.Entry  // the last compaction before the window; nil: none
+	cuts    fika.Cuts    // what rewinds have taken out
 	warned  bool         // that the window is too small, or nearly full
 }
 
@@ -118,7 +120,7 @@ func (w *window) estimateCall(shown []fika.Entry) int64 {
 // before upto_seq that fit, then this request's own entries, as far as no compaction has
 // archived them.
 func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) {
-	if w.cut, err = w.lastCompaction(ctx); err != nil {
+	if w.cut, w.cuts, err = w.frame(ctx); err != nil {
 		return nil, err
 	}
 	var own []fika.Entry
@@ -200,7 +202,7 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 	upto, cut := w.claimed.Request.UptoSeq, w.cut
 	var seen []fika.Entry // newest first
 	var cost int64
-	upto = nextPage(upto, cut)
+	upto = w.nextPage(upto, cut)
 	for size := firstPage; upto > 0; size = laterPage {
 		var page []fika.Entry
 		err := w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
@@ -220,7 +222,7 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 		if len(page) < size || cost > budget {
 			break
 		}
-		upto = nextPage(page[len(page)-1].Seq-1, cut)
+		upto = w.nextPage(page[len(page)-1].Seq-1, cut)
 	}
 	slices.Reverse(seen)
 	groups, err := w.completeGroups(ctx, w.groupOwn(seen))
@@ -280,21 +282,23 @@ func interrupted(turn []fika.Entry) fika.EntryID {
 	return ""
 }
 
-// lastCompaction returns the newest compaction or clearing of the conversation, this
-// turn's own included; nil: there is none.
-func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
-	err = w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
-		cut, err = w.history.LastCompaction(ctx, w.claimed.Conversation.ID, w.claimed.Agent.ID, math.MaxInt64)
+// frame returns the newest compaction or clearing of the conversation, this turn's own
+// included, nil if there is none, and what rewinds have taken out.
+func (w *window) frame(ctx context.Context) (*fika.Entry, fika.Cuts, error) {
+	var f store.Frame
+	err := w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
+		f, err = w.history.Frame(ctx, w.claimed.Conversation.ID, w.claimed.Agent.ID, math.MaxInt64)
 		return err
 	})
-	return cut, err
+	return f.Compaction, f.Cuts, err
 }
 
 // isVisible reports whether an entry may be in this agent's window. Not visible are
-// entries up to the last compaction (unless it kept them), this request's own entries,
+// entries up to the last compaction (unless it kept them), what rewinds have taken out, this
+// request's own entries,
 // notices, and in chats the tool calls and results of other agents.
 func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
-	if isArchived(e, cut) {
+	if isArchived(e, cut) || w.cuts.Has(e.Seq) {
 		return false
 	}
 	if e.Request == w.fence.Request && e.Request != "" {
@@ -329,7 +333,7 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 		}
 		if len(all) > len(g) {
 			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool {
-				return e.Type == fika.Notice && !isInterruption(e) || e.Type == fika.Compaction || e.Conversation != g[0].Conversation
+				return e.Type == fika.Notice && !isInterruption(e) || e.Type == fika.Compaction || e.Conversation != g[0].Conversation || w.cuts.Has(e.Seq)
 			})
 		}
 	}
@@ -337,8 +341,9 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 }
 
 // nextPage returns the seq at which the page before upto begins, upto included. It skips
-// entries that a compaction has archived. 0: nothing is left.
-func nextPage(upto int64, cut *fika.Entry) int64 {
+// entries that a compaction has archived or a rewind has taken out. 0: nothing is left.
+func (w *window) nextPage(upto int64, cut *fika.Entry) int64 {
+	upto = w.cuts.Before(upto)
 	if cut == nil || upto > cut.Meta.UpTo {
 		return upto
 	}

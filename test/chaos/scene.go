@@ -230,6 +230,9 @@ func chats(r *run) {
 	if res := r.people("chat", "rename", "other", "spare"); res.code != 0 && res.code != 3 { // 3: the killed command has done it
 		r.bad("%v", res)
 	}
+	r.people("chat", "mode", "spare", "plan")
+	r.people("chat", "rewind", "spare", "1")
+	r.people("chat", "rewind", "spare", "--back")
 	r.people("chat", "clear", "spare", "--yes")
 	r.people("chat", "delete", "spare", "--yes")
 	r.people("chat", "create", "old")

@@ -64,7 +64,7 @@ func showEntry(e *command.Env, raw bool) func(fika.Entry) error {
 			head += style.Dim(" calls " + clean(x.To))
 		case fika.ToolResult:
 			head += style.Dim(" says")
-		case fika.Notice, fika.Compaction:
+		case fika.Notice, fika.Compaction, fika.Rewind:
 			head = style.Yellow(string(x.Type))
 		}
 		about := style.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format(time.DateTime)))

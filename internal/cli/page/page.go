@@ -136,6 +136,8 @@ func (p Page) Entry(n service.Node, turn *turnJSON) string {
 			notice = term.Wrap(notice, p.look.Width-1)
 		}
 		return st.Yellow(notice) + "\n" + used + "\n"
+	case fika.Rewind:
+		return st.Yellow("— "+term.CleanLine(x.From+" "+x.Content)) + "\n\n"
 	case fika.Compaction:
 		text := "— cleared: agents no longer see what is above"
 		if x.Meta.Summary != "" {

@@ -12,13 +12,13 @@ import (
 	"fika/internal/words"
 )
 
-// ShownTypes returns the types of the entries that are shown: messages, notices and
-// compactions, or all, for which nil stands.
+// ShownTypes returns the types of the entries that are shown: messages, notices,
+// compactions and rewinds, or all, for which nil stands.
 func ShownTypes(all bool) []fika.EntryType {
 	if all {
 		return nil
 	}
-	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
+	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction, fika.Rewind}
 }
 
 // fieldEscaper keeps a field on one line and separate from its neighbours.

@@ -47,6 +47,7 @@ func slashCommands() []slashCommand {
 		{"/context", "[@AGENT]", "what fills the window of the model", false, (*visit).showContext},
 		{"/compact", "[@AGENT] [WHAT TO KEEP]", "replace the older part of what the agents see by a summary", false, (*visit).compact},
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
+		{"/rewind", "[N|back]", "earlier messages; go back to before one: agents no longer see what followed, and files are restored", false, (*visit).rewind},
 		{"/clear", "", "the agents no longer see what was said here so far", false, (*visit).clear},
 		{"/mcp", "", "the MCP servers, and whether they run", true, (*visit).showServers},
 		{"/pause", "", "pause: running steps finish, nothing new begins", false, (*visit).pause},

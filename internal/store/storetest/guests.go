@@ -29,6 +29,29 @@ var guestTests = map[string]func(*world){
 		equal(w, "after that", kept(), g)
 		equal(w, "of another agent", must(w.GuestSession(w.ctx, w.agent("other").ID, c.Conversation.ID))(w), store.GuestSession{})
 	},
+	"what agents no longer see, guests begin without": func(w *world) {
+		l, room := w.lease("claude"), w.chat("room")
+		told := func(text string) string {
+			w.post(room, text, "claude")
+			c := w.claim(l)
+			must(w.PromptGuest(w.ctx, c.Fence, store.GuestSession{Program: "p", Session: text}))(w)
+			w.ok(w.SettleGuest(w.ctx, c.Fence, 0))
+			w.answer(c, "done")
+			return must(w.GuestSession(w.ctx, l.Agent, room.ID))(w).Session
+		}
+		gone := func(after string) {
+			equal(w, after, must(w.GuestSession(w.ctx, l.Agent, room.ID))(w), store.GuestSession{})
+		}
+		equal(w, "told", told("one"), "one")
+		w.compactAll(room)
+		gone("cleared")
+		equal(w, "told again", told("two"), "two")
+		r := must(w.Rewind(w.ctx, room.ID, 4, false, "ann", ""))(w)
+		gone("rewound")
+		equal(w, "told once more", told("three"), "three")
+		must(w.Rewind(w.ctx, room.ID, 0, true, "ann", ""))(w)
+		gone("put back " + r.Entry.Content)
+	},
 	"a turn that is to stop is not prompted": func(w *world) {
 		l := w.lease("claude")
 		w.accept(fika.AskRequest, l.Agent, "x")
