@@ -26,7 +26,8 @@ func (s *Chats) SetMode(ctx context.Context, conv fika.Conversation, word string
 	if err != nil {
 		return conv, err
 	}
-	now, err := s.c.store.SetMode(ctx, conv.ID, mode, said.From)
+	now, jobs, err := s.c.store.SetMode(ctx, conv.ID, mode, said.From)
+	s.c.wake(ctx, jobs...)
 	_ = s.c.bus.Flush(ctx)
 	return now, err
 }

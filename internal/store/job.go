@@ -59,14 +59,21 @@ func scanJob(s scanner) (j Job, err error) {
 }
 
 // StartJob stores a job that is about to be started by the agent's owner, and returns it
-// with its number. Log is the folder of the agent's logs. It fails with Lost, and with
-// Limit while [MaxJobs] of the agent run.
+// with its number. Log is the folder of the agent's logs. It fails with Lost, with Denied
+// once plan mode holds for its request, and with Limit while [MaxJobs] of the agent run.
 func (s Jobs) StartJob(ctx context.Context, l Lease, j Job) (Job, error) {
 	const op = "start job"
 	var out Job
 	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		if _, err := t.leased(ctx, op, l); err != nil {
 			return err
+		}
+		under, _, err := one(ctx, t, scanModes, `SELECT c.mode, `+modesElsewhere+` FROM requests r JOIN conversations c ON c.id = r.conversation WHERE r.id = ?`, j.Request)
+		if err != nil {
+			return err
+		}
+		if fika.Strictest(under[:]...) == fika.PlanMode {
+			return fika.Errorf(fika.Denied, "", "the chat is in plan mode")
 		}
 		running, _, err := one(ctx, t, scanInt, `SELECT count(*) FROM jobs WHERE agent = ? AND state = 'running'`, l.Agent)
 		if err != nil {
@@ -232,10 +239,15 @@ func (t jobRows) askEnd(ctx context.Context, j Job) error {
 	return t.put(ctx, `UPDATE jobs SET end_at = ?, reason = ? WHERE id = ? AND state = 'running' AND end_at = 0`, t.now, j.Reason, j.ID)
 }
 
-// askAll asks the jobs of a conversation to end, and returns the agents whose jobs they
-// are.
-func (t jobRows) askAll(ctx context.Context, c fika.ConversationID, reason string) (agents []fika.AgentName, err error) {
-	list, err := many(ctx, t, scanJob, selectJob+` WHERE j.conversation = ? AND j.state = 'running' AND j.end_at = 0 ORDER BY j.n`, c)
+// askAll asks the jobs of a conversation to end, and with all those that were started
+// elsewhere because of it; it returns the agents whose jobs they are.
+func (t jobRows) askAll(ctx context.Context, c fika.ConversationID, all bool, reason string) (agents []fika.AgentName, err error) {
+	where, args := `j.conversation = ?`, []any{c}
+	if all {
+		where, args = `(j.conversation = ? OR EXISTS (SELECT 1 FROM requests r JOIN chains h ON h.root = r.chain WHERE r.id = j.request AND h.conversation = ?)
+OR EXISTS (SELECT 1 FROM conversations b JOIN flow_runs f ON f.id = b.run WHERE b.id = j.conversation AND f.chat = ?))`, []any{c, c, c}
+	}
+	list, err := many(ctx, t, scanJob, selectJob+` WHERE `+where+` AND j.state = 'running' AND j.end_at = 0 ORDER BY j.n`, args...)
 	for _, j := range list {
 		j.Ending, j.Reason = true, reason
 		if err := t.askEnd(ctx, j); err != nil {

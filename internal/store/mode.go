@@ -13,6 +13,8 @@ const modesElsewhere = `COALESCE((SELECT o.mode FROM chains h JOIN conversations
 COALESCE((SELECT o.mode FROM chains h JOIN conversations b ON b.id = h.conversation JOIN flow_runs f ON f.id = b.run JOIN conversations o ON o.id = f.chat WHERE h.root = r.chain), ''),
 COALESCE((SELECT o.mode FROM flow_runs f JOIN conversations o ON o.id = f.chat WHERE f.id = c.run), '')`
 
+func scanModes(s scanner) (m [4]fika.Mode, err error) { return m, s.Scan(&m[0], &m[1], &m[2], &m[3]) }
+
 // mode returns the mode that bounds a turn.
 func (r turn) mode() fika.Mode { return fika.Strictest(r.modes[:]...) }
 
@@ -25,12 +27,13 @@ func (r turn) signalUnder(now int64, under fika.Mode) Signal {
 	return sig
 }
 
-// SetMode sets the mode of a chat for a person, and returns the chat as it then stands. It
-// fails with NotFound, and with Invalid if the conversation is not a chat.
-func (s Chats) SetMode(ctx context.Context, id fika.ConversationID, mode fika.Mode, by string) (fika.Conversation, error) {
+// SetMode sets the mode of a chat for a person, and returns the chat as it then stands. Plan
+// mode asks the background commands that run because of it to end: jobs are the agents whose
+// they are. It fails with NotFound, and with Invalid if the conversation is not a chat.
+func (s Chats) SetMode(ctx context.Context, id fika.ConversationID, mode fika.Mode, by string) (c fika.Conversation, jobs []fika.AgentName, err error) {
 	const op = "set mode"
-	var c fika.Conversation
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		jobs = nil
 		if c, err = conversationsIn(t).lock(ctx, id); err != nil {
 			return err
 		}
@@ -41,10 +44,15 @@ func (s Chats) SetMode(ctx context.Context, id fika.ConversationID, mode fika.Mo
 			t.discard = true
 			return nil
 		}
+		if mode == fika.PlanMode {
+			if jobs, err = jobsIn(t).askAll(ctx, id, true, "the chat is in plan mode"); err != nil {
+				return err
+			}
+		}
 		c.Mode = mode
 		return conversationsIn(t).setMode(ctx, c, by)
 	})
-	return c, err
+	return c, jobs, err
 }
 
 // setMode stores the mode of a conversation that is locked.

@@ -300,7 +300,7 @@ func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID, reason s
 	if out.Inputs, err = inputsIn(t.tx).withdrawAll(ctx, c); err != nil {
 		return out, err
 	}
-	if out.Jobs, err = jobsIn(t.tx).askAll(ctx, c, "the chat was stopped"); err != nil {
+	if out.Jobs, err = jobsIn(t.tx).askAll(ctx, c, false, "the chat was stopped"); err != nil {
 		return out, err
 	}
 	n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)

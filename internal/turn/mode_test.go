@@ -68,7 +68,7 @@ func TestModeChangesBeforeACallBegins(t *testing.T) {
 			w.say(room.ID, store.Post{From: "ann", Writer: fika.ByHuman, Content: "@arya go", Notify: []fika.AgentName{"arya"}})
 			cfg := w.modedConfig()
 			cfg.Store.ToolSteps = begins{cfg.Store.ToolSteps, func(int) {
-				_, err := w.store.SetMode(t.Context(), room.ID, c.to, "ann")
+				_, _, err := w.store.SetMode(t.Context(), room.ID, c.to, "ann")
 				w.ok(err)
 			}}
 			w.runWith(cfg, w.claim())
@@ -96,7 +96,7 @@ func TestModeIsToldLast(t *testing.T) {
 	var sent [][]llm.Message
 	turnIn := func(mode fika.Mode, words string) {
 		if mode != "" {
-			_, err := w.store.SetMode(t.Context(), room.ID, mode, "ann")
+			_, _, err := w.store.SetMode(t.Context(), room.ID, mode, "ann")
 			w.ok(err)
 		}
 		w.say(room.ID, store.Post{From: "ann", Writer: fika.ByHuman, Content: words, Notify: []fika.AgentName{"arya"}})
@@ -191,7 +191,7 @@ func TestModeOfADelegate(t *testing.T) {
 	w.ok(err)
 	_, err = w.store.Delegate(t.Context(), c.Fence, []store.Delegation{{N: planned.Steps[0].N, Agent: helper.ID, Prompt: "write it", Deadline: 1e12}})
 	w.ok(err)
-	_, err = w.store.SetMode(t.Context(), room.ID, fika.PlanMode, "ann")
+	_, _, err = w.store.SetMode(t.Context(), room.ID, fika.PlanMode, "ann")
 	w.ok(err)
 	w.lease, err = w.store.Acquire(t.Context(), helper.ID, "test", 1e12, true)
 	w.ok(err)

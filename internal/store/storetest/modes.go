@@ -11,7 +11,9 @@ import (
 // mode sets the mode of a chat.
 func (w *world) mode(c fika.Conversation, m fika.Mode) {
 	w.Helper()
-	equal(w, "mode", must(w.SetMode(w.ctx, c.ID, m, "ann"))(w).Mode, m)
+	now, _, err := w.SetMode(w.ctx, c.ID, m, "ann")
+	w.ok(err)
+	equal(w, "mode", now.Mode, m)
 }
 
 // under returns the mode that bounds a turn.
@@ -36,10 +38,29 @@ var modeTests = map[string]func(*world){
 		equal(w, "made with", must(w.ConversationByID(w.ctx, hall.ID))(w).Mode, fika.EditMode)
 		w.accept(fika.AskRequest, w.agent("coder").ID, "x")
 		ask := must(w.AskConversations(w.ctx, w.agent("coder").ID))(w)[0]
-		_, err := w.SetMode(w.ctx, ask.ID, fika.PlanMode, "ann")
+		_, _, err := w.SetMode(w.ctx, ask.ID, fika.PlanMode, "ann")
 		w.refused(err, fika.Invalid)
-		_, err = w.SetMode(w.ctx, "none", fika.PlanMode, "ann")
+		_, _, err = w.SetMode(w.ctx, "none", fika.PlanMode, "ann")
 		w.refused(err, fika.NotFound)
+	},
+	"plan mode ends what runs in the background because of the chat": func(w *world) {
+		coder, helper, room := w.lease("coder"), w.lease("helper"), w.chat("room")
+		w.post(room, "go", "coder")
+		c := w.claim(coder)
+		here := must(w.StartJob(w.ctx, coder, store.Job{Conversation: room.ID, Request: c.Request.ID, Command: "here"}))(w)
+		st := w.plan(c, 1, fika.Idempotent)[0]
+		must(w.Delegate(w.ctx, c.Fence, []store.Delegation{{N: st.N, Agent: helper.Agent, Prompt: "serve", Deadline: time.Hour}}))(w)
+		d := w.claim(helper)
+		there := store.Job{Conversation: d.Conversation.ID, Request: d.Request.ID, Command: "there"}
+		must(w.StartJob(w.ctx, helper, there))(w)
+		other := w.job(helper, w.chat("hall"), "elsewhere")
+		_, jobs, err := w.SetMode(w.ctx, room.ID, fika.EditMode, "ann")
+		equal(w, "edit mode", fmt.Sprint(jobs, err), "[] <nil>")
+		_, jobs, err = w.SetMode(w.ctx, room.ID, fika.PlanMode, "ann")
+		equal(w, "plan mode", fmt.Sprint(jobs, err), "[coder helper] <nil>")
+		equal(w, "asked", fmt.Sprint(must(w.Job(w.ctx, here.N))(w).Ending, must(w.Job(w.ctx, other.N))(w).Ending), "true false")
+		_, err = w.StartJob(w.ctx, helper, there)
+		w.refused(err, fika.Denied)
 	},
 	"it holds for mentions and delegated tasks, until it is changed": func(w *world) {
 		coder, helper, reviewer, room := w.lease("coder"), w.lease("helper"), w.lease("reviewer"), w.chat("room")
