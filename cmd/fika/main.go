@@ -7,8 +7,12 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/term"
+	"fika/internal/tool/asuser"
 )
 
 func main() {
+	if asuser.Serves(os.Args[1:]) {
+		os.Exit(asuser.Serve(os.Stdin, os.Stdout))
+	}
 	os.Exit(cli.Main(os.Args[1:], term.SystemStreams(), os.Getenv))
 }

@@ -17,9 +17,6 @@ type Groups struct{}
 // Call is the group of one call's processes.
 type Call struct{}
 
-// HowToGet says what a person can do to have limits.
-const HowToGet = "use a machine with Linux"
-
 // FindRoot returns an error: there are no control groups. Error kind: NotFound.
 func FindRoot(string) (*Root, error) {
 	return nil, fika.Errorf(fika.NotFound, "", "only Linux has control groups")

@@ -19,8 +19,8 @@ import (
 // hold none itself.
 const restName = "fika.rest"
 
-// HowToGet says what a person can do to have limits.
-const HowToGet = "start the hub with systemd-run --user --scope -p Delegate=yes fika up, or by a unit with Delegate=yes"
+// howToGet says what a person can do to have limits.
+const howToGet = "start the hub with systemd-run --user --scope -p Delegate=yes fika up, or by a unit with Delegate=yes"
 
 // Root is a folder of control groups that this user may divide.
 type Root struct {
@@ -40,7 +40,7 @@ func FindRoot(dir string) (*Root, error) {
 		return nil, err
 	}
 	if missing := without([]string{"memory", "cpu", "pids"}, controllersOf(mount)); len(missing) == 3 {
-		return nil, fika.Errorf(fika.NotFound, "", "the control groups at %s have none of the controllers memory, cpu and pids: this machine still uses those of version 1", mount)
+		return nil, fika.Errorf(fika.NotFound, "", "the control groups at %s have none of the controllers memory, cpu and pids: this machine still uses those of version 1; its kernel has to be booted with systemd.unified_cgroup_hierarchy=1", mount)
 	}
 	if dir != "" {
 		return divide(dir, true)
@@ -73,7 +73,7 @@ func mountPoint(mountinfo string) (string, error) {
 			return fields[4], nil
 		}
 	}
-	return "", fika.Errorf(fika.NotFound, "", "no control groups of version 2 are mounted on this machine")
+	return "", fika.Errorf(fika.NotFound, "", "no control groups of version 2 are mounted on this machine: its kernel has to be booted with systemd.unified_cgroup_hierarchy=1")
 }
 
 // ownGroup returns the folder of this process's group, or its parent if an earlier fika
@@ -114,7 +114,7 @@ func isDelegated(dir string) bool {
 func divide(dir string, ours bool) (*Root, error) {
 	r := &Root{dir: dir, controllers: intersection([]string{"memory", "cpu", "pids"}, controllersOf(dir))}
 	if len(r.controllers) == 0 {
-		return nil, fika.Errorf(fika.NotFound, "", "the control group %s has no controllers to give: %s", dir, HowToGet)
+		return nil, fika.Errorf(fika.NotFound, "", "the control group %s has no controllers to give: %s", dir, howToGet)
 	}
 	err := enable(dir, r.controllers)
 	if errors.Is(err, syscall.EBUSY) && ours {
@@ -132,7 +132,7 @@ func divide(dir string, ours bool) (*Root, error) {
 	case err == nil:
 		return r, nil
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EBUSY):
-		return nil, fika.Errorf(fika.NotFound, "", "the control group %s is not this user's to divide: %s", dir, HowToGet)
+		return nil, fika.Errorf(fika.NotFound, "", "the control group %s is not this user's to divide: %s", dir, howToGet)
 	}
 	return nil, fika.Errorf(fika.NotFound, "", "the control group %s cannot be divided: %v", dir, err)
 }

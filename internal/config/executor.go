@@ -29,7 +29,7 @@ func executorKey[T any](at func(*T) *string) key[T] {
 		}
 		return checkExecutor(v, at)
 	}, example: `"box"`,
-		doc: "The [[executors]] entry whose process runs the commands of agents (bash) in their place. Unset: each agent runs its own commands."}
+		doc: "The [[executors]] entry whose process runs the tools of agents that touch the machine (bash, read, list, edit, create) in their place. Unset: each agent runs them itself."}
 }
 
 func checkExecutor(v value, at any) string {

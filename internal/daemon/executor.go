@@ -63,6 +63,9 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 		return err
 	}
 	defer lock.Close()
+	if as != nil {
+		defer worker.ClearTemps(as, h)
+	}
 	s, err := a.Store(ctx)
 	if err != nil {
 		return err

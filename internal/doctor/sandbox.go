@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/cgroup"
 	"fika/internal/config"
 	"fika/internal/confine"
 	"fika/internal/sandbox"
@@ -62,7 +61,7 @@ func (d *examination) checkLimits() {
 		}
 		limited++
 		if why := worker.NoLimits(d.app, d.home.Root, name); why != "" {
-			d.add("limits", Problem, cgroup.HowToGet, "@%s: %s", name, why)
+			d.add("limits", Problem, "", "@%s: %s", name, why)
 		} else {
 			kept++
 		}

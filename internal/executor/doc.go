@@ -6,8 +6,9 @@
 // say ([Runner]), run, and its result stored under the same lease; the turn that waits
 // for the result commits it under its own lease.
 //
-// Calls that a killed executor left running are ended by the next one; their result is
-// that they may or may not have run.
+// Calls that a killed executor left running are ended by the next one. Their result is
+// that they may or may not have run, unless it is known that they had no effect: then they
+// are made again.
 //
 // Read first: [Process]. One goroutine owns the state; each call has one of its own,
 // joined before [Process.Run] returns.

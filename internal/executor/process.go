@@ -36,6 +36,9 @@ type Runner interface {
 	Run(ctx context.Context, c store.ClaimedStep, started func(fika.Process)) tool.Result
 	// End ends what a call of a killed process has left running.
 	End(ctx context.Context, c store.ClaimedStep)
+	// Left returns the result of a call that a killed process was making, once everything it
+	// left running has ended. nil: it is known to have had no effect, and is made again.
+	Left(ctx context.Context, c store.ClaimedStep) *tool.Result
 	// Undo puts back the protected files that calls of a killed process changed, once all
 	// of them have ended, and reports what it did through warn.
 	Undo(warn func(string))
@@ -221,7 +224,7 @@ func (p *Process) watch(ctx context.Context) {
 }
 
 // takeOver ends the calls that an earlier process had claimed and left, and says so in
-// their results. None is run again, because a command may have done anything.
+// their results. A command is not run again, because it may have done anything.
 func (p *Process) takeOver(ctx context.Context) error {
 	left, err := p.o.Store.TakeOver(ctx, p.o.Lease)
 	if err != nil {
@@ -233,11 +236,12 @@ func (p *Process) takeOver(ctx context.Context) error {
 	crash.Point("executor ended")
 	p.o.Runner.Undo(p.o.Tell)
 	for _, c := range left {
-		if crash.Without(crash.Once) {
+		r := p.o.Runner.Left(ctx, c)
+		if r == nil || crash.Without(crash.Once) {
 			p.begin(ctx, c)
 			continue
 		}
-		p.finish(ctx, c, tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"})
+		p.finish(ctx, c, *r)
 	}
 	return nil
 }

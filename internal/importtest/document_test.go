@@ -63,6 +63,7 @@ var otherNames = map[string]string{
 	"ask_NAME_ID":            "how ids of conversations are put together",
 	"jetstream.damaged-TIME": "a folder that is set aside, with the time",
 	"goals.md":               "the name of a note with its ending",
+	"MEMORY_FILE_PATH":       "a variable of a server that others have written",
 }
 
 // TestNames: a file or folder, a setting, column or variable, and a subject of

@@ -39,7 +39,7 @@ type Execution struct {
 	Call     string     // the call to run, as JSON
 	Result   string     // the result, as JSON; empty until the call ends
 	Lease    LeaseID    // of the executor that claimed it
-	Attempts int        // number of times it was claimed
+	Attempts int        // number of times it was claimed or taken over
 	Canceled bool       // it is no longer wanted
 	Proc     fika.Process
 	Offered  time.Time
@@ -336,11 +336,12 @@ func (s Executions) TakeOver(ctx context.Context, l ExecutorLease) ([]ClaimedSte
 			return err
 		}
 		for _, x := range left {
-			hit, err := t.exec(ctx, `UPDATE executions SET lease = ? WHERE request = ? AND n = ? AND state = 'claimed' AND `+holdsExecutor,
+			hit, err := t.exec(ctx, `UPDATE executions SET lease = ?, attempts = attempts + 1 WHERE request = ? AND n = ? AND state = 'claimed' AND `+holdsExecutor,
 				l.ID, x.Request, x.N, l.Executor, l.Epoch, l.ID)
 			if err := lostUnless(hit, err, op, l.Executor); err != nil {
 				return err
 			}
+			x.Attempts++
 			c, err := t.claimedStep(ctx, x)
 			if err != nil {
 				return err

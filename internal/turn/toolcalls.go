@@ -52,8 +52,8 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	}
 	out := t.goesOut(j)
 	pre := t.targetHash(ctx, j) // with the arguments as the hooks left them
-	if !out {
-		if j.result = resultAfterCrash(j.step, pre); j.result != nil {
+	if !j.handed {
+		if j.result = ResultAfterCrash(j.step, pre); j.result != nil {
 			return nil
 		}
 	}
@@ -281,10 +281,10 @@ func (t *toolCalls) recordFirst(ctx context.Context, j *job) (worked bool, err e
 	return !j.result.IsError, nil
 }
 
-// resultAfterCrash returns the result of a verifiable call that had begun when its owner
+// ResultAfterCrash returns the result of a verifiable call that had begun when its owner
 // died, unless its target is known to be unchanged since. It returns nil for every other
 // call, which may be run (again).
-func resultAfterCrash(s fika.Step, now string) *tool.Result {
+func ResultAfterCrash(s fika.Step, now string) *tool.Result {
 	if s.State != fika.StepStarted || s.Effect != fika.Verifiable || s.PreHash != "" && s.PreHash == now {
 		return nil
 	}

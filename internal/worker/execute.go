@@ -15,17 +15,28 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/approval"
+	"fika/internal/folder"
 	"fika/internal/guard"
 	"fika/internal/process"
 	"fika/internal/sandbox"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/tool/asuser"
 	"fika/internal/turn"
 )
 
 // GoesToExecutor reports whether an executor runs a tool in place of the agent: a tool
-// that starts any process a model asks for.
-func GoesToExecutor(name string) bool { return name == "bash" }
+// that touches the machine as a model asks.
+func GoesToExecutor(name string) bool {
+	switch name {
+	case "bash", "read", "list", "edit", "create":
+		return true
+	}
+	return false
+}
+
+// startsAnything reports whether a tool of those starts any process that a model asks for.
+func startsAnything(name string) bool { return name == "bash" }
 
 // executor returns the executor that runs tools for turns of this runtime. The zero
 // value means that turns run their tools themselves.
@@ -58,6 +69,34 @@ func (x Execution) End(ctx context.Context, c store.ClaimedStep) {
 	s := c.Step
 	s.Proc = c.Proc
 	EndStep(ctx, s)
+}
+
+// maxTakenOver is how often a call is made again that killed processes have left.
+const maxTakenOver = 3
+
+// Left returns the result of a call that a killed process was making; nil if it can be
+// made again, because its tool changes nothing, or has changed nothing yet.
+func (x Execution) Left(ctx context.Context, c store.ClaimedStep) *tool.Result {
+	s := c.Step
+	unknown := &tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"}
+	switch {
+	case c.Attempts > maxTakenOver:
+		return unknown
+	case s.Effect == fika.Pure:
+		return nil
+	case s.Effect != fika.Verifiable:
+		return unknown
+	}
+	t, call, err := x.prepare(ctx, c)
+	if err != nil {
+		return unknown
+	}
+	now := ""
+	if v, ok := tool.VerifierOf(t); ok {
+		now, _ = v.Hash(ctx, call)
+	}
+	s.State = fika.StepStarted
+	return turn.ResultAfterCrash(s, now)
 }
 
 // Undo restores the protected files that calls of a killed process changed. Everything
@@ -118,6 +157,9 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 	}
 	b := NewToolbox(x.App, h.Folder(c.Agent), settings)
 	b.keys, b.user, b.calls = x.App.Secrets(), x.User, callsOf(h.ExecutorDir(x.Name))
+	if x.User != nil {
+		b.files = asuser.Host{User: x.User, Children: x.App.Children()}.Tools
+	}
 	set, err := tool.NewSet(b.builtins(), tool.Permissions{Allow: settings.ToolPermissions, Off: settings.ToolsOff})
 	if err != nil {
 		return nil, none, err
@@ -160,7 +202,7 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 	s := b.settings.Guard
 	j := approval.Judge{
 		Rules: s.Rules, Default: guard.Action(s.Default), Home: x.App.Getenv("HOME"), Policy: policyOf(b.settings),
-		Starts: GoesToExecutor,
+		Starts: startsAnything,
 		Off:    s.SandboxMode == string(sandbox.Off),
 		Unconfined: func() bool {
 			found, err := x.App.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
@@ -219,11 +261,27 @@ func CanEnter(u *process.User, dir string) error {
 	}
 }
 
+// ClearTemps removes the temporary folders that the tools of a home's agents had as a user.
+// None of these tools may run.
+func ClearTemps(u *process.User, h folder.Home) {
+	agents, _, _ := h.List()
+	for _, name := range agents {
+		_, dir := tempPaths(u, h.Root, name)
+		_ = os.RemoveAll(dir)
+	}
+	all, _ := tempPaths(u, h.Root, "")
+	_ = os.Remove(all) // unless there are those of another home
+}
+
+func tempPaths(u *process.User, home string, agent fika.AgentName) (all, dir string) {
+	name := strings.NewReplacer("/", "-").Replace(strings.TrimPrefix(home, "/"))
+	all = filepath.Join(os.TempDir(), fmt.Sprintf("fika-%d", u.UID))
+	return all, filepath.Join(all, name+"-"+string(agent))
+}
+
 // tempOf returns the private temporary folder of an agent whose tools run as a user.
 func tempOf(u *process.User, home string, agent fika.AgentName) string {
-	name := strings.NewReplacer("/", "-").Replace(strings.TrimPrefix(home, "/"))
-	all := filepath.Join(os.TempDir(), fmt.Sprintf("fika-%d", u.UID))
-	dir := filepath.Join(all, name+"-"+string(agent))
+	all, dir := tempPaths(u, home, agent)
 	_, _ = os.Mkdir(all, 0o711), os.Chmod(all, 0o711)
 	var st unix.Stat_t // anybody can create that name: only a folder of ours counts
 	if unix.Lstat(all, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() {

@@ -40,7 +40,8 @@ type Toolbox struct {
 	calls    string        // folder for records of running calls
 	keys     *redact.Keys  // removed from tool output; nil: nothing is
 	skills   func() []skill.Skill
-	jobs     *job.Pool // of background commands; nil: there are none here
+	jobs     *job.Pool                      // of background commands; nil: there are none here
+	files    func(file.Options) []tool.Tool // makes the file tools; nil: they work in this process
 }
 
 // NewToolbox returns the toolbox of a context with settings.
@@ -96,11 +97,14 @@ func (b Toolbox) OpenHooks(ctx context.Context, p app.Person) (hook.Runner, erro
 // builtins returns the tools shipped with fika, in the order the model sees them.
 func (b Toolbox) builtins() []tool.Tool {
 	t, limits := b.settings.Tools, b.outputLimits()
-	paths := b.outOfReach()
-	if p := b.settings.ToolPermissions; slices.Contains(p, "edit") || slices.Contains(p, "create") {
-		paths.Obeyed = BothNames(b.app.SandboxProbe().Obeyed(b.settings.WorkspaceOr(b.app.Dir()))...)
+	files := file.Tools
+	if b.files != nil {
+		files = b.files
 	}
-	list := file.Tools(file.Options{Paths: paths, Keep: b.keepForUndo, Pictures: attachment.StoreIn(b.folder.Home.Root)})
+	list := files(file.Options{
+		Paths: b.outOfReach(), Keep: b.keepForUndo, Pictures: attachment.StoreIn(b.folder.Home.Root),
+		Obeyed: func(workspace string) []string { return BothNames(b.app.SandboxProbe().Obeyed(workspace)...) },
+	})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children(), Jobs: b.shellJobs()}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, Closed: login.In(b.folder.Home.RunDir(), b.app.Now).IsAt, MaxBytes: t.MaxFetchBytes}),

@@ -34,7 +34,7 @@ func (b Toolbox) keepForUndo(c tool.Call, x file.Change) error {
 	}
 	change := undo.Change{Step: c.Step, Path: x.Path, After: x.New, Made: x.Made}
 	if x.Old != nil {
-		change.Before, change.Size, change.Mode = x.Old, x.Info.Size(), x.Info.Mode()
+		change.Before, change.Size, change.Mode = x.Old, x.Size, x.Mode
 	}
 	return UndoLog(b.folder.Home, b.app.Now).KeepBefore(undo.Turn{Request: c.Request, Agent: c.Agent, Workspace: c.Workspace}, change)
 }

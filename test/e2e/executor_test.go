@@ -3,11 +3,13 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -225,5 +227,129 @@ func TestExecutorThatNobodyRuns(t *testing.T) {
 	box.signal(syscall.SIGINT)
 	if r := box.wait(); r.code != 0 || !strings.Contains(r.stderr, "executor box is ready") {
 		t.Errorf("the executor: %+v", r)
+	}
+}
+
+// fileRules make each prompt one call of a file tool, and the answer its result.
+const fileRules = `
+[[rule]]
+after_tool = ".*"
+reply = "{{.Result}}"
+[[rule]]
+match = '^read (?P<path>\S+)'
+tool_calls = [{name = "read", args = {path = "{{.Group.path}}"}}]
+[[rule]]
+match = '^list (?P<path>\S+)'
+tool_calls = [{name = "list", args = {path = "{{.Group.path}}"}}]
+[[rule]]
+match = '^create (?P<path>\S+) (?P<text>.+)'
+tool_calls = [{name = "create", args = {path = "{{.Group.path}}", content = "{{.Group.text}}"}}]
+[[rule]]
+match = '^edit (?P<path>\S+) (?P<old>\S+) (?P<new>\S+)'
+tool_calls = [{name = "edit", args = {path = "{{.Group.path}}", old = "{{.Group.old}}", new = "{{.Group.new}}"}}]
+[[rule]]
+match = '^wait$'
+tool_calls = [{name = "bash", args = {command = "true", background = true}}]
+`
+
+// TestExecutorFiles: the file tools of an agent that has an executor work as its user, by
+// the same rules as at home: what the user may not read is refused, what is changed can be
+// undone, questions are asked, and a killed executor's change is made once (row K-24).
+func TestExecutorFiles(t *testing.T) {
+	t.Parallel()
+	user := asNobody()
+	h, work := executorHome(t, user, "[hub]\nautostart = false\n[[rules]]\ntool = \"edit\"\npath = \"asked/*\"\ndo = \"ask\"\n")
+	config := h.read("config.toml")
+	h.write("config.toml", strings.Replace(config, `["bash", "create"]`, `["bash", "read", "list", "edit", "create"]`, 1))
+	h.write("rules.toml", fileRules)
+	file := func(name, text string, mode os.FileMode, theirs bool) string {
+		path := filepath.Join(work, name)
+		h.ok(os.MkdirAll(filepath.Dir(path), 0o777))
+		h.ok(os.WriteFile(path, []byte(text), 0o600))
+		if theirs && user != "" {
+			h.ok(os.Chown(path, 65534, 65534))
+			h.ok(os.Chown(filepath.Dir(path), 65534, 65534))
+		}
+		h.ok(os.Chmod(path, mode))
+		return path
+	}
+	file("theirs", "one\n", 0o644, true)
+	file("yours", "two\n", 0o644, false)
+	file("secret", "three\n", 0o600, false)
+	file("asked/file", "four\n", 0o644, true)
+	file(".envrc", "five\n", 0o666, true)
+	link := filepath.Join(work, "second-name")
+	h.ok(os.Link(filepath.Join(h.dir, "rules.toml"), link))
+	h.ok(os.Chmod(link, 0o644))
+
+	// A change under way when the executor is killed has not been made, and is made once:
+	// what would be noted before it does not get through the pipe.
+	id := h.must("ask", "--no-wait", "coder", "edit theirs one 1")
+	held := filepath.Join(h.dir, "undo", "turns", id+".jsonl")
+	h.ok(os.MkdirAll(filepath.Dir(held), 0o700))
+	h.ok(syscall.Mkfifo(held, 0o600))
+	pipe, err := os.OpenFile(held, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	h.ok(err)
+	defer pipe.Close()
+	h.ok(pipe.SetWriteDeadline(time.Now().Add(time.Second)))
+	_, err = pipe.Write(make([]byte, 1<<20)) // as much as it holds
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	h.must("up")
+	h.until("the change", func() bool {
+		left, _ := filepath.Glob(filepath.Join(work, ".fika-*.tmp"))
+		return len(left) == 1
+	})
+	h.ok(os.Remove(held))
+	h.kill(executorWords)
+	h.untilState(id, fika.Done)
+	if text, _ := os.ReadFile(filepath.Join(work, "theirs")); string(text) != "1\n" || !strings.Contains(h.request(id).Outcome.Answer, "edited theirs") {
+		t.Errorf("after a kill: %q, %q", text, h.request(id).Outcome.Answer)
+	}
+	if left, _ := filepath.Glob(filepath.Join(work, ".fika-*.tmp")); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+
+	refusal := func(text string) string { // to a user of its own
+		if user == "" {
+			return ""
+		}
+		return text
+	}
+	for _, c := range [][2]string{
+		{"read theirs", "1"}, {"read yours", "two"}, {"read secret", refusal("permission denied")}, {"list .", "theirs"},
+		{"create made/new words", "created made/new"}, {"read made/new", "words"}, {"edit theirs 1 uno", "edited theirs"}, {"edit yours two 2", refusal("permission denied")},
+		{"edit .envrc five 5", "is obeyed by a program"}, {"read second-name", "out of reach"}, {"read /etc/passwd", "outside the workspace"}, {"wait", "not started: commands run in the background only"},
+	} {
+		if got := h.must("ask", "coder", c[0]); c[1] != "" && !strings.Contains(got, c[1]) {
+			t.Errorf("%s: %q instead of %q", c[0], got, c[1])
+		}
+	}
+	if user != "" {
+		for name, uid := range map[string]uint32{"made/new": 65534, "theirs": 65534, "yours": 0} {
+			var st syscall.Stat_t
+			h.ok(syscall.Stat(filepath.Join(work, name), &st))
+			if st.Uid != uid {
+				t.Errorf("%s belongs to %d instead of %d", name, st.Uid, uid)
+			}
+		}
+	}
+
+	asked := h.must("ask", "--no-wait", "coder", "edit asked/file four 4")
+	h.until("a question", func() bool { return strings.Contains(h.must("approve"), "1  @coder") })
+	h.must("approve", "1")
+	h.untilState(asked, fika.Done)
+	for _, want := range []string{"4\n", "four\n"} {
+		if text, err := os.ReadFile(filepath.Join(work, "asked", "file")); string(text) != want {
+			t.Errorf("%q instead of %q (%v)", text, want, err)
+		}
+		if want == "4\n" {
+			h.must("undo", "-y", asked)
+		}
+	}
+	h.must("down")
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "fika-65534", "*"+strings.ReplaceAll(h.dir, "/", "-")[1:]+"*")); len(left) > 0 {
+		t.Errorf("%q is left", left)
 	}
 }

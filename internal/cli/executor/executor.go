@@ -19,9 +19,10 @@ func New(e *command.Env) *cobra.Command {
 		Short: "run the commands of agents in their place",
 		Long: `Runs the process of an executor in this terminal and shows what it runs. Agents
 whose settings name the executor (executor) give it the commands that their
-models ask for (bash). The executor judges each command by the database and the
-settings, runs it in the sandbox as the user of its [[executors]] entry, and
-writes the result back.
+models ask for (bash), and what these do to files (read, list, edit, create).
+The executor judges each call by the database and the settings, runs it as the
+user of its [[executors]] entry, commands in the sandbox, and writes the result
+back.
 
 The hub starts and supervises the executors that agents name, so this command is
 needed only where no hub runs. Ctrl-C ends the executor when its current calls

@@ -36,7 +36,7 @@ func (t *Create) Hash(ctx context.Context, c tool.Call) (string, error) {
 	if err := tool.Decode(t.Spec(), c, &a); err != nil {
 		return "", err
 	}
-	return hash(ctx, c, t.opts.Paths, a.Path)
+	return hash(ctx, c, t.opts.changing(c), a.Path)
 }
 
 func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string, error) {
@@ -46,7 +46,7 @@ func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string,
 	if last := a.Path[max(0, len(a.Path)-1):]; last == "/" {
 		return "", fika.Errorf(fika.Invalid, "create", "%s names a directory: add the name of a file", short(a.Path))
 	}
-	p, err := enter(c, t.opts.Paths, a.Path)
+	p, err := enter(c, t.opts.changing(c), a.Path)
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func (p place) occupant(a createArgs) (fs.FileInfo, error) {
 	if !a.Overwrite {
 		return nil, taken(a.Path)
 	}
-	return info, writable(a.Path, info)
+	return info, p.writable(a.Path, info)
 }
 
 func taken(path string) error {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"fika"
@@ -40,7 +42,7 @@ func (t *Edit) Hash(ctx context.Context, c tool.Call) (string, error) {
 	if err := tool.Decode(t.Spec(), c, &a); err != nil {
 		return "", err
 	}
-	return hash(ctx, c, t.opts.Paths, a.Path)
+	return hash(ctx, c, t.opts.changing(c), a.Path)
 }
 
 func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error) {
@@ -50,7 +52,7 @@ func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error
 	case a.Old == a.New:
 		return "", fika.Errorf(fika.Invalid, "edit", "old and new are the same: nothing to do")
 	}
-	p, err := enter(c, t.opts.Paths, a.Path)
+	p, err := enter(c, t.opts.changing(c), a.Path)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +64,7 @@ func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error
 	if err != nil {
 		return "", err
 	}
-	if err := writable(a.Path, info); err != nil {
+	if err := p.writable(a.Path, info); err != nil {
 		return "", err
 	}
 	if err := p.mayChange(a.Path); err != nil {
@@ -98,11 +100,23 @@ func (p place) load(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return content, info, nil
 }
 
-func writable(path string, info fs.FileInfo) error {
+// writable refuses a file that this process could not write into: a file that is replaced
+// belongs to who replaces it, and whoever it belonged to might lose it.
+func (p place) writable(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o200 == 0 {
 		return fika.Errorf(fika.Failed, "file", "%s is read-only", short(path))
 	}
-	return nil
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
+		return nil
+	}
+	f, err := p.root.OpenFile(p.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		return f.Close()
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return explain(path, err)
+	}
+	return nil // a program that runs cannot be written into, and can be replaced
 }
 
 // replace returns the new content and the lines where something was replaced. In a file

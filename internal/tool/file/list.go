@@ -39,7 +39,7 @@ func (t *List) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 }
 
 func (t *List) list(ctx context.Context, c tool.Call, at string) (string, error) {
-	p, err := enterToLook(c, t.opts.Paths, at)
+	p, err := enterToLook(c, t.opts.reach(), at)
 	if err != nil {
 		return "", err
 	}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"fika"
-	"fika/internal/guard"
 	"fika/internal/tool"
 )
 
@@ -26,7 +25,7 @@ type place struct {
 
 // enter opens the workspace of a call and locates path in it. The caller must close the
 // place.
-func enter(c tool.Call, paths guard.Paths, path string) (place, error) {
+func enter(c tool.Call, r reach, path string) (place, error) {
 	if c.Workspace == "" {
 		return place{}, fika.Errorf(fika.Invalid, "workspace", "this agent has no workspace: file tools cannot be used")
 	}
@@ -38,14 +37,14 @@ func enter(c tool.Call, paths guard.Paths, path string) (place, error) {
 	if err != nil {
 		return place{}, fika.Errorf(fika.Failed, "workspace", "the workspace cannot be opened: %v", err)
 	}
-	return place{root: root, rel: rel, reach: reach{paths: paths}}, nil
+	return place{root: root, rel: rel, reach: r}, nil
 }
 
 // enterToLook is enter for a tool that changes nothing: an absolute path may also be in
 // one of the folders that can be read wherever they are.
-func enterToLook(c tool.Call, paths guard.Paths, path string) (place, error) {
+func enterToLook(c tool.Call, r reach, path string) (place, error) {
 	if filepath.IsAbs(path) && !strings.ContainsRune(path, 0) {
-		for _, dir := range paths.Readable {
+		for _, dir := range r.paths.Readable {
 			rel, err := filepath.Rel(dir, filepath.Clean(path))
 			if err != nil || !filepath.IsLocal(rel) {
 				continue
@@ -54,10 +53,10 @@ func enterToLook(c tool.Call, paths guard.Paths, path string) (place, error) {
 			if err != nil {
 				return place{}, explain(path, err)
 			}
-			return place{root: root, rel: rel, reach: reach{paths: paths}}, nil
+			return place{root: root, rel: rel, reach: r}, nil
 		}
 	}
-	return enter(c, paths, path)
+	return enter(c, r, path)
 }
 
 func (p place) close() { _ = p.root.Close() }

@@ -1,13 +1,16 @@
 package file
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"fika"
 	"fika/internal/guard"
+	"fika/internal/tool"
 )
 
 // linkVisits bounds the search for the other names of a file that has several.
@@ -15,7 +18,49 @@ const linkVisits = 50_000
 
 // reach checks opened files against a policy, by the path that the system reports for
 // them, which no link and no race can change.
-type reach struct{ paths guard.Paths }
+type reach struct {
+	paths guard.Paths
+	homes []FileID // of paths.Homes
+	blind bool     // what is hidden may be out of this process's sight, too
+}
+
+// FileID identifies a file or folder under whatever name.
+type FileID struct{ Dev, Ino uint64 }
+
+// Identify returns the identities of those paths that exist.
+func Identify(paths []string) []FileID {
+	ids := []FileID{}
+	for _, path := range paths {
+		if id, ok := identify(path); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func identify(path string) (FileID, bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return FileID{}, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return FileID{}, false
+	}
+	return FileID{uint64(st.Dev), uint64(st.Ino)}, true
+}
+
+// reach returns the check of a call that changes nothing.
+func (o Options) reach() reach { return reach{o.Paths, o.Homes, o.Homes != nil} }
+
+// changing returns the check of a call that changes a file.
+func (o Options) changing(c tool.Call) reach {
+	r := o.reach()
+	if o.Obeyed != nil {
+		r.paths.Obeyed = slices.Concat(r.paths.Obeyed, o.Obeyed(c.Workspace))
+	}
+	return r
+}
 
 // refuseHidden refuses an open file that is hidden under this name or under another (a
 // hard link).
@@ -87,18 +132,14 @@ func (p place) mayChange(path string) error {
 // mounted refuses a folder that is, or is inside, a home of fika under another path, as
 // a bind mount or a case-insensitive file system makes possible.
 func (r reach) mounted(real string) error {
-	var homes []fs.FileInfo
-	for _, home := range r.paths.Homes {
-		if info, err := os.Stat(home); err == nil {
-			homes = append(homes, info)
-		}
+	homes := r.homes
+	if !r.blind {
+		homes = Identify(r.paths.Homes)
 	}
 	for dir := real; ; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		for _, home := range homes {
-			if err == nil && os.SameFile(info, home) && r.paths.Look(real) == nil && !r.isOwn(real) {
-				return fika.Errorf(fika.Denied, "path", "%s is a home of fika under another name: it is out of reach of file tools", short(real))
-			}
+		id, ok := identify(dir)
+		if ok && slices.Contains(homes, id) && r.paths.Look(real) == nil && !r.isOwn(real) {
+			return fika.Errorf(fika.Denied, "path", "%s is a home of fika under another name: it is out of reach of file tools", short(real))
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
@@ -132,6 +173,9 @@ func (r reach) linked(path, real string, info fs.FileInfo) error {
 		err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 			if left--; left < 0 {
 				return fika.Errorf(fika.Denied, "path", "%s has a second name that may be out of reach, and there are too many files to look: copy it", short(path))
+			}
+			if r.blind && errors.Is(err, fs.ErrPermission) {
+				return fika.Errorf(fika.Denied, "path", "%s has a second name that may be out of reach, and this user cannot look there: copy it", short(path))
 			}
 			if err != nil || d.IsDir() {
 				return nil

@@ -47,7 +47,7 @@ func (t *Read) read(ctx context.Context, c tool.Call, a readArgs) (tool.Result, 
 	if a.Offset < 0 || a.Limit < 0 {
 		return tool.Result{}, fika.Errorf(fika.Invalid, "read", "offset and limit must be at least 1: lines are counted from 1")
 	}
-	p, err := enterToLook(c, t.opts.Paths, a.Path)
+	p, err := enterToLook(c, t.opts.reach(), a.Path)
 	if err != nil {
 		return tool.Result{}, err
 	}

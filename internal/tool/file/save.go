@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"fika/internal/guard"
 	"fika/internal/tool"
 )
 
@@ -86,13 +85,14 @@ func (p place) keepChange(dir *os.Root, name string, content []byte, keep func(C
 	switch {
 	case err == nil:
 		defer f.Close()
-		if c.Info, err = f.Stat(); err != nil {
+		info, err := f.Stat()
+		if err != nil {
 			return err
 		}
-		if err := regular(rel, c.Info); err != nil {
+		if err := regular(rel, info); err != nil {
 			return err
 		}
-		c.Old = f
+		c.Old, c.Size, c.Mode = f, info.Size(), info.Mode()
 	case !isMissing(err):
 		return err
 	}
@@ -179,8 +179,8 @@ func syncDir(dir *os.Root) error {
 
 // hash returns the state of a target: the SHA-256 of its content, or absent. It removes
 // a temporary file of the same step, which is no longer of use.
-func hash(ctx context.Context, c tool.Call, paths guard.Paths, path string) (string, error) {
-	p, err := enter(c, paths, path)
+func hash(ctx context.Context, c tool.Call, r reach, path string) (string, error) {
+	p, err := enter(c, r, path)
 	if err != nil {
 		return "", err
 	}

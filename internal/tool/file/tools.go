@@ -3,8 +3,8 @@ package file
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,6 +23,13 @@ type Options struct {
 	EditSize  int64 // of a file that edit and create accept: 16 MiB
 	// Paths says what is out of reach, whatever the workspace.
 	Paths guard.Paths
+	// Obeyed returns what git reads or runs because the settings of a workspace name it:
+	// that is not changed either. nil: Paths has it.
+	Obeyed func(workspace string) []string
+	// Homes identifies those of Paths.Homes that exist, for a process that may not be able
+	// to look into what is hidden: to it, whatever cannot be looked up counts as hidden.
+	// nil: this process looks them up.
+	Homes []FileID
 	// Pictures keeps pictures and documents that are read, for the model to see; nil: they
 	// are refused like other binary files.
 	Pictures tool.Keeper
@@ -32,9 +39,10 @@ type Options struct {
 
 // Change is a change that is about to be made to one file.
 type Change struct {
-	Path string      // below the workspace, without links
-	Old  *os.File    // the current file; nil: there is none
-	Info fs.FileInfo // of Old
+	Path string    // below the workspace, without links
+	Old  io.Reader // the current content; nil: there is no file
+	Size int64     // of Old
+	Mode fs.FileMode
 	New  []byte
 	Made []string // folders that were made for it, deepest first
 }

@@ -30,7 +30,7 @@ func NewTree(workspace string, paths guard.Paths) Tree {
 
 // enter opens the folder of a path for a change. The caller must close both results.
 func (t Tree) enter(path string) (place, *os.Root, error) {
-	p, err := enter(t.call, t.paths, filepath.FromSlash(path))
+	p, err := enter(t.call, reach{paths: t.paths}, filepath.FromSlash(path))
 	if err != nil {
 		return p, nil, err
 	}
@@ -165,7 +165,7 @@ func (t Tree) Write(attempt, path string, content []byte, mode fs.FileMode) erro
 
 // makeFolders makes the missing folders of a path, where tools may write.
 func (t Tree) makeFolders(path string) error {
-	p, err := enter(t.call, t.paths, filepath.FromSlash(path))
+	p, err := enter(t.call, reach{paths: t.paths}, filepath.FromSlash(path))
 	if err != nil {
 		return err
 	}
