@@ -44,6 +44,7 @@ func measures() []measure {
 		{"large", "looking into a context of 200,000 entries", large},
 		{"up", "fika up with three agents", up},
 		{"scale", "a store of 1,000,000 entries, 100,000 of them in one chat, against one of 1,000", scale},
+		{"keep", "a store of 1,000,000 entries archived, shrunk and imported again", keep},
 		{"fair", "100 chats at once over 20 agents, a chain of 10 hops in each", fair},
 	}
 }
