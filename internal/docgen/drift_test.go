@@ -15,7 +15,11 @@ import (
 
 // TestDrift: what the documents say is what the code says.
 func TestDrift(t *testing.T) {
-	for _, p := range pages() {
+	all, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
 		on, err := os.ReadFile(filepath.Join("..", "..", "docs", p.name))
 		if err != nil {
 			t.Errorf("%v (make docs)", err)

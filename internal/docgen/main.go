@@ -1,5 +1,5 @@
 // Command docgen writes the references that are generated from the code: docs/CLI.md,
-// docs/CONFIG.md, docs/HOOKS.md, docs/AUTHORITY.md and docs/CODES.md.
+// docs/CONFIG.md, docs/HOOKS.md, docs/AUTHORITY.md, docs/CODES.md and docs/TABLES.md.
 //
 //	go run ./internal/docgen docs
 //	go run ./internal/docgen man DIR   # a manual page of each command
@@ -25,7 +25,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "docgen: give the folder to write into: go run ./internal/docgen docs")
 		os.Exit(2)
 	}
-	for _, p := range pages() {
+	all, err := pages()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "docgen:", err)
+		os.Exit(1)
+	}
+	for _, p := range all {
 		if err := os.WriteFile(filepath.Join(os.Args[1], p.name), []byte(p.text), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "docgen:", err)
 			os.Exit(1)
@@ -36,8 +41,11 @@ func main() {
 // page is one generated document.
 type page struct{ name, text string }
 
-func pages() []page {
-	return []page{{"CLI.md", commandsPage()}, {"CONFIG.md", configPage()}, {"HOOKS.md", hooksPage()}, {"AUTHORITY.md", authorityPage()}, {"CODES.md", codesPage()}}
+func pages() ([]page, error) {
+	tables, err := tablesPage()
+	return []page{
+		{"CLI.md", commandsPage()}, {"CONFIG.md", configPage()}, {"HOOKS.md", hooksPage()}, {"AUTHORITY.md", authorityPage()}, {"CODES.md", codesPage()}, {"TABLES.md", tables},
+	}, err
 }
 
 const notice = "<!-- written by go run ./internal/docgen docs; change the code instead -->\n\n"
