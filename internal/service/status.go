@@ -27,15 +27,18 @@ type Status struct {
 	Stream  *busnats.StreamState // of foreign requests; nil: no answer
 	// Warnings say what foreign programs cannot rely on, or have lost, that the disk is full,
 	// and what was not archived in time.
-	Warnings  []string
-	Store     StoreMeta
-	Bytes     int64 // of the database, its log included
-	Agents    []AgentView
-	Waiting   int // requests and chats that all agents could take now
-	Paused    bool
-	Sandbox   SandboxStatus
-	Budgets   []BudgetBalance
-	Schedules []Schedule
+	Warnings []string
+	Store    StoreMeta
+	// StoreTrouble is why the store cannot be used; empty: it can. Then only what the home's
+	// files, processes and bus show is known.
+	StoreTrouble string
+	Bytes        int64 // of the database, its log included
+	Agents       []AgentView
+	Waiting      int // requests and chats that all agents could take now
+	Paused       bool
+	Sandbox      SandboxStatus
+	Budgets      []BudgetBalance
+	Schedules    []Schedule
 	// Executors are the executors that the settings define.
 	Executors []ExecutorStatus
 }
@@ -80,28 +83,9 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 	if err := c.may("home.status"); err != nil {
 		return Status{}, err
 	}
-	var st Status
+	st := c.statusOfHome(ctx)
+	h, s := c.home, c.store
 	var err error
-	h := c.home
-	st.Home = h.Root
-	st.Sandbox = c.Sandbox()
-	if p, up := h.HubProcess(); up {
-		st.Hub = p
-		st.HubFrom = h.HubSince()
-		st.BusURL, st.BusOwn = c.config().NATS.Server, false
-		if !c.app.External(c.config(), h) {
-			st.BusOwn = true
-			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
-				st.BusURL = info.URL
-			}
-		}
-	}
-	st.Trouble = c.trouble
-	st.Warnings = append(st.Warnings, c.app.DamageWarnings()...)
-	if c.Connected() {
-		st.readBus(ctx, c)
-	}
-	s := c.store
 	if st.Store, err = s.Meta(ctx); err != nil {
 		return st, err
 	}
@@ -142,6 +126,29 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 	}
 	st.Agents, err = c.Agents.List(ctx, false)
 	return st, err
+}
+
+// statusOfHome collects what needs no store.
+func (c *Service) statusOfHome(ctx context.Context) Status {
+	h := c.home
+	st := Status{Home: h.Root, Sandbox: c.Sandbox()}
+	if p, up := h.HubProcess(); up {
+		st.Hub = p
+		st.HubFrom = h.HubSince()
+		st.BusURL, st.BusOwn = c.config().NATS.Server, false
+		if !c.app.External(c.config(), h) {
+			st.BusOwn = true
+			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
+				st.BusURL = info.URL
+			}
+		}
+	}
+	st.Trouble = c.trouble
+	st.Warnings = append(st.Warnings, c.app.DamageWarnings()...)
+	if c.Connected() {
+		st.readBus(ctx, c)
+	}
+	return st
 }
 
 // readBus reads the state of the bus, without waiting for long.

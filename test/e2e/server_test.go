@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -135,4 +137,44 @@ func TestRestoreElsewhereTouchesNothingThatLives(t *testing.T) {
 	if one.run("chat", "view", "later").code == 0 {
 		t.Error("nothing was restored at home")
 	}
+}
+
+// TestStatusWithoutDatabase: while the server of the database is away, status says which hub
+// and agents run, and that it does not know what they do (row P18).
+func TestStatusWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	servers.Server(t) // or the test is skipped
+	server, err := pgtest.Start(pgtest.Find())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	h := scriptedHome(t, onServer(server.URL()), autoCoder)
+	h.must("up")
+	h.must("ask", "coder", "hello")
+	hub, coder := h.pid(hubWords), h.pid(agentWords("coder"))
+	server.Kill()
+	r := h.run("status")
+	if r.code != 4 || !strings.Contains(r.stderr, "cannot be reached") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	for _, want := range []string{fmt.Sprintf("up (pid %d)", hub), "it cannot be used now", fmt.Sprintf("coder  running  %d", coder)} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("status lacks %q:\n%s", want, r.stdout)
+		}
+	}
+	var st struct {
+		Hub    struct{ PID int }
+		Away   *string `json:"store_trouble"`
+		Agents []struct {
+			Name, Status string
+			PID          int
+		}
+	}
+	r = h.run("status", "--json")
+	if err := json.Unmarshal([]byte(r.stdout), &st); err != nil || r.code != 4 || st.Hub.PID != hub || st.Away == nil || len(st.Agents) != 1 || st.Agents[0].PID != coder || st.Agents[0].Status != "running" {
+		t.Errorf("exit %d, %v: %s", r.code, err, r.stdout)
+	}
+	h.ok(server.Up())
+	h.until("the database", func() bool { return h.run("status").code == 0 })
 }

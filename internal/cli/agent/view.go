@@ -153,6 +153,14 @@ func ShowTable(e *command.Env, views []service.AgentView) error {
 	return e.Table(agentHeaders, command.TableRows(views, func(v service.AgentView) []string { return agentRow(v, e.Now()) }))
 }
 
+// ShowProcesses prints what is known of agents without their rows.
+func ShowProcesses(e *command.Env, views []service.AgentView) error {
+	return e.Table([]string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "WHY"}, command.TableRows(views, func(v service.AgentView) []string {
+		row := agentRow(v, e.Now())
+		return append(row[:5:5], row[len(row)-1])
+	}))
+}
+
 // agentTable prints agents. Capabilities, descriptions and MCP servers have columns if
 // any agent has them.
 func agentTable(e *command.Env, views []service.AgentView, served servers) error {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -27,6 +28,7 @@ type statusJSON struct {
 	Hub   *hubJSON     `json:"hub"` // null: not running
 	Bus   busJSON      `json:"bus"`
 	Store store.JSON   `json:"store"`
+	Away  *string      `json:"store_trouble"` // why the database cannot be used; then what it says is not known
 	Agent []agent.JSON `json:"agents"`
 	Wait  int          `json:"waiting"`
 	Pause bool         `json:"paused_all"`
@@ -82,7 +84,8 @@ func New(e *command.Env) *cobra.Command {
 		Use: "status", Short: "show the hub, the bus, the store and the agents",
 		Long: `Shows the state of everything; it starts nothing and works without a hub. The
 exit status is 0 if the hub is up, 3 if it is not, 1 if it runs but does not
-answer.
+answer. If the database cannot be used, it shows what is known without it and
+ends with the status of that error: 4 if it may be back soon.
 
 --show-bus prints the bus URL with a credential, for programs that are not fika.
 With the hub's server it is the credential of a member, who may read everything,
@@ -101,11 +104,7 @@ hub, and what it works on; the exit status is then 0.`,
 			case all:
 				return showAllHomes(cmd.Context(), e, asJSON)
 			}
-			c, err := e.Service(cmd.Context())
-			if err != nil {
-				return err
-			}
-			st, err := c.Status(cmd.Context())
+			st, away, err := readStatus(cmd.Context(), e)
 			if err != nil {
 				return err
 			}
@@ -116,6 +115,8 @@ hub, and what it works on; the exit status is then 0.`,
 			}
 			switch {
 			case err != nil:
+			case away != nil:
+				return away
 			case st.Hub.PID == 0:
 				return command.Silent{Kind: fika.NotFound}
 			case !st.Trouble.IsClear():
@@ -130,10 +131,35 @@ hub, and what it works on; the exit status is then 0.`,
 	return c
 }
 
+// outagePatience is how long a database may take to answer before the state is shown
+// without it.
+const outagePatience = 5 * time.Second
+
+// readStatus reads the state of everything. If the database cannot be used, away is why,
+// and the state is what is known without it.
+func readStatus(ctx context.Context, e *command.Env) (st service.Status, away, err error) {
+	short, cancel := context.WithTimeout(ctx, outagePatience)
+	defer cancel()
+	c, err := e.Service(short)
+	if err == nil {
+		st, err = c.Status(short)
+	}
+	if err == nil || ctx.Err() != nil || short.Err() == nil && !fika.IsKind(err, fika.Storage) {
+		return st, nil, err
+	}
+	away = err
+	who, err := e.Principal()
+	if err != nil {
+		return st, nil, err
+	}
+	st, err = service.StatusWithoutStore(ctx, e.App(), who, away)
+	return st, away, err
+}
+
 func toStatusJSON(st service.Status, now time.Time) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: command.Optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: command.Optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
-		Store: store.ToJSON(st.Store, st.Bytes),
+		Store: store.ToJSON(st.Store, st.Bytes), Away: command.Optional(st.StoreTrouble),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
 		Budgets: []budget.JSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{},
@@ -173,7 +199,12 @@ func showStatus(e *command.Env, st service.Status) error {
 	for _, w := range st.Warnings {
 		p("WARNING", w)
 	}
-	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.ByteCount(st.Bytes)))
+	if st.StoreTrouble != "" {
+		p("store", config.WithoutSecrets(st.Store.Path))
+		p("", "it cannot be used now, so what is at work and what waits is not known")
+	} else {
+		p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.ByteCount(st.Bytes)))
+	}
 	if st.Store.MaxConnections > 0 {
 		p("", store.ServerLine(st.Store))
 	}
@@ -208,6 +239,9 @@ func showStatus(e *command.Env, st service.Status) error {
 		return e.CheckWritten("")
 	}
 	_ = e.Print("\n")
+	if st.StoreTrouble != "" {
+		return agent.ShowProcesses(e, st.Agents)
+	}
 	return agent.ShowTable(e, st.Agents)
 }
 
