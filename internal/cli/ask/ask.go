@@ -97,7 +97,7 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if meansAuto(name) {
 		name = service.Auto
 	}
-	prompt, err := o.ReadPrompt(words)
+	prompt, err := o.ReadPrompt("fika "+string(o.kind)+" "+command.ShellWord(name), words)
 	if err != nil {
 		return err
 	}

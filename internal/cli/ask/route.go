@@ -36,7 +36,7 @@ has used up its budget is not chosen.
 		Example: "  fika route \"is this diff safe to merge?\"\n  fika route --json \"translate the manual\" | jq -r '.[0].agent'",
 		Args:    func(cmd *cobra.Command, args []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := e.ReadPrompt(args)
+			prompt, err := e.ReadPrompt("fika route", args)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ of the conversation waits for bob.
 		},
 		ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := e.ReadPrompt(args[1:])
+			text, err := e.ReadPrompt("fika chat send "+command.ShellWord(args[0]), args[1:])
 			if err != nil {
 				return err
 			}

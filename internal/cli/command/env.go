@@ -21,6 +21,7 @@ type Env struct {
 	Opened *app.App
 	Home   string // --home
 	Typed  string // what a person has typed and no request holds yet
+	again  string // the command that takes it
 	Key    string // --key: see [api.Write]
 	Dir    string // where the command works; empty: the shell's working folder
 

@@ -15,7 +15,9 @@ import (
 const maxStdin = 32 << 20
 
 // ReadPrompt joins arguments and stdin, or else reads from the terminal; Invalid if empty.
-func (e *Env) ReadPrompt(args []string) (string, error) {
+// again is the command, without the prompt, that a person can give what was typed to.
+func (e *Env) ReadPrompt(again string, args []string) (string, error) {
+	e.again = again
 	prompt := strings.Join(args, " ")
 	piped, err := e.readPiped()
 	if err != nil {

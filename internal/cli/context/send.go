@@ -38,7 +38,7 @@ agent itself.
 			if err != nil {
 				return err
 			}
-			text, err := e.ReadPrompt(args[1:])
+			text, err := e.ReadPrompt("fika context send "+command.ShellWord(args[0]), args[1:])
 			if err != nil {
 				return err
 			}

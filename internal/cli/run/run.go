@@ -119,7 +119,7 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	input := sync.OnceValues(func() (string, error) { return o.readInput(args) })
+	input := sync.OnceValues(func() (string, error) { return o.readInput(name, args) })
 	o.hintSpelling(name)
 	flags, err := o.settings(ctx, name)
 	if err != nil {
@@ -170,11 +170,11 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 
 // readInput returns the prompt, with the files that were named, and sets o.pictures;
 // nothing with --continue.
-func (o *Options) readInput(args []string) (prompt string, err error) {
+func (o *Options) readInput(name fika.AgentName, args []string) (prompt string, err error) {
 	if o.cont {
 		return "", nil
 	}
-	if prompt, err = o.ReadPrompt(args); err != nil {
+	if prompt, err = o.ReadPrompt("fika run -c "+string(name), args); err != nil {
 		return "", err
 	}
 	prompt, o.pictures, err = o.AttachFiles(o.files, prompt)
