@@ -51,7 +51,9 @@ func showAllHomes(ctx context.Context, e *command.Env, asJSON bool) error {
 		}
 		if s.status != nil {
 			row[1], row[2] = strconv.Itoa(s.status.Hub.PID), command.UptimeSeconds(s.status.HubFrom)
-			row[3], row[4] = strconv.Itoa(s.running()), strconv.Itoa(s.status.Waiting)
+			if s.status.Home != "" { // the database could be read
+				row[3], row[4] = strconv.Itoa(s.running()), strconv.Itoa(s.status.Waiting)
+			}
 		}
 		if s.trouble != "" {
 			row[5] += ": " + s.trouble
@@ -84,7 +86,7 @@ func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
 		if !up {
 			continue
 		}
-		s.status = &service.Status{Hub: p}
+		s.status = &service.Status{Hub: p, HubFrom: folder.HomeAt(s.home).HubSince()}
 		st, err := statusOf(ctx, e, s.home)
 		if err == nil {
 			s.status = &st
