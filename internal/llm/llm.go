@@ -99,7 +99,7 @@ const (
 	ReasoningDelta EventKind = "reasoning"
 	Retrying       EventKind = "retrying"  // waiting for After, because of Reason
 	Restarted      EventKind = "restarted" // everything streamed so far is void
-	Alive          EventKind = "alive"     // something without text arrived (tool arguments, a signature); may be ignored
+	Alive          EventKind = "alive"     // something without text arrived (tool arguments, a signature), Size bytes of it are kept; may be ignored
 	KeepAlive      EventKind = "keepalive" // the provider only says that it is still there; may be ignored
 )
 
@@ -107,6 +107,7 @@ const (
 type Event struct {
 	Kind   EventKind
 	Text   string
+	Size   int
 	After  time.Duration
 	Reason string
 }

@@ -144,7 +144,10 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	case "thinking":
 		return a.growBlock(b, llm.ReasoningDelta, s.Thinking)
 	}
-	return a.growBlock(b, llm.Alive, "")
+	if err := a.growBlock(b, llm.Alive, ""); err != nil {
+		return err
+	}
+	return a.Alive(len(s.Input) + len(s.Signature))
 }
 
 func (a *answer) addBlock(index int, b *block) {
@@ -170,11 +173,14 @@ func (a *answer) addDelta(index int, d delta) error {
 	case d.Type == "signature_delta":
 		b.signature += d.Signature
 		a.size += len(d.Signature)
-		return a.growBlock(b, llm.Alive, "")
+		if err := a.growBlock(b, llm.Alive, ""); err != nil {
+			return err
+		}
+		return a.Alive(len(d.Signature))
 	case d.Type == "input_json_delta":
 		return a.growBlock(b, llm.Alive, d.JSON)
 	}
-	return a.Emit(llm.Alive, "")
+	return a.Alive(0)
 }
 
 // growBlock adds to a block and emits the addition; with kind Alive it shows nothing.
@@ -185,7 +191,7 @@ func (a *answer) growBlock(b *block, kind llm.EventKind, piece wire.Text) error 
 	}
 	shown := b.text.Add(piece)
 	if kind == llm.Alive {
-		shown = ""
+		return a.Alive(len(piece))
 	}
 	return a.Emit(kind, shown)
 }

@@ -20,7 +20,7 @@ const op = "model call"
 // Limits bound one answer, as the settings of [answer] do. All must be positive.
 type Limits struct {
 	Calls  int           // tool calls
-	Bytes  int64         // of text and reasoning
+	Bytes  int64         // of text, reasoning, and what else is kept of it, such as tool arguments
 	Silent time.Duration // in which only signs of life come
 	Total  time.Duration // from the call to its end
 }
@@ -56,8 +56,8 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 		case llm.KeepAlive:
 			e.Kind = llm.Alive
 			return emit(e)
-		case llm.TextDelta, llm.ReasoningDelta:
-			if seen += int64(len(e.Text)); seen > m.limits.Bytes {
+		case llm.TextDelta, llm.ReasoningDelta, llm.Alive:
+			if seen += int64(len(e.Text) + e.Size); seen > m.limits.Bytes {
 				return fika.Errorf(fika.Limit, op, "the model's answer is longer than %d bytes and was cut off ([answer] max_bytes)", m.limits.Bytes)
 			}
 		}

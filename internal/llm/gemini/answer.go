@@ -118,7 +118,7 @@ func (a *answer) takeChunk(data []byte) error {
 	if a.finished != "" {
 		a.Arm()
 	}
-	return a.Emit(llm.Alive, "")
+	return a.Alive(0)
 }
 
 // takePart adds one part. Parts that are signed go back as they are; plain text is joined.
@@ -139,9 +139,14 @@ func (a *answer) takePart(raw json.RawMessage) error {
 		}
 		call := llm.Call{ID: p.Call.ID, Name: p.Call.Name, Args: args}
 		if call.ID != "" && slices.Contains(a.calls, call) {
-			return a.Emit(llm.Alive, "") // some proxies send the last chunk again
+			return a.Alive(0) // some proxies send the last chunk again
 		}
 		a.calls = append(a.calls, call)
+	}
+	if p.Call != nil || p.Signature != "" {
+		if err := a.Alive(len(raw) - len(p.Text)); err != nil {
+			return err
+		}
 	}
 	kind, shown := llm.TextDelta, ""
 	if p.Thought {

@@ -11,8 +11,10 @@ import (
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
+	"fika/internal/llm/gemini"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
+	"fika/internal/llm/responses"
 )
 
 // makers make a model of each wire.
@@ -23,6 +25,12 @@ func makers() map[string]func(baseURL, key string, insecure bool) llm.Model {
 		},
 		"anthropic": func(url, key string, insecure bool) llm.Model {
 			return anthropic.New(anthropic.Options{BaseURL: url, APIKey: key, Insecure: insecure, Model: "m"})
+		},
+		"responses": func(url, key string, insecure bool) llm.Model {
+			return responses.New(responses.Options{BaseURL: url, APIKey: key, Insecure: insecure, Model: "m"})
+		},
+		"gemini": func(url, key string, insecure bool) llm.Model {
+			return gemini.New(gemini.Options{BaseURL: url, APIKey: key, Insecure: insecure, Model: "m"})
 		},
 	}
 }
@@ -84,6 +92,8 @@ func TestD5Plain(t *testing.T) {
 		for name, m := range map[string]llm.Model{
 			"openai":    openai.New(openai.Options{BaseURL: c.url, APIKey: c.key, Insecure: c.insecure, Model: "m", HTTPClient: client}),
 			"anthropic": anthropic.New(anthropic.Options{BaseURL: c.url, APIKey: c.key, Insecure: c.insecure, Model: "m", HTTPClient: client}),
+			"responses": responses.New(responses.Options{BaseURL: c.url, APIKey: c.key, Insecure: c.insecure, Model: "m", HTTPClient: client}),
+			"gemini":    gemini.New(gemini.Options{BaseURL: c.url, APIKey: c.key, Insecure: c.insecure, Model: "m", HTTPClient: client}),
 		} {
 			line.calls = 0
 			_, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "hi"}}}, func(llm.Event) error { return nil })

@@ -134,14 +134,19 @@ func (a *answer) addPiece(p piece, whole bool) error {
 			return err
 		}
 	}
+	kept := 0
 	if p.Refusal != "" && (!whole || a.refusal.Len() == 0) {
 		a.refusal.Add(p.Refusal)
+		kept += len(p.Refusal)
 	}
 	if len(p.Calls) > 0 && (!whole || len(a.calls) == 0) {
 		for i, c := range p.Calls {
 			a.addCall(c, i, whole)
+			kept += len(c.Function.Name) + len(c.Function.Arguments)
 		}
-		if err := a.Emit(llm.Alive, ""); err != nil {
+	}
+	if kept > 0 || len(p.Calls) > 0 {
+		if err := a.Alive(kept); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -218,5 +219,37 @@ func TestEnvironment(t *testing.T) {
 	}
 	if header.Get("Authorization") != "" || header.Get("Openai-Organization") != "" {
 		t.Errorf("headers are %v", header)
+	}
+}
+
+// sent keeps the last call instead of making it.
+type sent struct {
+	header http.Header
+	body   []byte
+}
+
+func (s *sent) RoundTrip(q *http.Request) (*http.Response, error) {
+	s.header = q.Header
+	var err error
+	if s.body, err = io.ReadAll(q.Body); err != nil {
+		return nil, err
+	}
+	return nil, http.ErrServerClosed
+}
+
+// Azure takes the key in a header of its own, and bounds an answer by another field than most
+// servers, of which it refuses the name. Trial row P19.
+func TestAzure(t *testing.T) {
+	for url, azure := range map[string]bool{
+		"https://name.openai.azure.com/openai/v1": true, "https://name.services.ai.azure.com/openai/v1": true, "https://azure.com.evil.test/v1": false, "https://gpu.lan/v1": false,
+	} {
+		var s sent
+		r := hello()
+		r.MaxTokens = 100
+		_, _, _ = generate(t, openai.New(openai.Options{BaseURL: url, APIKey: "k", Model: "m", HTTPClient: &http.Client{Transport: &s}}), r) // no answer
+		field := map[bool]string{true: `"max_completion_tokens":100`, false: `"max_tokens":100`}[azure]
+		if (s.header.Get("Api-Key") == "k") != azure || s.header.Get("Authorization") != "Bearer k" || !strings.Contains(string(s.body), field) {
+			t.Errorf("%s gets %v, %s", url, s.header, s.body)
+		}
 	}
 }

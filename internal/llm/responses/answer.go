@@ -124,16 +124,18 @@ func (a *answer) Take(_ string, data []byte) error {
 	case "response.refusal.delta":
 		a.itemOf(e.Index, e.ItemID, itemFields{}).shown = true
 		a.refusal.Add(e.Delta)
-		return a.Emit(llm.Alive, "")
+		return a.Alive(len(e.Delta))
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		a.itemOf(e.Index, e.ItemID, itemFields{}).shown = true
 		return a.Emit(llm.ReasoningDelta, a.reasoning.Add(e.Delta))
 	case "response.function_call_arguments.delta":
 		a.itemOf(e.Index, e.ItemID, itemFields{}).args.Add(e.Delta)
-		return a.Emit(llm.Alive, "")
+		return a.Alive(len(e.Delta))
 	case "response.function_call_arguments.done":
-		a.itemOf(e.Index, e.ItemID, itemFields{}).whole = e.Args
-		return a.Emit(llm.Alive, "")
+		i := a.itemOf(e.Index, e.ItemID, itemFields{})
+		kept := len(e.Args) - i.args.Len()
+		i.whole = e.Args
+		return a.Alive(max(kept, 0))
 	case "response.output_item.added", "response.output_item.done":
 		return a.takeItem(e.Index, e.Item, e.Type == "response.output_item.done")
 	case "response.completed", "response.incomplete", "response.failed":
@@ -152,7 +154,7 @@ func (a *answer) Take(_ string, data []byte) error {
 		}
 		return a.Halt(a.Failure().Broken("sent something that is not an answer: %.80q", data))
 	}
-	return a.Emit(llm.Alive, "") // created, in_progress, … done, and kinds not known yet
+	return a.Alive(0) // created, in_progress, … done, and kinds not known yet
 }
 
 // itemOf returns the item that an event is about, or a new one: by its id, else by its place.
@@ -197,11 +199,12 @@ func (a *answer) takeItem(place *int, raw json.RawMessage, done bool) error {
 	}
 	i.itemFields = f
 	if !done {
-		return a.Emit(llm.Alive, "")
+		return a.Alive(0)
 	}
+	kept := max(len(f.Arguments)-max(i.args.Len(), len(i.whole)), 0) + len(f.Encrypted)
 	i.raw, i.whole = bytes.Clone(raw), cmp.Or(f.Arguments, i.whole)
 	if i.shown {
-		return a.Emit(llm.Alive, "")
+		return a.Alive(kept)
 	}
 	for _, s := range f.Summary {
 		if err := a.Emit(llm.ReasoningDelta, a.reasoning.Add(s.Text)); err != nil {
@@ -218,7 +221,7 @@ func (a *answer) takeItem(place *int, raw json.RawMessage, done bool) error {
 			return err
 		}
 	}
-	return a.Emit(llm.Alive, "")
+	return a.Alive(kept)
 }
 
 // finishWith reads the response as it is at its end, with the items that have not come

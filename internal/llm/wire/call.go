@@ -25,14 +25,22 @@ func (c *Call) Halt(err error) error {
 	return err
 }
 
-// Emit passes on text or, with Alive and KeepAlive, anything else. An error of the
+// Emit passes on text, or with KeepAlive that the provider is there. An error of the
 // listener ends the call.
 func (c *Call) Emit(kind llm.EventKind, text string) error {
-	if text == "" && kind != llm.Alive && kind != llm.KeepAlive {
+	if text == "" && kind != llm.KeepAlive {
 		return nil
 	}
 	c.fail.Visible = c.fail.Visible || kind == llm.TextDelta
-	if err := c.emit(llm.Event{Kind: kind, Text: text}); err != nil {
+	return c.pass(llm.Event{Kind: kind, Text: text})
+}
+
+// Alive passes on that something arrived that is not shown, and how many bytes of it are
+// kept, so that the bound of an answer holds for it, too.
+func (c *Call) Alive(kept int) error { return c.pass(llm.Event{Kind: llm.Alive, Size: kept}) }
+
+func (c *Call) pass(e llm.Event) error {
+	if err := c.emit(e); err != nil {
 		return c.Halt(err)
 	}
 	return nil

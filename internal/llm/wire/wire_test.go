@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -173,5 +176,19 @@ func TestA9NamesTheServer(t *testing.T) {
 	_, err = e.Generate(t.Context(), llm.Request{}, map[string]string{}, func(llm.Event) error { return nil }, nil)
 	if err == nil || !strings.Contains(err.Error(), "cannot reach "+addr+" (model llama): connection refused") {
 		t.Error(err)
+	}
+}
+
+// Without a network, one line says so. Trial row U22.
+func TestOfflineIsOneLine(t *testing.T) {
+	for want, cause := range map[string]error{
+		"cannot reach h (model m): its name is not found (offline?)": &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true},
+		"cannot reach h (model m): no network (offline?)":            &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)},
+	} {
+		err := Failure{Host: "h (model m)"}.Transport(t.Context(), &url.Error{Op: "Post", URL: "https://h/secret", Err: cause})
+		var p *llm.ProviderError
+		if !errors.As(err, &p) || p.Message != want || !p.Retryable() {
+			t.Errorf("%v", err)
+		}
 	}
 }
