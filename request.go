@@ -65,6 +65,7 @@ const (
 	WaitChild    WaitReason = "child"
 	WaitLimit    WaitReason = "limit"    // the agent's hour is used up
 	WaitProvider WaitReason = "provider" // the model's provider fails for now
+	WaitBackup   WaitReason = "backup"   // the model's provider fails for good, and a backup may take over
 )
 
 // Payload is what the asker sent with a request. It is stored as JSON until the claim

@@ -61,6 +61,7 @@ const (
 	WaitingAgent     Code = "waiting.agent"
 	WaitingApproval  Code = "waiting.approval"
 	WaitingProvider  Code = "waiting.provider"
+	ProviderFails    Code = "provider.fails"
 	WaitingNotice    Code = "waiting.notice"
 	WaitingOther     Code = "waiting.other"
 	WaitingPerson    Code = "waiting.person"
@@ -239,6 +240,7 @@ func waitingMeanings() []Meaning {
 		is(WaitingAgent, "agent seconds").parts(),
 		is(WaitingApproval, "agent").person(approve),
 		is(WaitingProvider, "request").helped(again),
+		is(ProviderFails, "agent"),
 		is(WaitingNotice, "notice"),
 		is(WaitingOther, "reason"),
 		is(WaitingPerson, "request").parts().person(cancel),

@@ -13,7 +13,7 @@ import (
 
 // handOverWork hands over to backups what waits for agents that cannot work it: for an
 // agent that has failed or has used up its hour, everything that nobody has begun; for
-// any other agent, what waits for a budget. rows are all agents.
+// any other agent, what waits for a budget, or for a backup. rows are all agents.
 func (h *Hub) handOverWork(ctx context.Context, rows []fika.Agent) {
 	if h.opts.CannotTakeOver == nil || !h.supervisor.anyBackup() {
 		return
@@ -47,7 +47,10 @@ func (h *Hub) handOverAll(ctx context.Context, rows []fika.Agent, f store.Reques
 			continue
 		}
 		why := out[r.Agent]
-		if why == "" && fika.WaitReason(r.Reason) == fika.WaitLimit {
+		switch waits := fika.WaitReason(r.Reason); {
+		case r.State == fika.Waiting && waits == fika.WaitBackup:
+			why = fmt.Sprintf("the provider of @%s fails", r.AgentName)
+		case why == "" && waits == fika.WaitLimit:
 			why = fmt.Sprintf("a budget of @%s has no room for it", r.AgentName)
 		}
 		if why != "" {
@@ -59,7 +62,7 @@ func (h *Hub) handOverAll(ctx context.Context, rows []fika.Agent, f store.Reques
 // handOverOne hands a request over to the first backup of the agent that was asked that
 // can take it. It never goes back to the agent that was asked.
 func (h *Hub) handOverOne(ctx context.Context, rows []fika.Agent, r store.RequestInfo, why string) {
-	for _, name := range h.supervisor.backupsOf(r.AskedName()) {
+	for _, name := range h.supervisor.mayTake(r) {
 		to := fika.Agent{}
 		for _, row := range rows {
 			if row.Name == name {
@@ -121,6 +124,21 @@ func (s *supervisor) backupsOf(name fika.AgentName) []fika.AgentName {
 		return slices.Concat(c.spec.Members, c.spec.Backup)
 	}
 	return nil
+}
+
+// mayTake returns the agents that a request may be handed to, in order. One whose provider
+// fails goes to the backups only, the members of a pool having the same provider, and to none
+// that had it before.
+func (s *supervisor) mayTake(r store.RequestInfo) []fika.AgentName {
+	asked := s.agents[r.AskedName()]
+	if fika.WaitReason(r.Reason) != fika.WaitBackup || asked == nil || !asked.entry {
+		return s.backupsOf(r.AskedName())
+	}
+	had := slices.IndexFunc(asked.spec.Backup, func(name fika.AgentName) bool {
+		c := s.agents[name]
+		return name == r.AgentName || c != nil && slices.Contains(c.spec.Members, r.AgentName)
+	})
+	return asked.spec.Backup[had+1:]
 }
 
 // whyOut says why an agent begins nothing although no person has stopped it; "" if it

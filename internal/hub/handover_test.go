@@ -78,6 +78,50 @@ func TestHandsOver(t *testing.T) {
 	}
 }
 
+// What an agent has begun and gives away, because its provider fails, goes to its backups in
+// their order, each once; what waits for another try stays.
+func TestHandsOverWhatAProviderFails(t *testing.T) {
+	w := newWorld(t)
+	giveAway := func(name fika.AgentName, reason fika.WaitReason) {
+		l, err := w.store.Acquire(t.Context(), w.agent(name).ID, "1@here", time.Hour, true)
+		w.ok(err)
+		c, err := w.store.Claim(t.Context(), l, store.Limits{}, nil)
+		w.ok(err)
+		_, err = w.store.Spend(t.Context(), c.Fence, store.Spent{Round: 1, Kind: fika.FailedStep, Model: "m", Why: "no key for " + string(name)})
+		w.ok(err)
+		w.ok(w.store.Suspend(t.Context(), c.Fence, reason, time.Now().Add(time.Hour)))
+	}
+	ask := func(id fika.RequestID, reason fika.WaitReason) {
+		_, err := w.store.Accept(t.Context(), store.NewRequest{ID: id, Kind: fika.TaskRequest, Origin: fika.Queued, Agent: w.agent("coder").ID, Payload: fika.Payload{Prompt: "x"}})
+		w.ok(err)
+		giveAway("coder", reason)
+	}
+	with := func(id fika.RequestID, name fika.AgentName) func() bool {
+		return func() bool {
+			r, err := w.store.Request(t.Context(), id)
+			return err == nil && r.AgentName == name && r.AskedName() == "coder" && r.State == fika.Open
+		}
+	}
+	ask("stays", fika.WaitProvider)
+	ask("goes", fika.WaitBackup)
+	w.runWith(func(o *Options) {
+		o.CannotTakeOver = func(context.Context, store.RequestInfo, fika.AgentName) (string, error) { return "", nil }
+	}, Spec{Name: "coder", Wake: true, Backup: []fika.AgentName{"one", "two"}}, Spec{Name: "one", Wake: true}, Spec{Name: "two", Wake: true})
+	for _, name := range []fika.AgentName{"one", "two"} {
+		w.until("it to be given to @"+string(name), with("goes", name))
+		giveAway(name, fika.WaitBackup)
+	}
+	ask("later", fika.WaitBackup)
+	w.until("another look at all that waits", with("later", "one"))
+	r, err := w.store.Request(t.Context(), "goes")
+	if w.ok(err); r.AgentName != "two" || r.State != fika.Waiting || r.Handed != "the provider of @one fails: no key for one" {
+		t.Errorf("after the last backup: @%s, %s, %s", r.AgentName, r.State, r.Handed)
+	}
+	if r, err := w.store.Request(t.Context(), "stays"); err != nil || r.AgentName != "coder" {
+		t.Errorf("what waits for its provider is with @%s, %v", r.AgentName, err)
+	}
+}
+
 // TestPool: as many members are started as there are tasks that nobody is free
 // for, the pool itself never; what waits for a member that has failed goes to
 // another one.

@@ -118,7 +118,11 @@ const handOverTime = 5 * time.Second
 // whether one is.
 func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInfo) bool {
 	backup, why := f.c.Availability.backupOf(ctx, row)
-	if limited := fika.WaitReason(info.Reason) == fika.WaitLimit && f.c.now().Sub(info.Touched) < handOverTime; backup == "" && limited {
+	switch waits := fika.WaitReason(info.Reason); {
+	case backup != "":
+	case waits == fika.WaitBackup:
+		backup, why = f.c.Availability.ableBackup(ctx, row), api.Stands(api.ProviderFails, "agent", string(row.Name))
+	case waits == fika.WaitLimit && f.c.now().Sub(info.Touched) < handOverTime:
 		backup, why = f.c.Availability.ableBackup(ctx, row), api.Stands(api.BudgetFull, "agent", string(row.Name))
 	}
 	if backup == "" {

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"encoding/json"
+	"time"
 
 	"fika"
 	"fika/internal/store"
@@ -49,11 +50,13 @@ type progress struct {
 	lastIn   int64 // input and output tokens of the last call as the provider counted them; 0: unknown
 }
 
-// restore takes over what earlier attempts committed.
-func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
+// restore takes over what earlier attempts committed since the agent began.
+func (p *progress) restore(steps []fika.Step, own []fika.Entry, began time.Time) {
 	p.own = own
 	for _, s := range steps {
-		p.round = max(p.round, s.Round)
+		if s.Kind != fika.FailedStep { // the one that succeeds has the number
+			p.round = max(p.round, s.Round)
+		}
 		if s.Kind != fika.ToolStep {
 			continue
 		}
@@ -73,7 +76,7 @@ func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
 		}
 	}
 	p.restoreRounds(steps)
-	p.restoreFailures(steps)
+	p.restoreFailures(steps, began)
 }
 
 // loadedSkills returns the skills that the turn has loaded, in order.

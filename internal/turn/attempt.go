@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fika"
 	"fika/internal/store"
@@ -74,7 +75,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 				compactor: cfg.Compactor, compactAt: cfg.CompactAt, warnAt: cfg.WarnAt,
 			},
 			failures: &failures{
-				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now,
+				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now, backed: cfg.Limits.Backed,
 			},
 			composer: composer,
 			choice:   choice, tools: cfg.Tools, check: cfg.Check, schema: cfg.Schema, now: cfg.Now,
@@ -155,13 +156,14 @@ func (a *attempt) loadSteps(ctx context.Context) error {
 	err := a.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		if steps, err = a.steps.Steps(ctx, a.fence.Request); err == nil {
 			own, err = a.history.OfRequest(ctx, a.fence.Request)
+			own = slices.DeleteFunc(own, func(e fika.Entry) bool { return e.Conversation != a.claimed.Conversation.ID }) // of a former agent
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	a.restore(steps, own)
+	a.restore(steps, own, a.claimed.Request.StartedAt)
 	a.records.restore(steps)
 	a.exposure.taintOfOwn()
 	return a.gate.loadApprovals(ctx)

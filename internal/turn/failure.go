@@ -20,6 +20,9 @@ const (
 	firstWait, longestWait = 4 * time.Second, 2 * time.Minute
 	// maxWhy bounds the reason of a failure as it is stored and shown, in bytes.
 	maxWhy = 300
+	// backupWait is how long a request waits to be handed to a backup before it is tried for
+	// the last time.
+	backupWait = 10 * time.Second
 )
 
 // failure is a model call of this request that failed since the last one that did not.
@@ -32,13 +35,14 @@ type failure struct {
 	passing bool
 }
 
-// restoreFailures restores the failed calls at the end of what earlier attempts did.
-func (p *progress) restoreFailures(steps []fika.Step) {
+// restoreFailures restores the failed calls at the end of what earlier attempts did since the
+// agent began, which was not the first that did if the request was handed over.
+func (p *progress) restoreFailures(steps []fika.Step, began time.Time) {
 	for _, s := range steps {
 		switch {
 		case s.Kind == fika.ModelStep:
 			p.failures = nil
-		case s.Kind == fika.FailedStep && s.Choice != "":
+		case s.Kind == fika.FailedStep && s.Choice != "" && !s.FinishedAt.Before(began):
 			p.failures = append(p.failures, failure{s.Model, s.Choice, s.FinishedAt, true})
 		}
 	}
@@ -55,7 +59,7 @@ type failures struct {
 	models   []Model
 	patience time.Duration // from the first failure to the last try; 0: nothing is waited for
 	now      func() time.Time
-	waited   bool // this turn has told people that it waits
+	backed   bool // the agent has a backup
 }
 
 // handle returns nil if the call is to be made again, by the model that is then chosen, or
@@ -69,11 +73,12 @@ func (f *failures) handle(ctx context.Context, cause error, started time.Time) e
 	again := append(f.failures, one)
 	wait := f.waitAfter(again, p.RetryAfter)
 	next := f.hasNext(one.model)
-	if !next && wait < 0 {
+	backup := !next && wait < 0 && f.mayGiveAway()
+	if !next && wait < 0 && !backup {
 		return f.signals.failTurn(ctx, f.giveUp(cause))
 	}
 	spent := store.Spent{Round: f.round, Kind: fika.FailedStep, Model: one.model, Why: one.why, StartedAt: started}
-	if !next && !f.waited && !f.isForeground() && len(f.failures) == 0 {
+	if !next && !backup && !f.isForeground() && len(f.failures) == 0 {
 		spent.Notice = f.notice(again)
 	}
 	if err := f.signals.spend(ctx, spent); err != nil {
@@ -82,10 +87,20 @@ func (f *failures) handle(ctx context.Context, cause error, started time.Time) e
 	f.failures = again
 	f.round-- // the step that succeeds has the number
 	f.observeEvent(Event{Kind: Restarted, Round: f.round + 1, Text: one.why})
-	if next {
+	switch {
+	case next:
 		return nil
+	case backup:
+		return f.suspend(ctx, fika.WaitBackup, backupWait)
 	}
 	return f.wait(ctx, one.why, wait)
+}
+
+// mayGiveAway reports whether the request may wait for a backup of its agent, once: nothing
+// has come of it. Whether there is one that takes it, the hub knows.
+func (f *failures) mayGiveAway() bool {
+	r := f.claimed.Request
+	return (f.backed || r.Handed != "") && f.claimed.Waited != fika.WaitBackup && len(f.rounds) == 0 && store.MayGiveAway(r)
 }
 
 // hasNext reports whether there is a model after the one that failed.
@@ -121,14 +136,16 @@ func (f *failures) wait(ctx context.Context, why string, wait time.Duration) err
 		}
 		return nil
 	}
+	return f.suspend(ctx, fika.WaitProvider, wait)
+}
+
+func (f *failures) suspend(ctx context.Context, reason fika.WaitReason, wait time.Duration) error {
 	until := f.now().Add(wait)
-	err := f.retry.persistWrite(ctx, func(ctx context.Context) error {
-		return f.store.Suspend(ctx, f.fence, fika.WaitProvider, until)
-	})
+	err := f.retry.persistWrite(ctx, func(ctx context.Context) error { return f.store.Suspend(ctx, f.fence, reason, until) })
 	if err != nil {
 		return err
 	}
-	return &released{Result{State: fika.Waiting, Reason: string(fika.WaitProvider)}}
+	return &released{Result{State: fika.Waiting, Reason: string(reason)}}
 }
 
 // notice is posted when a turn begins to wait.

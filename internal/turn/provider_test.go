@@ -159,6 +159,115 @@ func TestT8TheNextModelTakesOverFromAFailingProvider(t *testing.T) {
 	}
 }
 
+// A request whose provider fails for good waits once for a backup, if its agent has one and no
+// model has answered; if none takes it, the provider is asked a last time.
+func TestABackupIsWaitedForOnce(t *testing.T) {
+	backed := func(cfg *turn.Config) { cfg.Limits.Backed = true }
+	badKey := func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, refusal(401, "invalid key", 0)
+	}
+	for name, c := range map[string]struct {
+		set    func(*turn.Config)
+		answer func(context.Context, int, llm.Request) (llm.Response, error)
+		waits  bool
+	}{
+		"a bad key": {backed, badKey, true},
+		"no patience": {func(cfg *turn.Config) { backed(cfg); cfg.Patience = 0 }, func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llm.Response{}, refusal(503, "down", 0)
+		}, true},
+		"no backup": {func(*turn.Config) {}, badKey, false},
+		"what nobody would take": {backed, func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llm.Response{}, refusal(400, "unknown field", 0)
+		}, false},
+		"after a tool call": {backed, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+			if n == 1 {
+				return calls(call("1", "look", "{}")), nil
+			}
+			return llm.Response{}, refusal(401, "invalid key", 0)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.add("look", fika.Unsafe, nil)
+			w.model.answer = c.answer
+			asked := w.ask("go")
+			cfg := w.patient(time.Minute)
+			c.set(&cfg)
+			res, err := turn.New(cfg).Run(t.Context(), asked)
+			w.ok(err)
+			if !c.waits {
+				w.state(asked.Request.ID, fika.RequestFailed)
+				return
+			}
+			if r := w.state(asked.Request.ID, fika.Waiting); r.Reason != string(fika.WaitBackup) || !store.MayHandOver(r) || res.State != fika.Waiting {
+				t.Fatalf("it waits for %q: %+v", r.Reason, res)
+			}
+			w.clock += 11 * time.Second
+			res, err = turn.New(cfg).Run(t.Context(), w.claim())
+			w.ok(err)
+			if r := w.state(asked.Request.ID, fika.RequestFailed); len(w.model.asked) != 2 || !strings.Contains(res.Reason, "2 tries") || r.Reason != res.Reason {
+				t.Errorf("after %d calls: %s", len(w.model.asked), res.Reason)
+			}
+			w.whole(asked.Conversation.ID)
+		})
+	}
+}
+
+// The backup begins anew: with its own patience, and without what the agent before it had.
+func TestABackupBeginsAnew(t *testing.T) {
+	for _, kind := range []fika.RequestKind{fika.AskRequest, fika.TaskRequest} {
+		w := newWorld(t)
+		w.model.answer = func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llm.Response{}, refusal(503, "down", 0)
+		}
+		id := w.accept(kind, "go")
+		cfg := w.patient(0)
+		cfg.Limits.Backed = true
+		_, err := turn.New(cfg).Run(t.Context(), w.claim())
+		w.ok(err)
+		from, to := w.lease, w.agent("bran")
+		done, err := w.store.HandOver(t.Context(), store.HandOver{Request: id, From: from.Agent, To: to.ID, Why: "the provider of @arya fails"})
+		w.ok(err)
+		if !done.Done || done.Handed != "the provider of @arya fails: down" {
+			t.Fatalf("%s: %+v", kind, done)
+		}
+		w.clock += time.Hour
+		w.lease, err = w.store.Acquire(t.Context(), to.ID, "test", time.Hour, true)
+		w.ok(err)
+		cfg.Patience, cfg.Limits.Backed = 10*time.Minute, false
+		res, err := turn.New(cfg).Run(t.Context(), w.claim())
+		w.ok(err)
+		if res.Reason != string(fika.WaitProvider) {
+			t.Errorf("%s: it is not patient: %+v", kind, res)
+		}
+		w.clock += longest
+		w.model.says(text("done"), text("done"), text("done"))
+		c := w.claim()
+		res, err = turn.New(cfg).Run(t.Context(), c)
+		w.ok(err)
+		if last := w.model.asked[len(w.model.asked)-1].Messages; res.State != fika.Done || len(last) != 1 || last[0].Text != "go" {
+			t.Errorf("%s: %s after it was shown %+v", kind, res.State, last)
+		}
+		w.whole(c.Conversation.ID)
+		if chain, err := w.store.Chain(t.Context(), c.Request.Chain); err != nil || chain.Turns != 1 {
+			t.Errorf("%s: the chain has %d turns, %v", kind, chain.Turns, err)
+		}
+		if kind == fika.TaskRequest {
+			continue
+		}
+		w.lease, err = w.store.Acquire(t.Context(), from.Agent, "test", time.Hour, true)
+		w.ok(err)
+		w.run(w.ask("and now?"))
+		var seen []string
+		for _, m := range w.model.asked[len(w.model.asked)-1].Messages {
+			seen = append(seen, string(m.Role)+": "+m.Text)
+		}
+		if want := []string{"user: go", "user: (handed over from @arya to @bran: do not go on with this unless you are asked to)", "user: and now?"}; !slices.Equal(seen, want) {
+			t.Errorf("the first agent sees %q", seen)
+		}
+	}
+}
+
 // Trial rows U1, U2: a turn that a person cuts off keeps what the model had said, and the
 // model is not asked for the stopped work again; what the provider reported until then is
 // counted.

@@ -70,6 +70,7 @@ func waitingPhrases() []Phrase {
 		{api.WaitingAgent, "@{agent} ({briefly}, at most {seconds} more)|@{agent} (at most {seconds} more)|@{agent} ({briefly})|@{agent}", ""},
 		{api.WaitingApproval, "@{agent} waits for your approval of a tool call[: {help}]", "waits for your approval of a tool call[: {help}]"},
 		{api.WaitingProvider, "its model's provider fails; it is asked again at {until}[ ({help} asks at once)]", ""},
+		{api.ProviderFails, "the provider of @{agent} fails", ""},
 		{api.WaitingNotice, "{notice}", ""},
 		{api.WaitingOther, "waits: {reason}", ""},
 		{api.WaitingPerson, "{parts}; the request waits[ ({help} cancels it)]", ""},

@@ -3,7 +3,10 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"fika"
@@ -62,5 +65,48 @@ func TestBackupTakesOver(t *testing.T) {
 	h.ok(err)
 	if len(entries) != 3 || entries[0].Type != fika.Notice || !strings.HasPrefix(entries[0].Content, "handed over from @coder to @reviewer: ") {
 		t.Errorf("its conversation: %+v", entries)
+	}
+}
+
+// A provider that refuses the key is asked once, and then its agent's backup, which everybody
+// sees.
+func TestBackupTakesOverFromAProvider(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		http.Error(w, `{"error":{"message":"Incorrect API key provided"}}`, http.StatusUnauthorized)
+	}))
+	defer provider.Close()
+	h := scriptedHome(t, "", "id = \"coder\"\nmodel = \"locked\"\nbackup = [\"reviewer\"]\n", "id = \"reviewer\"\n")
+	h.write("models.toml", fmt.Sprintf("[[models]]\nid = \"locked\"\nprovider = \"openai\"\nbase_url = %q\n", provider.URL))
+	h.write("rules.toml", "[[rule]]\nmatch = \"work\"\nreply = \"worked\"\n")
+	h.must("up")
+	for n, verb := range []string{"task", "ask"} {
+		r := h.run(verb, "coder", "work")
+		if r.code != 0 || !strings.Contains(r.stdout, "worked") || !strings.Contains(r.stderr, "reviewer") {
+			t.Errorf("%s: %+v", verb, r)
+		}
+		if calls := asked.Load(); calls != int64(n+1) {
+			t.Errorf("after the %s the provider was asked %d times", verb, calls)
+		}
+	}
+	all, err := h.store().ListRequests(t.Context(), store.RequestFilter{})
+	h.ok(err)
+	for _, q := range all {
+		if q.AgentName != "reviewer" || q.AskedName() != "coder" || q.State != fika.Done || !strings.Contains(q.Handed, "the provider of @coder fails: ") || !strings.Contains(q.Handed, "Incorrect API key") {
+			t.Errorf("row: %+v", q)
+		}
+		for _, look := range []struct{ want, args string }{
+			{"reviewer for coder", "request list"}, {"Incorrect API key", "request show "}, {"@reviewer for @coder", "trace "}, {"the provider of @coder fails", "agent show coder"},
+		} {
+			args := strings.Fields(look.args)
+			if strings.HasSuffix(look.args, " ") {
+				args = append(args, string(q.ID))
+			}
+			if out := h.must(args...); !strings.Contains(out, look.want) {
+				t.Errorf("fika %s does not say %q:\n%s", look.args, look.want, out)
+			}
+		}
 	}
 }

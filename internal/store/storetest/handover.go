@@ -66,6 +66,42 @@ var handOverTests = map[string]func(*world){
 		again := must(w.Retry(w.ctx, child.Children[0].ID))(w)
 		equal(w, "a retry", fmt.Sprint(again.Agent == third.ID, again.Addressed == other.Agent), "true true")
 	},
+	"a request that came to nothing is begun anew by a backup, once": func(w *world) {
+		l, other := w.lease("coder"), w.lease("reviewer")
+		for _, kind := range []fika.RequestKind{fika.AskRequest, fika.TaskRequest} {
+			w.accept(kind, l.Agent, "go")
+			c := w.claim(l)
+			h := store.HandOver{Request: c.Request.ID, From: l.Agent, To: other.Agent, Why: "its provider fails"}
+			must(w.Spend(w.ctx, c.Fence, store.Spent{Round: 1, Kind: fika.FailedStep, Model: "m", Why: "bad key", Usage: fika.Usage{Input: 7}}))(w)
+			equal(w, "while it runs", must(w.HandOver(w.ctx, h))(w).Done, false)
+			w.ok(w.Suspend(w.ctx, c.Fence, fika.WaitBackup, w.clock.Now().Add(time.Minute)))
+			done := must(w.HandOver(w.ctx, h))(w)
+			equal(w, "done", fmt.Sprintf("%v %s %s %s", done.Done, done.State, done.AgentName, done.Handed), "true open reviewer its provider fails: bad key")
+			equal(w, "again", must(w.HandOver(w.ctx, h))(w).Done, false)
+			_, err := w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Done})
+			w.refused(err, fika.Lost)
+			w.clock.Advance(2 * time.Minute)
+			w.nothing(l)
+			moved := w.claim(other)
+			equal(w, "begun anew", fmt.Sprintf("%v %v %s %v", moved.Request.ID == c.Request.ID, moved.Resumed, moved.Prompt.Content, moved.Conversation.Agent == other.Agent), "true false go true")
+			w.answer(moved, "done")
+			equal(w, "answered", w.state(c.Request.ID, fika.Done).Outcome.Usage.Input, 7)
+			w.whole(moved.Conversation.ID)
+			chain := must(w.Chain(w.ctx, c.Request.Chain))(w)
+			equal(w, "in its chain", fmt.Sprint(chain.Turns, chain.Tokens), "1 7")
+		}
+	},
+	"what a model has answered stays": func(w *world) {
+		l, other := w.lease("coder"), w.agent("reviewer")
+		w.accept(fika.TaskRequest, l.Agent, "go")
+		c := w.claim(l)
+		w.plan(c, 1, fika.Unsafe)
+		w.ok(w.Suspend(w.ctx, c.Fence, fika.WaitBackup, w.clock.Now().Add(time.Minute)))
+		equal(w, "stays", must(w.HandOver(w.ctx, store.HandOver{Request: c.Request.ID, From: l.Agent, To: other.ID, Why: "test"}))(w).Done, false)
+		w.clock.Advance(2 * time.Minute)
+		again := w.claim(l)
+		equal(w, "goes on", fmt.Sprintf("%v %s", again.Request.ID == c.Request.ID, again.Waited), "true backup")
+	},
 	"what waits for a budget": func(w *world) {
 		l, other := w.lease("coder"), w.agent("reviewer")
 		w.limits = store.Limits{Backed: true, Budgets: limit.Budgets{
@@ -87,7 +123,7 @@ var handOverTests = map[string]func(*world){
 }
 
 // handOvers makes every store hand the same requests over while their agents claim:
-// each request is worked once, by one agent.
+// each request is worked once, by one agent, also if the first one begins it and gives it away.
 func (r *race) handOvers() {
 	const many = 12
 	from, to := r.agent(r.name("from", 0)), r.agent(r.name("to", 0))
@@ -113,6 +149,12 @@ func (r *race) handOvers() {
 					idle++
 					continue
 				}
+				if i == 0 && !c.Resumed { // its provider fails
+					if err := r.giveAway(i, c); err != nil {
+						return err
+					}
+					continue
+				}
 				taken.add(string(c.Request.ID))
 				if _, err := s.Finish(r.ctx, c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 1, Text: "ok"}}); err != nil {
 					return err
@@ -134,4 +176,12 @@ func (r *race) handOvers() {
 	r.count("worked", taken.len(), many)
 	taken.once(r)
 	handed.once(r)
+}
+
+// giveAway lets a turn wait for a backup for no time at all.
+func (r *race) giveAway(i int, c *store.Claimed) error {
+	if _, err := r.stores[i].Spend(r.ctx, c.Fence, store.Spent{Round: 1, Kind: fika.FailedStep, Model: "m", Why: "bad key"}); err != nil {
+		return err
+	}
+	return r.stores[i].Suspend(r.ctx, c.Fence, fika.WaitBackup, time.UnixMilli(1))
 }
