@@ -1,11 +1,15 @@
 package app
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"fika"
 	"fika/internal/config"
+	"fika/internal/llm"
 )
 
 // TestAdviceOnARefusedKey: what is said of a key that a provider refuses names where the
@@ -31,6 +35,40 @@ func TestAdviceOnARefusedKey(t *testing.T) {
 		}
 		if got := a.adviceOn(m); !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// A gateway gets the headers of its model with each call; keys among them come from the
+// environment, and a missing one is named before anything is sent.
+func TestHeadersReachTheGateway(t *testing.T) {
+	var got http.Header
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Clone()
+		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
+	}))
+	defer gateway.Close()
+	for _, wire := range []string{config.OpenAI, config.Responses, config.Anthropic, config.Gemini} {
+		env := map[string]string{"GATEWAY_KEY": "hidden"}
+		a := New(Options{Root: t.TempDir(), Now: time.Now, Getenv: func(name string) string { return env[name] }})
+		var s config.Settings
+		s.Model = config.Model{ID: "m", WireModel: "m", Provider: wire, BaseURL: gateway.URL, Headers: []string{"x-for: bedrock", "X-Secret:$GATEWAY_KEY"}}
+		headers, err := a.headers(s.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := provider(s, "", headers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		_, _ = m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "hi"}}}, func(llm.Event) error { return nil }) // it is refused
+		if got.Get("x-for") != "bedrock" || got.Get("x-secret") != "hidden" || got.Get("User-Agent") != "fika" {
+			t.Errorf("%s: the gateway got %v", wire, got)
+		}
+		delete(env, "GATEWAY_KEY")
+		if _, err := a.headers(s.Model); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "fika key set GATEWAY_KEY") {
+			t.Errorf("%s, without the key: %v", wire, err)
 		}
 	}
 }

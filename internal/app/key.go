@@ -68,7 +68,7 @@ func (k *Keyring) hostsOf(name string) ([]string, error) {
 	var hosts []string
 	for _, m := range c.Models {
 		full, err := c.FindModel(m.ID, k.opts.Getenv)
-		if host := hostOf(full.BaseURL); err == nil && full.APIKeyEnv == name && !slices.Contains(hosts, host) {
+		if host := hostOf(full.BaseURL); err == nil && slices.Contains(full.KeyEnvs(), name) && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
 	}
@@ -89,23 +89,44 @@ func (k *Keyring) useKey(m config.Model) (string, error) {
 	if m.APIKeyEnv == "" || m.Provider == config.Scripted {
 		return "", nil
 	}
-	if l, ok := k.lender(m.APIKeyEnv); ok {
-		if v, err := l.Use(m.APIKeyEnv, hostOf(m.BaseURL)); err == nil { // else it is for other hosts, or the session has just ended
+	return k.named(m, m.APIKeyEnv)
+}
+
+// named returns a key that is sent to a model's provider.
+func (k *Keyring) named(m config.Model, name string) (string, error) {
+	if l, ok := k.lender(name); ok {
+		if v, err := l.Use(name, hostOf(m.BaseURL)); err == nil { // else it is for other hosts, or the session has just ended
 			return v, nil
 		}
 	}
-	if v := k.opts.Getenv(m.APIKeyEnv); v != "" {
+	if v := k.opts.Getenv(name); v != "" {
 		return v, nil
 	}
 	f, err := k.Keys()
 	if err != nil {
 		return "", err
 	}
-	v, err := f.Use(m.APIKeyEnv, hostOf(m.BaseURL))
+	v, err := f.Use(name, hostOf(m.BaseURL))
 	if fika.IsKind(err, fika.NotFound) {
-		return "", fika.Errorf(fika.Invalid, "model", "model %q needs the API key %s, which is neither stored nor in the environment of %s: fika key set %s", m.ID, m.APIKeyEnv, k.whoseEnvironment(), m.APIKeyEnv)
+		return "", fika.Errorf(fika.Invalid, "model", "model %q needs the API key %s, which is neither stored nor in the environment of %s: fika key set %s", m.ID, name, k.whoseEnvironment(), name)
 	}
 	return v, err
+}
+
+// headers returns the headers of a model's own.
+func (k *Keyring) headers(m config.Model) (map[string]string, error) {
+	out := map[string]string{}
+	for _, line := range m.Headers {
+		name, value, _ := strings.Cut(line, ":")
+		out[name] = strings.TrimSpace(value)
+		if env := config.HeaderEnv(line); env != "" {
+			var err error
+			if out[name], err = k.named(m, env); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
 }
 
 // whoseEnvironment says where the environment of this process comes from.

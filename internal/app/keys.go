@@ -87,7 +87,9 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 	}
 	if c, err := k.config.Config(); err == nil {
 		for _, m := range c.Models {
-			add(m.APIKeyEnv)
+			for _, name := range m.KeyEnvs() {
+				add(name)
+			}
 		}
 		add(c.NATS.PasswordEnv)
 		add(c.NATS.TokenEnv)

@@ -45,7 +45,11 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := provider(s, key)
+	headers, err := p.keys.headers(s.Model)
+	if err != nil {
+		return nil, err
+	}
+	m, err := provider(s, key, headers)
 	if err != nil {
 		return nil, err
 	}
@@ -89,18 +93,18 @@ func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 }
 
 // provider builds the model without any wrapping.
-func provider(s config.Settings, key string) (llm.Model, error) {
+func provider(s config.Settings, key string, headers map[string]string) (llm.Model, error) {
 	switch s.Model.Provider {
 	case config.Anthropic:
-		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel, MaxOutput: s.Model.MaxOutput, Window: s.ContextWindow}), nil
+		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, MaxOutput: s.Model.MaxOutput, Window: s.ContextWindow}), nil
 	case config.Responses:
-		return responses.New(responses.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
+		return responses.New(responses.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel}), nil
 	case config.Gemini:
-		return gemini.New(gemini.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
+		return gemini.New(gemini.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel}), nil
 	case config.Scripted:
 		return scriptedModel(s)
 	default:
-		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel, CacheMarks: s.Model.CacheControl}), nil
+		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, CacheMarks: s.Model.CacheControl}), nil
 	}
 }
 

@@ -320,14 +320,15 @@ type Model struct {
 	Nickname      string
 	Provider      string // OpenAI, Anthropic or Scripted; never empty after Resolve
 	BaseURL       string
-	BaseURLFrom   string // the environment variable that set it; empty: a file, or the provider's own address
-	APIKeyEnv     string // name of the variable that holds the key; empty: none needed
-	Insecure      bool   // the key may be sent over plain http to another machine
-	WireModel     string // the provider's name for it; equals ID unless the file says otherwise
-	ContextWindow int64  // tokens; 0: unknown
-	MaxTokens     int64  // of one answer, as a person limits it; 0: they do not
-	MaxOutput     int64  // the most that the model can write; 0: unknown
-	Known         string // source of what is known of it besides the file: a page, and the day it was read; empty: nothing
+	BaseURLFrom   string   // the environment variable that set it; empty: a file, or the provider's own address
+	APIKeyEnv     string   // name of the variable that holds the key; empty: none needed
+	Headers       []string // sent with each call, as "NAME: VALUE"; see [HeaderEnv]
+	Insecure      bool     // the key may be sent over plain http to another machine
+	WireModel     string   // the provider's name for it; equals ID unless the file says otherwise
+	ContextWindow int64    // tokens; 0: unknown
+	MaxTokens     int64    // of one answer, as a person limits it; 0: they do not
+	MaxOutput     int64    // the most that the model can write; 0: unknown
+	Known         string   // source of what is known of it besides the file: a page, and the day it was read; empty: nothing
 	Prices        Prices
 	Priced        string // source of the prices: "config", or as Known; empty: none known
 	Reserve       *Reserve

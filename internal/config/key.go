@@ -281,7 +281,7 @@ func toolKeys() []key[Tools] {
 func answerKeys() []key[Answer] {
 	return []key[Answer]{
 		{name: "max_tool_calls", at: func(a *Answer) any { return &a.MaxToolCalls }, min: 1, doc: "How many tools a model may call in one answer; none of more is run."},
-		{name: "max_bytes", at: func(a *Answer) any { return &a.MaxBytes }, min: 1024, doc: "How long one answer may be, reasoning included."},
+		{name: "max_bytes", at: func(a *Answer) any { return &a.MaxBytes }, min: 1024, max: 16 << 20, doc: "How long one answer may be, with reasoning and the arguments of tool calls."},
 		{name: "max_silent_seconds", at: func(a *Answer) any { return &a.MaxSilent }, min: 1, doc: "How long a provider may send only signs of life."},
 		{name: "max_seconds", at: func(a *Answer) any { return &a.MaxTime }, min: 1, doc: "How long one answer may take."},
 	}
@@ -317,7 +317,7 @@ func agentKeys() []key[Agent] {
 		{name: "board", at: func(a *Agent) any { return &a.Board }, example: "true", doc: "The agent takes tasks of the board that are for it, for one of its capabilities, or for anybody, when it has nothing else to do. See BOARD.md."},
 		{name: "board_max", at: func(a *Agent) any { return &a.BoardMax }, min: 1, max: 64, doc: "How many tasks of the board the agent has at once; it works on max_concurrent of them."},
 		{name: "instances", at: func(a *Agent) any { return &a.Instances }, min: 1, max: MaxInstances, example: "4", doc: "Makes the entry a pool of this many members, coder-1 to coder-4, each with a context, a process and limits of its own: a free member works on what the pool is asked. Unset: one agent. See POOLS.md."},
-		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "The agents that take over requests while this agent has failed or has no budget: the first of them that can. Only requests that nobody has begun are handed over, and they stay there. See POOLS.md."},
+		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "The agents that take over requests while this agent has failed, its provider fails for good, or it has no budget: the first of them that can. Only requests that nobody has begun or no model has answered are handed over, and they stay there. See POOLS.md."},
 	}
 }
 
@@ -328,6 +328,7 @@ func modelKeys() []key[Model] {
 		{name: "provider", at: func(m *Model) any { return &m.Provider }, oneOf: providerNames(), example: `"anthropic"`, doc: "The protocol for the model. Unset: guessed from base_url."},
 		{name: "base_url", at: func(m *Model) any { return &m.BaseURL }, check: checkURL, example: `"https://api.anthropic.com/v1"`, doc: "The address of the model. Unset: OPENAI_BASE_URL, OPENAI_API_BASE or ANTHROPIC_BASE_URL from the environment, or else the provider's own address, derived from the id."},
 		{name: "api_key_env", at: func(m *Model) any { return &m.APIKeyEnv }, check: checkEnvName, example: `"ANTHROPIC_API_KEY"`, doc: "The environment variable that holds the key. Unset: the provider's usual one; none on loopback."},
+		{name: "headers", at: func(m *Model) any { return &m.Headers }, check: checkHeaders, example: `["x-portkey-provider: bedrock"]`, doc: "HTTP headers that a gateway wants with each call, as name: value. A value of $NAME is taken from the environment variable or the stored key of that name."},
 		{name: "insecure", at: func(m *Model) any { return &m.Insecure }, example: "true", doc: "Allows fika to send the key over plain http to another machine, where others can read it; without this setting, fika refuses."},
 		{name: "model", at: func(m *Model) any { return &m.WireModel }, example: `"claude-sonnet-5-5"`, doc: "The provider's name for the model, if it is not the id."},
 		{name: "context_window", at: func(m *Model) any { return &m.ContextWindow }, example: "200000", doc: "How many tokens the model can read and write together. Unset: what fika model list shows, or else 128000."},

@@ -215,14 +215,64 @@ func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 	return m, nil
 }
 
+// HeaderEnv returns the name of the variable or key that holds the value of a header; "" if
+// the header has its value itself.
+func HeaderEnv(header string) string {
+	_, value, _ := strings.Cut(header, ":")
+	if env, ok := strings.CutPrefix(strings.TrimSpace(value), "$"); ok {
+		return env
+	}
+	return ""
+}
+
+// KeyEnvs returns the names of all variables and keys that are sent to the model's provider.
+func (m Model) KeyEnvs() []string {
+	var out []string
+	if m.APIKeyEnv != "" {
+		out = append(out, m.APIKeyEnv)
+	}
+	for _, h := range m.Headers {
+		if env := HeaderEnv(h); env != "" {
+			out = append(out, env)
+		}
+	}
+	return out
+}
+
+// checkHeaders allows headers that a call does not set by itself.
+func checkHeaders(_ value, at any) string {
+	for _, h := range *at.(*[]string) {
+		name, value, ok := strings.Cut(h, ":")
+		switch {
+		case !ok || name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+			return toml.Quote(h) + " is not a header: write it as \"name: value\""
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+			return "the value of " + name + " can only hold printable characters of ASCII"
+		}
+		switch strings.ToLower(name) {
+		case "authorization", "x-api-key", "api-key", "x-goog-api-key":
+			return name + " is sent by fika itself: put the key into the variable that api_key_env names"
+		case "host", "content-type", "content-length", "content-encoding", "transfer-encoding", "accept", "accept-encoding", "connection", "user-agent":
+			return name + " is sent by fika itself"
+		}
+		if env := HeaderEnv(h); env != "" {
+			if wrong := envName(env); wrong != "" {
+				return wrong
+			}
+		}
+	}
+	return ""
+}
+
 // keyInClear says what is wrong with a model whose key would cross a network
 // unencrypted; "" if nothing.
 func keyInClear(m Model) string {
 	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure || address.IsLoopback(u.Hostname()) {
+	keys := m.KeyEnvs()
+	if err != nil || u.Scheme != "http" || len(keys) == 0 || m.Insecure || address.IsLoopback(u.Hostname()) {
 		return ""
 	}
-	return "the key in " + m.APIKeyEnv + " would go to " + u.Host + " over plain http, where others can read it: use https, or set insecure = true in the model's [[models]] entry"
+	return "the key in " + keys[0] + " would go to " + u.Host + " over plain http, where others can read it: use https, or set insecure = true in the model's [[models]] entry"
 }
 
 func noAddress(id string) string {

@@ -76,6 +76,7 @@ func TestProjectMayNot(t *testing.T) {
 		{`system_prompt = "../../secret.md"`, "system_prompt: a project cannot reach outside"},
 		{"[[models]]\nid = \"m\"\nbase_url = \"https://h/v1\"", "config.toml:3:1: a project cannot set models.base_url"},
 		{"[[models]]\nid = \"m\"\napi_key_env = \"K\"", "a project cannot set models.api_key_env"},
+		{"[[models]]\nid = \"m\"\nheaders = [\"a: b\"]", "a project cannot set models.headers"},
 		{"[models.m]\ninsecure = true", "a project cannot set models.insecure"},
 		{"[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"../r.toml\"", "rules: a project cannot reach outside"},
 		{"[[agents]]\nid = \"a\"\nbase_url = \"http://h\"", "config.toml:3:1: a project cannot set base_url"},

@@ -139,7 +139,7 @@ func (p projectReader) allowOnlyIn(e *entry, allowed, known []string) {
 }
 
 func (p projectReader) checkModel(t *table) {
-	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reserve", "reasoning", "images", "rules"}, append(keyNames(modelKeys()), "headers"))
+	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reserve", "reasoning", "images", "rules"}, keyNames(modelKeys()))
 	if e := t.Get("rules"); e != nil {
 		p.checkInside(e, "rules", p.file.Base, "the project's .fika")
 	}

@@ -67,6 +67,8 @@ func TestD5Check(t *testing.T) {
 		"[[models]]\nid = \"m\"\nbase_url = \"http://api.openai.com/v1\"\n":                                  true,
 		"base_url = \"http://gpu.lan:8000/v1\"\napi_key_env = \"KEY\"\n":                                     true,
 		"[[agents]]\nid = \"a\"\nbase_url = \"http://gpu.lan:8000/v1\"\napi_key_env = \"KEY\"\n":             true,
+		"[[models]]\nid = \"m\"\nbase_url = \"http://gpu.lan:8000/v1\"\nheaders = [\"x-k: $KEY\"]\n":         true,
+		"[[models]]\nid = \"m\"\nbase_url = \"http://gpu.lan:8000/v1\"\nheaders = [\"x-k: a\"]\n":            false,
 		"[[models]]\nid = \"m\"\nbase_url = \"http://gpu.lan:8000/v1\"\n":                                    false,
 		"[[models]]\nid = \"m\"\nbase_url = \"https://gpu.lan/v1\"\napi_key_env = \"KEY\"\n":                 false,
 		"[[models]]\nid = \"m\"\nbase_url = \"http://127.0.0.1:8000/v1\"\napi_key_env = \"KEY\"\n":           false,
@@ -78,6 +80,28 @@ func TestD5Check(t *testing.T) {
 		_, err := Parse("config.toml", []byte(file))
 		if (err != nil) != wrong || wrong && !strings.Contains(err.Error(), "insecure = true") {
 			t.Errorf("%s says %v", file, err)
+		}
+	}
+}
+
+// Headers are those of a gateway: not the key, nor what a call sets by itself.
+func TestHeaders(t *testing.T) {
+	for header, wrong := range map[string]string{
+		"x-portkey-provider: bedrock": "",
+		"HTTP-Referer: https://e.org": "",
+		"x-secret: $GATEWAY_KEY":      "",
+		"x-secret":                    "write it as",
+		"bad name: x":                 "write it as",
+		": x":                         "write it as",
+		"x: a\\u0007b":                "printable",
+		"Authorization: Bearer $KEY":  "api_key_env",
+		"x-api-key: $KEY":             "api_key_env",
+		"Content-Type: text/plain":    "by fika itself",
+		"x-secret: $not a name":       "not the name",
+	} {
+		_, err := Parse("config.toml", []byte("[[models]]\nid = \"m\"\nbase_url = \"https://e.org/v1\"\nheaders = [\""+header+"\"]\n"))
+		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v", header, err)
 		}
 	}
 }

@@ -145,14 +145,19 @@ func (b Toolbox) modelVariables() []string {
 			names = append(names, name)
 		}
 	}
-	add(b.settings.Model.APIKeyEnv)
+	addAll := func(m config.Model) {
+		for _, name := range m.KeyEnvs() {
+			add(name)
+		}
+	}
+	addAll(b.settings.Model)
 	c, err := b.app.Config()
 	if err != nil {
 		return names
 	}
 	for _, m := range c.Models {
 		if full, err := c.FindModel(m.ID, b.app.Getenv); err == nil {
-			add(full.APIKeyEnv)
+			addAll(full)
 		}
 	}
 	return names

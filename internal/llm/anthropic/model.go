@@ -17,9 +17,10 @@ const apiVersion = "2023-06-01"
 
 // Options says where a model is.
 type Options struct {
-	BaseURL    string // with or without /v1; empty: Anthropic
-	APIKey     string // empty: no key is sent
-	Insecure   bool   // the key may be sent over plain http to another machine
+	BaseURL    string            // with or without /v1; empty: Anthropic
+	APIKey     string            // empty: no key is sent
+	Insecure   bool              // the key may be sent over plain http to another machine
+	Headers    map[string]string // sent with each call besides what the wire needs
 	Model      string
 	MaxOutput  int64        // the most tokens that the model can write, thinking included; 0: unknown
 	Window     int64        // the most tokens of prompt and answer together; 0: unknown
@@ -45,7 +46,7 @@ func New(o Options) llm.Model {
 	if m.family.bound {
 		header.Set("Anthropic-Beta", bindingBeta)
 	}
-	at := wire.Options{APIKey: o.APIKey, Insecure: o.Insecure, Model: o.Model, HTTPClient: o.HTTPClient}
+	at := wire.Options{APIKey: o.APIKey, Insecure: o.Insecure, Headers: o.Headers, Model: o.Model, HTTPClient: o.HTTPClient}
 	m.endpoint = wire.NewEndpoint(at, o.BaseURL+"/v1/messages", header)
 	return m
 }

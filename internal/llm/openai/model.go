@@ -27,9 +27,10 @@ const (
 
 // Options says where a model is and how to ask it.
 type Options struct {
-	BaseURL        string // up to and including /v1; empty: OpenAI
-	APIKey         string // empty: no Authorization header is sent
-	Insecure       bool   // the key may be sent over plain http to another machine
+	BaseURL        string            // up to and including /v1; empty: OpenAI
+	APIKey         string            // empty: no Authorization header is sent
+	Insecure       bool              // the key may be sent over plain http to another machine
+	Headers        map[string]string // sent with each call besides what the wire needs
 	Model          string
 	HTTPClient     *http.Client // nil: http.DefaultClient
 	ReasoningStyle ReasoningStyle
@@ -54,7 +55,7 @@ func New(o Options) llm.Model {
 			header.Set("Api-Key", o.APIKey)
 		}
 	}
-	at := wire.Options{APIKey: o.APIKey, Insecure: o.Insecure, Model: o.Model, HTTPClient: o.HTTPClient}
+	at := wire.Options{APIKey: o.APIKey, Insecure: o.Insecure, Headers: o.Headers, Model: o.Model, HTTPClient: o.HTTPClient}
 	m.endpoint = wire.NewEndpoint(at, o.BaseURL+"/chat/completions", header)
 	if isHost(m.endpoint.Host(), "openrouter.ai") && strings.HasPrefix(o.Model, "anthropic/") {
 		m.opts.CacheMarks = true

@@ -15,9 +15,10 @@ import (
 
 // Options says where a model is.
 type Options struct {
-	BaseURL    string // up to and including the version; empty: the provider's own
-	APIKey     string // empty: no key is sent
-	Insecure   bool   // the key may be sent over plain http to another machine
+	BaseURL    string            // up to and including the version; empty: the provider's own
+	APIKey     string            // empty: no key is sent
+	Headers    map[string]string // sent with each call besides what the wire needs
+	Insecure   bool              // the key may be sent over plain http to another machine
 	Model      string
 	HTTPClient *http.Client // nil: http.DefaultClient
 }
@@ -50,6 +51,9 @@ func NewEndpoint(o Options, at string, header http.Header) *Endpoint {
 	e.header.Set("Accept", "text/event-stream")
 	e.header.Set("Content-Type", "application/json")
 	e.header.Set("User-Agent", "fika")
+	for name, value := range o.Headers {
+		e.header.Set(name, value)
+	}
 	if o.HTTPClient != nil {
 		e.client = *o.HTTPClient
 	}
