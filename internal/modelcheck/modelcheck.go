@@ -68,7 +68,6 @@ func (c *check) found(name string, works bool, format string, args ...any) {
 // did not take it.
 func (c *check) ask(ctx context.Context, r llm.Request) (resp llm.Response, pieces int, refused string, err error) {
 	r.System = "You are being tested. Answer as briefly as you can."
-	c.report.Calls++
 	resp, err = c.model.Generate(ctx, r, func(e llm.Event) error {
 		if e.Kind == llm.TextDelta {
 			pieces++
@@ -77,7 +76,11 @@ func (c *check) ask(ctx context.Context, r llm.Request) (resp llm.Response, piec
 	})
 	c.report.Usage = c.report.Usage.Add(resp.Usage)
 	var answered *llm.ProviderError
-	if errors.As(err, &answered) && (answered.Status == 400 || answered.Status == 415 || answered.Status == 422 || answered.Status == 501) {
+	called := errors.As(err, &answered)
+	if err == nil || called || resp.Usage != (fika.Usage{}) { // else a budget had no room for it
+		c.report.Calls++
+	}
+	if called && (answered.Status == 400 || answered.Status == 415 || answered.Status == 422 || answered.Status == 501) {
 		return resp, pieces, answered.Error(), nil
 	}
 	return resp, pieces, "", err
