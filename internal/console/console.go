@@ -74,6 +74,11 @@ type Options struct {
 	// Complete is. nil: the key recalls the history.
 	TakeBack func() (Line, bool)
 
+	// Edit changes the line on ctrl-x ctrl-e in a program of its own: meanwhile the console
+	// neither reads from the terminal nor draws on it. When ctx ends, the program must, too. It
+	// is called in the console's own goroutine. nil: the keys do nothing.
+	Edit func(ctx context.Context, text string) (string, error)
+
 	// Echo returns what remains on the screen of an entered line; "" for nothing. nil:
 	// prompt and line, as in a shell.
 	Echo func(line string) string
@@ -88,8 +93,7 @@ type Options struct {
 // concurrent use, except that only one ReadLine may run at a time.
 type Console struct {
 	opts Options
-	tty  *tty                      // nil if there is no terminal: lines in and lines out
-	in   cancelreader.CancelReader // input of the reading goroutine
+	tty  *tty // nil if there is no terminal: lines in and lines out
 
 	lines   chan string   // entered lines that ReadLine has not taken
 	calls   chan func()   // callbacks that wait for their goroutine; if full, the newest is dropped
@@ -104,8 +108,11 @@ type Console struct {
 	close   sync.Once
 	wg      sync.WaitGroup
 
-	mu     sync.Mutex // guards the fields below and everything written to Out
+	mu     sync.Mutex                // guards the fields below and everything written to Out
+	in     cancelreader.CancelReader // input of the reading goroutine
 	closed bool
+	away   bool   // another program has the terminal
+	held   string // what is printed when it comes back
 	screen screen
 	view   view
 	title  string                           // of the window; empty if it was not set
@@ -122,6 +129,7 @@ const (
 	maxWaiting   = 256 // entered lines that wait for ReadLine
 	interruptGap = 2 * time.Second
 	escapeWait   = 50 * time.Millisecond // after this, ESC was the key
+	prefixWait   = 3 * time.Second       // after this, ctrl-x was a key of its own
 	pasteWait    = 5 * time.Second       // after this, a paste is complete without its end
 	readingTime  = 700 * time.Millisecond
 )
@@ -279,6 +287,10 @@ func (c *Console) change(f func()) {
 // redraw writes text above the block and draws the block in its present state. The caller
 // holds mu.
 func (c *Console) redraw(text string) {
+	if c.away {
+		c.held += text
+		return
+	}
 	v := c.view
 	v.width, v.height = c.tty.size()
 	if c.live != nil {
@@ -382,7 +394,10 @@ func (c *Console) Close() error {
 	var err error
 	c.close.Do(func() {
 		close(c.quit)
-		awake := c.in.Cancel()
+		c.mu.Lock()
+		in := c.in
+		c.mu.Unlock()
+		awake := in.Cancel()
 		if c.tty != nil {
 			err = c.tty.restore() // first, because it works even if writing hangs
 			c.leave()
@@ -390,7 +405,7 @@ func (c *Console) Close() error {
 		if awake || c.tty != nil {
 			c.join()
 		}
-		err = errors.Join(err, c.in.Close())
+		err = errors.Join(err, in.Close())
 	})
 	return fika.Wrap(fika.Failed, "close console", err)
 }

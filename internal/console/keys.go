@@ -40,6 +40,7 @@ const (
 	actQuit   // ctrl-\: quit with a stack dump
 	actEscape // the escape key alone
 	actSearch // ctrl-r: back through the history
+	actEdit   // ctrl-x ctrl-e: edit the line in a program of its own
 )
 
 // key is one key press or paste; text is the text to insert.
@@ -68,6 +69,9 @@ type decoder struct {
 
 // waiting reports whether bytes are held back until more come.
 func (d *decoder) waiting() bool { return len(d.rest) > 0 || d.pasting }
+
+// prefixed reports whether ctrl-x was pressed, which waits for its second key.
+func (d *decoder) prefixed() bool { return len(d.rest) > 0 && d.rest[0] == 'X'-64 }
 
 // feed takes bytes as they arrive and returns the keys they complete.
 func (d *decoder) feed(p []byte) []key {
@@ -108,6 +112,16 @@ func (d *decoder) flush() []key {
 func (d *decoder) decodeKey(src []byte, keys *[]key) int {
 	if src[0] == 0x1b {
 		return d.takeEscape(src, keys)
+	}
+	if src[0] == 'X'-64 {
+		if len(src) < 2 {
+			return 0
+		}
+		if src[1] == 'E'-64 {
+			add(keys, actEdit)
+			return 2
+		}
+		return 1
 	}
 	if src[0] < 0x20 || src[0] == 0x7f {
 		if a := controlKeys[src[0]&0x7f]; a != actNone {

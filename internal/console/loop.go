@@ -13,18 +13,24 @@ import (
 
 // run starts the goroutines of a console on a terminal.
 func (c *Console) run() {
-	chunks := make(chan []byte)
-	c.wg.Go(func() { c.read(chunks) })
+	chunks := c.startReading(c.in)
 	c.wg.Go(func() { c.act(chunks) })
 	c.wg.Go(c.callBack)
 }
 
-// read passes on what the terminal sends until it goes away or Close is called.
-func (c *Console) read(chunks chan<- []byte) {
+// startReading starts the goroutine that reads, and returns what it reads.
+func (c *Console) startReading(in io.Reader) <-chan []byte {
+	chunks := make(chan []byte)
+	c.wg.Go(func() { c.read(in, chunks) })
+	return chunks
+}
+
+// read passes on what the terminal sends until it goes away or is no longer read.
+func (c *Console) read(in io.Reader, chunks chan<- []byte) {
 	defer close(chunks)
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := c.in.Read(buf)
+		n, err := in.Read(buf)
 		if n > 0 {
 			select {
 			case chunks <- append([]byte(nil), buf[:n]...):
@@ -63,6 +69,7 @@ func (c *Console) call(f func()) bool {
 // actor owns the keys: it decodes them and does what they ask for.
 type actor struct {
 	*Console
+	chunks    <-chan []byte // what the person types; closed: the terminal is gone
 	keys      decoder
 	last      time.Time // time of the ctrl-c just before; zero: there was none
 	suspended bool
@@ -71,7 +78,7 @@ type actor struct {
 // act is the goroutine that owns the line being edited: it alone changes the line (under
 // mu, because others draw it).
 func (c *Console) act(chunks <-chan []byte) {
-	a := actor{Console: c}
+	a := actor{Console: c, chunks: chunks}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, terminalSignals()...)
 	defer signal.Stop(signals)
@@ -81,7 +88,7 @@ func (c *Console) act(chunks <-chan []byte) {
 	defer arm.Stop()
 	for {
 		select {
-		case p, ok := <-chunks:
+		case p, ok := <-a.chunks:
 			if !ok {
 				c.change(func() { c.view.reading = false })
 				c.end(io.EOF)
@@ -114,8 +121,11 @@ func (c *Console) act(chunks <-chan []byte) {
 }
 
 func (a *actor) patience() time.Duration {
-	if a.keys.pasting {
+	switch {
+	case a.keys.pasting:
 		return pasteWait
+	case a.keys.prefixed():
+		return prefixWait
 	}
 	return a.opts.escapeWait
 }
@@ -148,6 +158,9 @@ func (a *actor) actOnKey(k key, show bool) {
 		return
 	case actSuspend:
 		a.suspend()
+		return
+	case actEdit:
+		a.editOutside()
 		return
 	case actQuit:
 		a.abort()
@@ -368,6 +381,7 @@ func (a *actor) giveBack() {
 	defer a.mu.Unlock()
 	width, _ := a.tty.size()
 	a.screen.update(pasteNo, block{}, width)
+	a.away = true
 	_ = a.tty.restore() // it fails only when the terminal is gone
 }
 
@@ -379,7 +393,13 @@ func (a *actor) resume() {
 		return
 	}
 	a.write(pasteOn)
-	a.change(func() {})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	held := a.held
+	a.away, a.held = false, ""
+	if !a.closed {
+		a.redraw(held)
+	}
 }
 
 // abort handles ctrl-\: it gives the terminal back, then quits with a stack dump.

@@ -35,8 +35,8 @@ func InstructionsIn(dir string) string {
 	return ""
 }
 
-// isInstructions reports whether a path of a tree is that of instructions.
-func isInstructions(path string) bool {
+// IsInstructions reports whether a path of a tree is that of instructions.
+func IsInstructions(path string) bool {
 	return slices.Contains(InstructionNames(), filepath.Base(path)) && !strings.HasPrefix(path, ".")
 }
 

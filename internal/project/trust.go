@@ -122,7 +122,7 @@ func (p *Project) instructionsAt(agreed Tree, within string) []string {
 	}
 	look("")
 	for _, f := range agreed.Files {
-		if isInstructions(f.Path) {
+		if IsInstructions(f.Path) {
 			look(filepath.Dir(filepath.FromSlash(f.Path)))
 		}
 	}

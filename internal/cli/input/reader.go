@@ -15,7 +15,7 @@ import (
 	"fika/internal/term"
 )
 
-// Options say in which chat a line is typed. All except Interrupt, Escape, TakeBack and BackTab are required.
+// Options say in which chat a line is typed. All except Interrupt, Escape, TakeBack, Edit and BackTab are required.
 type Options struct {
 	Env      *command.Env
 	History  string                  // the file that keeps the lines entered
@@ -32,6 +32,8 @@ type Options struct {
 	// TakeBack returns a text that was entered and has had no effect, for the line; nil: none
 	// can be taken back. See [console.Options].
 	TakeBack func() (Typed, bool)
+	// Edit changes the line in a program of its own; nil: none does. See [console.Options].
+	Edit func(ctx context.Context, text string) (string, error)
 	// BackTab is called on shift-tab; nil: it does nothing.
 	BackTab func()
 	// Note shows a text above the line, and NotSent why a line was not sent.
@@ -60,7 +62,7 @@ func Open(o Options) (*Reader, error) {
 	r.con, err = console.New(console.Options{
 		Streams: o.Env.Streams, Prompt: o.Prompt(), HistoryFile: o.History,
 		Complete: r.complete, Chip: r.chipLength, Echo: r.echo, OnInterrupt: o.Interrupt, OnEscape: o.Escape,
-		Paste: r.foldPaste, TakeBack: o.TakeBack, OnBackTab: o.BackTab,
+		Paste: r.foldPaste, TakeBack: o.TakeBack, OnBackTab: o.BackTab, Edit: o.Edit,
 	})
 	return r, err
 }

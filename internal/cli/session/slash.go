@@ -49,6 +49,8 @@ func slashCommands() []slashCommand {
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
 		{"/rewind", "[N|back]", "earlier messages; go back to before one: agents no longer see what followed, and files are restored", false, (*visit).rewind},
 		{"/clear", "", "the agents no longer see what was said here so far", false, (*visit).clear},
+		{"/init", "", "have an agent write AGENTS.md: what agents that work here should know", true, (*visit).writeInstructions},
+		{"/memory", "", "the instructions that agents have; # TEXT adds a line to them", true, (*visit).showMemory},
 		{"/mcp", "", "the MCP servers, and whether they run", true, (*visit).showServers},
 		{"/pause", "", "pause: running steps finish, nothing new begins", false, (*visit).pause},
 		{"/unpause", "", "resume after a pause", false, (*visit).unpause},

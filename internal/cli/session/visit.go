@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +50,7 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	}
 	in := input.Options{
 		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames, Arguments: v.argumentsOf,
-		TakeBack: v.takeBack, BackTab: v.nextMode,
+		TakeBack: v.takeBack, BackTab: v.nextMode, Edit: editorOf(e, filepath.Dir(history)),
 		Note: func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
 	}
 	if s != nil {
@@ -214,6 +215,8 @@ func (v *visit) readLines(ctx context.Context) error {
 			_ = v.showHelp(ctx, line)
 		case strings.HasPrefix(text, "!") && v.session != nil && v.screen.IsInteractive():
 			v.runShell(ctx, text)
+		case remembers(text) && v.session != nil && v.screen.IsInteractive():
+			v.remember(text)
 		case strings.HasPrefix(text, "//"):
 			line.Text = strings.Replace(line.Text, "/", "", 1)
 			v.sender.sendTyped(ctx, line)
