@@ -45,27 +45,29 @@ type Feed struct {
 	out      strings.Builder
 	drawn    time.Time
 	standing string // the status line as last drawn
+	thoughts bool   // the reasoning of models is shown
 	timer    *time.Timer
 	closed   bool
 }
 
 // speech is what one turn has said.
 type speech struct {
-	id     string
-	name   string
-	doing  string
-	since  time.Time
-	stream *markdown.Stream
-	text   strings.Builder // of this round, as received
-	held   strings.Builder // an attempt after the first
-	again  bool
-	ready  strings.Builder // rendered and not yet printed
-	gutter int             // columns that its text is indented by
-	calls  string          // a row of calls that another may join
-	called time.Time
-	noted  string   // the last note about it
-	said   []string // complete texts that Kept has not yet reported
-	ended  bool     // it waits for the end of another speaker's code block
+	id      string
+	name    string
+	doing   string
+	since   time.Time
+	stream  *markdown.Stream
+	text    strings.Builder // of this round, as received
+	held    strings.Builder // an attempt after the first
+	again   bool
+	ready   strings.Builder // rendered and not yet printed
+	gutter  int             // columns that its text is indented by
+	calls   string          // a row of calls that another may join
+	called  time.Time
+	noted   string          // the last note about it
+	thought strings.Builder // reasoning that has not been shown yet
+	said    []string        // complete texts that Kept has not yet reported
+	ended   bool            // it waits for the end of another speaker's code block
 }
 
 const (
@@ -187,6 +189,7 @@ func (f *Feed) Text(id, name, piece string) {
 		if s.doing != "writing" {
 			s.doing, s.since = "writing", f.o.Now()
 		}
+		f.endThought(s)
 		if f.floor == "" {
 			f.floor = id
 		}
@@ -291,6 +294,7 @@ func (f *Feed) gap() string {
 func (f *Feed) Round(id, name string) {
 	f.change(func() {
 		s := f.turn(id, name)
+		f.endThought(s)
 		f.accept(s)
 		s.complete()
 	})
@@ -300,6 +304,7 @@ func (f *Feed) Round(id, name string) {
 func (f *Feed) Calls(id, name string, c Call) {
 	f.change(func() {
 		s := f.turn(id, name)
+		f.endThought(s)
 		f.accept(s)
 		s.complete()
 		s.doing, s.since, s.called = c.Title(), f.o.Now(), f.o.Now()
@@ -384,6 +389,7 @@ func (f *Feed) End(id, name, final string) {
 			return
 		}
 		s := f.turn(id, name)
+		f.endThought(s)
 		f.accept(s)
 		if final = strings.TrimSpace(final); final != "" && !slices.Contains(s.said, final) {
 			rest, ok := s.rest(final)

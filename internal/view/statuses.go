@@ -138,7 +138,7 @@ func (s *Statuses) Fill(id, name string, calls []Call) {
 func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 	switch {
 	case d.Reasoning:
-		s.feed.Busy(id, name, "thinking")
+		s.feed.Thought(id, name, d.Chunk)
 		return
 	case d.Restart:
 		p.seen, p.gap = 0, false

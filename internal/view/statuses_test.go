@@ -180,3 +180,28 @@ func TestCallsThatWereNotToldAreFilledIn(t *testing.T) {
 		t.Errorf("shown was %q", got)
 	}
 }
+
+// TestThoughtsAreShownOnRequest: reasoning is shown line by line, before what follows it, and only
+// if a person wants it.
+func TestThoughtsAreShownOnRequest(t *testing.T) {
+	for _, show := range []bool{false, true} {
+		f, p := newFeed(false)
+		f.ShowThoughts(show)
+		s := NewStatuses(f)
+		for _, d := range []message.StatusData{
+			{Step: 1, Reasoning: true, Chunk: "First I lo"}, {Step: 1, Reasoning: true, Chunk: "ok.\n\nThen\x1b[31m"},
+			{Step: 1, Chunk: "Done."}, {Step: 1, Offset: 5, Chunk: " Really."},
+		} {
+			s.Show(message.Status{RequestID: "r", AgentName: "coder", Status: "streaming", Data: d})
+		}
+		s.End("r", "coder", "Done. Really.")
+		f.Close()
+		want := "Done. Really.\n"
+		if show {
+			want = "First I look.\nThen\n" + want
+		}
+		if got := p.text.String(); got != want {
+			t.Errorf("shown %v: %q, want %q", show, got, want)
+		}
+	}
+}

@@ -71,6 +71,9 @@ func (s *Screen) shows() bool { return s.con.Interactive() || s.env.OutTTY }
 // Width returns the width of the terminal in columns.
 func (s *Screen) Width() int { return s.con.Width() }
 
+// ShowThoughts says whether the reasoning of models is shown from now on.
+func (s *Screen) ShowThoughts(show bool) { s.feed.ShowThoughts(show) }
+
 // Refresh redraws the status line.
 func (s *Screen) Refresh() { s.feed.Refresh() }
 

@@ -221,3 +221,15 @@ func (v *visit) export(ctx context.Context, line input.Line) error {
 	v.screen.Note(fmt.Sprintf("— wrote %s to %s", command.Plural(n, "message"), name))
 	return nil
 }
+
+// toggleThinking carries out /thinking.
+func (v *visit) toggleThinking(context.Context, input.Line) error {
+	v.thinks = !v.thinks
+	v.screen.ShowThoughts(v.thinks)
+	if v.thinks {
+		v.screen.Note("— what models reason is shown, where a provider sends it; how much they reason is in [reasoning]")
+	} else {
+		v.screen.Note("— what models reason is not shown")
+	}
+	return nil
+}

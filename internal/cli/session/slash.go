@@ -46,6 +46,7 @@ func slashCommands() []slashCommand {
 		{"/undo", "[REQUEST]", "undo these changes; a second time redoes them", false, (*visit).undo},
 		{"/context", "[@AGENT]", "what fills the window of the model", false, (*visit).showContext},
 		{"/compact", "[@AGENT] [WHAT TO KEEP]", "replace the older part of what the agents see by a summary", false, (*visit).compact},
+		{"/thinking", "", "show what models reason, as far as they tell; again: no more", true, (*visit).toggleThinking},
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
 		{"/rewind", "[N|back]", "earlier messages; go back to before one: agents no longer see what followed, and files are restored", false, (*visit).rewind},
 		{"/clear", "", "the agents no longer see what was said here so far", false, (*visit).clear},

@@ -39,6 +39,7 @@ type visit struct {
 	beside  sync.WaitGroup // commands that go on while the person types
 	script  *page.Script   // how the session shows entries; nil: not a session
 	shell   shell
+	thinks  bool // the reasoning of models is shown
 }
 
 // newVisit opens the terminal for a person who speaks as name in a chat; s is nil
