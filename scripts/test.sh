@@ -1,10 +1,11 @@
 #!/bin/sh
 # Format, vet and the tests; MODE says how far they go:
 #
-#   quick  make test: all packages, long sweeps short, without the race detector; of
-#          the scripts of commands and of test/e2e a few, and nothing of test/chaos
-#   check  make check: under the race detector those packages of the program in which
-#          goroutines start; all commands, test/e2e and test/chaos without it; sweeps short
+#   quick  make test: long sweeps short, without the race detector; of the scripts of
+#          commands and of test/e2e a few, and nothing of test/chaos and of the packages
+#          whose tests start program after program
+#   check  make check: what quick leaves out, and under the race detector those packages
+#          of the program in which goroutines start; sweeps short
 #   full   make full: everything at full length, all but internal/cli under the race
 #          detector, whose scripts start one process after another
 #
@@ -66,7 +67,9 @@ all=$($GO list ${PKG:-./...})
 of() { echo "$all" | grep -E "$1" || true; }
 without() { echo "$all" | grep -Ev "$1" || true; }
 programs='fika/internal/cli$|fika/test/(e2e|chaos)$'
-longest='fika/internal/(store|flow|mcp|bus/nats)$' # these begin first
+starters='fika/internal/(bus/nats|confine|mcp|plugin|sandbox|tool/job|worktree)$' # they start program after program
+waiters='fika/internal/(confine|mcp|plugin)$'                                      # of those, the ones that gain nothing from the race detector
+longest='fika/internal/(store|flow)$'                                              # these begin first
 # What the quick run leaves out of the tests of commands: those that start programs for long.
 left='^TestScript$/^[^ak]|^(TestWalk|TestWalkManage|TestD7WalkHungHub|TestE7Showcase|TestAskHolder|TestAskHolderStreams|TestKilledAtAnyMoment)$'
 left="$left|^(TestTheExamples.*|TestA13JSONKeys|TestApprove.*|TestJoin.*|TestSession.*|TestA7.*|TestE6.*)$"
@@ -90,17 +93,21 @@ tests() {
 }
 case $MODE in
 quick)
-	tests -short -skip '^TestPostgres$' $(of "$longest") $(without "$programs|$longest")
+	tests -short -skip '^TestPostgres$' $(of "$longest") $(without "$programs|$longest|$starters")
 	tests -short -parallel $beside -skip "$left" $(of 'fika/internal/cli$')
 	tests -short -parallel $beside -run '^(TestByHand|TestChain)$' $(of 'fika/test/e2e$')
 	;;
 check)
 	concurrent=$(grep -rlE '^\s+go [a-zA-Z]|\.Go\(|AfterFunc\(' --include='*.go' internal | grep -v _test.go | xargs -n1 dirname | sort -u | sed 's|^|fika/|')
-	raced=
-	for one in $(without "$programs|fika/internal/(confine|mcp|plugin)$"); do # they wait for processes
-		case " $(echo $concurrent) " in *" $one "*) raced="$raced $one" ;; esac
+	raced= plain=$(of "$waiters")
+	for one in $(without "$programs|$waiters"); do
+		case " $(echo $concurrent) " in
+		*" $one "*) raced="$raced $one" ;;
+		*) ! echo "$one" | grep -Eq "$starters" || plain="$plain $one" ;;
+		esac
 	done
 	tests -short $race $raced
+	tests -short $plain
 	export FULL=1
 	tests -run '^TestServersFromNPM$' $(of 'fika/internal/mcp$')
 	unset FULL
