@@ -68,7 +68,7 @@ of() { echo "$all" | grep -E "$1" || true; }
 without() { echo "$all" | grep -Ev "$1" || true; }
 programs='fika/internal/cli$|fika/test/(e2e|chaos)$'
 starters='fika/internal/(bus/nats|confine|mcp|plugin|sandbox|tool/job|worktree)$' # they start program after program
-waiters='fika/internal/(confine|mcp|plugin)$'                                      # of those, the ones that gain nothing from the race detector
+waiters='fika/internal/(confine|mcp|plugin|tool/asuser)$'                          # they wait for programs, which the race detector makes slow
 longest='fika/internal/(store|flow)$'                                              # these begin first
 # What the quick run leaves out of the tests of commands: those that start programs for long.
 left='^TestScript$/^[^ak]|^(TestWalk|TestWalkManage|TestD7WalkHungHub|TestE7Showcase|TestAskHolder|TestAskHolderStreams|TestKilledAtAnyMoment)$'

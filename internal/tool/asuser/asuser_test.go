@@ -193,14 +193,14 @@ func TestReach(t *testing.T) {
 // whose program cannot be started is refused.
 func TestProcessEnds(t *testing.T) {
 	dir := workspace(t)
-	var pid int
+	pids := make(chan int, 1)
 	keep := func(tool.Call, file.Change) error {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(<-pids, syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 		return nil
 	}
-	call := tool.Call{Workspace: dir, Args: args("path", "f", "content", "x"), Started: func(p fika.Process) { pid = p.PID }}
+	call := tool.Call{Workspace: dir, Args: args("path", "f", "content", "x"), Started: func(p fika.Process) { pids <- p.PID }}
 	r, err := find(t, nobody(t), file.Options{Keep: keep}, "create").Call(t.Context(), call)
 	if err != nil || !r.IsError || !r.Unknown {
 		t.Errorf("%+v, %v", r, err)
