@@ -18,11 +18,11 @@ type PastStore interface {
 	Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error)
 	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
 	Participants(context.Context, fika.ConversationID) ([]string, error)
-	LastCompaction(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (*fika.Entry, error)
+	Frame(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (store.Frame, error)
 }
 
 // Past is everything that an agent has taken part in: its own conversations, its
-// tasks, and the chats that it is in, without what a person has cleared.
+// tasks, and the chats that it is in, without what a person has cleared or rewound.
 type Past struct {
 	Store PastStore
 	Agent fika.Agent
@@ -144,12 +144,13 @@ func (l *pastLook) inScope(ctx context.Context, found []store.Found, limit int) 
 // part.
 type scope struct {
 	own   bool
-	after int64   // entries up to this seq were cleared
-	kept  []int64 // except these
+	after int64     // entries up to this seq were cleared
+	kept  []int64   // except these
+	cuts  fika.Cuts // a person has rewound these
 }
 
 func (s scope) holds(e fika.Entry) bool {
-	return s.own && (e.Seq > s.after || slices.Contains(s.kept, e.Seq))
+	return s.own && (e.Seq > s.after || slices.Contains(s.kept, e.Seq)) && !s.cuts.Has(e.Seq)
 }
 
 func (l *pastLook) scopeOf(ctx context.Context, id fika.ConversationID) (scope, error) {
@@ -169,8 +170,9 @@ func (l *pastLook) scopeOf(ctx context.Context, id fika.ConversationID) (scope, 
 		s.own = slices.Contains(in, string(l.Agent.Name))
 	}
 	for upto := int64(math.MaxInt64); s.own; {
-		cut, err := l.Store.LastCompaction(ctx, id, "", upto)
-		if err != nil || cut == nil {
+		f, err := l.Store.Frame(ctx, id, "", upto)
+		cut := f.Compaction
+		if s.cuts = f.Cuts; err != nil || cut == nil {
 			return s, err
 		}
 		if cut.Meta.Summary == "" { // a clear leaves no summary

@@ -185,6 +185,24 @@ func TestAClearIsTakenBack(t *testing.T) {
 	})
 }
 
+// What a person has rewound is no past of an agent, until it is put back.
+func TestARewindIsTakenBack(t *testing.T) {
+	onEngines(t, func(x *archive) {
+		room, err := x.store.CreateChat(x.Context(), "room")
+		x.ok(err)
+		for _, text := range []string{"kept: otter", "gone: otter"} {
+			_, err = x.store.Post(x.Context(), store.Post{Conversation: room.ID, From: "user", Writer: fika.ByHuman, Content: text, Notify: []fika.AgentName{"ann"}})
+			x.ok(err)
+		}
+		_, err = x.store.Rewind(x.Context(), room.ID, 2, false, "user", "")
+		x.ok(err)
+		x.finds("ann", "otter", "kept: otter")
+		_, err = x.store.Rewind(x.Context(), room.ID, 0, true, "user", "")
+		x.ok(err)
+		x.finds("ann", "gone otter", "gone: otter")
+	})
+}
+
 // What is older than thousands of cleared entries is found still.
 func TestClearedEntriesHideNothing(t *testing.T) {
 	onEngines(t, func(x *archive) {
