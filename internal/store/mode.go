@@ -67,6 +67,17 @@ const selectPlan = selectEntry + ` WHERE e.conversation = ? AND e.seq > ? AND e.
 // planAge is how many entries ago a plan may have been made: an older one is out of date.
 const planAge = 1000
 
+// newestPlan reads the newest plan of a conversation; false if there is none, or a person has
+// rewound it.
+func newestPlan(ctx context.Context, r querier, c fika.Conversation) (fika.Entry, bool, error) {
+	e, ok, err := one(ctx, r, scanEntry, selectPlan, c.ID, c.LastSeq-planAge)
+	if err != nil || !ok {
+		return e, false, err
+	}
+	rewinds, err := many(ctx, r, scanEntry, selectRewinds, c.ID)
+	return e, e.Meta.Plan && !fika.CutsOf(rewinds).Has(e.Seq), err
+}
+
 // Plan returns the newest plan of a chat in plan mode, which a person may accept. It fails
 // with NotFound.
 func (s Transcripts) Plan(ctx context.Context, id fika.ConversationID) (fika.Entry, error) {
@@ -75,8 +86,8 @@ func (s Transcripts) Plan(ctx context.Context, id fika.ConversationID) (fika.Ent
 	if err != nil {
 		return fika.Entry{}, s.explain(op, err)
 	}
-	e, ok, err := one(ctx, s.r, scanEntry, selectPlan, id, c.LastSeq-planAge)
-	if err == nil && (!ok || c.Mode != fika.PlanMode || !e.Meta.Plan) {
+	e, ok, err := newestPlan(ctx, s.r, c)
+	if err == nil && (!ok || c.Mode != fika.PlanMode) {
 		err = fika.Errorf(fika.NotFound, op, "no plan in %s waits for a person", c.Name)
 	}
 	return e, s.explain(op, err)
@@ -86,13 +97,13 @@ func (s Transcripts) Plan(ctx context.Context, id fika.ConversationID) (fika.Ent
 // plan.
 func (t postRows) accept(ctx context.Context, c *fika.Conversation, p Post) error {
 	const op = "accept plan"
-	plan, ok, err := one(ctx, t, scanEntry, selectPlan, c.ID, c.LastSeq-planAge)
+	plan, ok, err := newestPlan(ctx, t, *c)
 	switch {
 	case err != nil:
 		return err
 	case c.Mode != fika.PlanMode:
 		return fika.Errorf(fika.Conflict, op, "%s is not in plan mode any more", c.Name)
-	case !ok || plan.ID != p.Accepts || !plan.Meta.Plan:
+	case !ok || plan.ID != p.Accepts:
 		return fika.Errorf(fika.Conflict, op, "there is another plan in %s by now", c.Name)
 	}
 	c.Mode = p.Mode

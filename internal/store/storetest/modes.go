@@ -131,6 +131,10 @@ var modeTests = map[string]func(*world){
 		}
 		equal(w, "nothing was said", len(w.entries(room.ID)), before)
 		equal(w, "nothing was set", must(w.ConversationByID(w.ctx, room.ID))(w).Mode, fika.PlanMode)
+		must(w.Rewind(w.ctx, room.ID, plan.Seq-1, false, "ann", ""))(w)
+		_, err = accept(plan.ID)
+		w.refused(err, fika.Conflict)
+		must(w.Rewind(w.ctx, room.ID, 0, true, "ann", ""))(w)
 		got := must(accept(plan.ID))(w)
 		equal(w, "said", fmt.Sprintln(got.Entry.ReplyTo == plan.ID, got.Notified), "true [coder]\n")
 		equal(w, "set", must(w.ConversationByID(w.ctx, room.ID))(w).Mode, fika.EditMode)
