@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"fika"
@@ -43,17 +44,10 @@ func (s *Chats) Prompts(ctx context.Context, conv fika.Conversation, limit int) 
 			return nil
 		})
 		if err != nil || n < last || len(out) >= limit {
-			return newestFirst(out, limit), err
+			slices.Reverse(out)
+			return out[:min(limit, len(out))], err
 		}
 	}
-}
-
-// newestFirst returns the last of some entries, turned round.
-func newestFirst(list []fika.Entry, limit int) (out []fika.Entry) {
-	for i := len(list) - 1; i >= 0 && len(out) < limit; i-- {
-		out = append(out, list[i])
-	}
-	return out
 }
 
 // Rewind takes what was said in a chat from one person's message on out of what agents see.
