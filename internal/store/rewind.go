@@ -24,17 +24,22 @@ const (
 // rewinds have taken out. An empty view is that of people: it has only the compactions that
 // hold for everybody.
 func (s Transcripts) Frame(ctx context.Context, c fika.ConversationID, view fika.AgentID, upto int64) (f Frame, err error) {
-	undone := map[int64]bool{}
+	// Nearly always the newest compaction is the one.
+	list, err := many(ctx, s.r, scanEntry, selectRewinds+` UNION ALL SELECT * FROM (`+selectCompactions+`) c`, c, c, upto, 1)
+	if err != nil {
+		return f, s.explain("read compaction", err)
+	}
 	var rewinds, page []fika.Entry
-	read := []statement{all(&rewinds, scanEntry, selectRewinds, c)}
-	for size := 1; ; size = 16 { // nearly always the newest is the one
-		page = nil
-		if err := s.r.run(ctx, append(read, all(&page, scanEntry, selectCompactions, c, upto, size))...); err != nil {
-			return f, s.explain("read compaction", err)
+	for _, e := range list {
+		if e.Type == fika.Compaction {
+			page = append(page, e)
+		} else {
+			rewinds = append(rewinds, e)
 		}
-		if read != nil {
-			f.Cuts, read = fika.CutsOf(rewinds), nil
-		}
+	}
+	f.Cuts = fika.CutsOf(rewinds)
+	undone := map[int64]bool{}
+	for size := 1; ; {
 		for i, e := range page {
 			switch {
 			case e.Meta.View != "" && e.Meta.View != view:
@@ -49,6 +54,10 @@ func (s Transcripts) Frame(ctx context.Context, c fika.ConversationID, view fika
 		}
 		if len(page) < size {
 			return f, nil
+		}
+		size = 16
+		if page, err = many(ctx, s.r, scanEntry, selectCompactions, c, upto, size); err != nil {
+			return f, s.explain("read compaction", err)
 		}
 	}
 }

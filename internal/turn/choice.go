@@ -283,7 +283,7 @@ func (w *window) comesTo(ctx context.Context, tokens int64) (bool, error) {
 	}
 	for _, g := range groups {
 		for _, e := range g {
-			size += EstimateEntry(e)
+			size += EstimateEntry(*e)
 		}
 	}
 	return size >= tokens, nil

@@ -98,9 +98,9 @@ type Config struct {
 	Hooks     hook.Runner
 	Prompt    Prompter
 	Compactor Compactor // nil: never
-	// Continuation introduces the summary that a conversation begins with where no file
-	// holds it.
-	Continuation string
+	// Continuation returns what introduces the summary that a conversation begins with where
+	// no file holds it; nil: nothing does.
+	Continuation func() string
 	Summary      func(context.Context) (string, error) // the summary passed to hooks; may be nil
 	CompactAt    float64                               // percent of Window
 	WarnAt       float64                               // percent of Window; 0: never

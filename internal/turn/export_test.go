@@ -19,7 +19,11 @@ func Window(ctx context.Context, cfg Config, c store.Claimed, own []fika.Entry) 
 	a := newAttempt(New(cfg), c)
 	a.own = own
 	a.model.useLast()
-	if err := a.records.readEarlier(ctx, own); err != nil {
+	var all []*fika.Entry
+	for i := range own {
+		all = append(all, &own[i])
+	}
+	if err := a.records.readEarlier(ctx, all); err != nil {
 		return nil, err
 	}
 	entries, err := a.window.selectEntries(ctx)

@@ -47,7 +47,7 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 			c.shown[i].Text = ""
 		}
 	}
-	var out []llm.Message
+	out := make([]llm.Message, 0, len(entries)+4)
 	if summary := c.window.summary(); summary != "" {
 		out = append(out, llm.Message{Role: llm.User, Text: summary})
 	}

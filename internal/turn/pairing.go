@@ -10,7 +10,7 @@ import (
 // pairCalls keeps providers from refusing a window: a call without a result gets one, a
 // result without a call is dropped, and so is an empty message.
 func pairCalls(in []llm.Message) []llm.Message {
-	var p pairing
+	p := pairing{out: make([]llm.Message, 0, len(in)+1)}
 	for _, m := range in {
 		switch {
 		case m.Role == llm.ToolRole:

@@ -95,10 +95,11 @@ func (r *records) restore(steps []fika.Step) {
 
 // readEarlier reads the records of earlier turns in the window, each once: in a chat
 // those of this agent's turns, elsewhere all of them.
-func (r *records) readEarlier(ctx context.Context, entries []fika.Entry) error {
-	var answers []fika.Entry
+func (r *records) readEarlier(ctx context.Context, entries []*fika.Entry) error {
+	var answers []*fika.Entry
+	inChat, name := r.inChat(), string(r.claimed.Agent.Name)
 	for _, e := range entries {
-		if e.Request == "" || e.Type == fika.ToolResult || r.inChat() && e.From != string(r.claimed.Agent.Name) || r.looked[e.ID] {
+		if e.Request == "" || e.Type == fika.ToolResult || inChat && e.From != name || r.looked[e.ID] {
 			continue
 		}
 		r.looked[e.ID] = true
@@ -144,15 +145,15 @@ func (r *records) found(entries []fika.Entry) []string {
 // recordKeeper is a history that remembers records, so that they need not be parsed in
 // every turn.
 type recordKeeper interface {
-	readRecords(ctx context.Context, entries []fika.Entry, into map[fika.EntryID]record) error
+	readRecords(ctx context.Context, entries []*fika.Entry, into map[fika.EntryID]record) error
 }
 
 // readRecords adds to into the records of the entries that have one.
-func readRecords(ctx context.Context, h History, entries []fika.Entry, into map[fika.EntryID]record) error {
+func readRecords(ctx context.Context, h History, entries []*fika.Entry, into map[fika.EntryID]record) error {
 	if k, ok := h.(recordKeeper); ok {
 		return k.readRecords(ctx, entries, into)
 	}
-	blobs, err := h.Blobs(ctx, entries)
+	blobs, err := h.Blobs(ctx, valuesOf(entries))
 	for id, blob := range blobs {
 		into[id] = readRecord(blob)
 	}

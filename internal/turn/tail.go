@@ -57,10 +57,10 @@ func NewTail(h History) *Tail {
 
 // readRecords implements [recordKeeper]. A record is stored together with its
 // entry, and never changed.
-func (t *Tail) readRecords(ctx context.Context, entries []fika.Entry, into map[fika.EntryID]record) error {
+func (t *Tail) readRecords(ctx context.Context, entries []*fika.Entry, into map[fika.EntryID]record) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var unknown []fika.Entry
+	var unknown []*fika.Entry
 	for _, e := range entries {
 		r, known := t.records[e.ID]
 		switch {
@@ -73,7 +73,7 @@ func (t *Tail) readRecords(ctx context.Context, entries []fika.Entry, into map[f
 	if len(unknown) == 0 {
 		return nil
 	}
-	found, err := t.History.Blobs(ctx, unknown)
+	found, err := t.History.Blobs(ctx, valuesOf(unknown))
 	if err != nil {
 		return err
 	}

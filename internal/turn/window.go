@@ -56,8 +56,8 @@ type window struct {
 	tokens   int64 // the size of the model's window
 	refused  int64 // what the provider found too long, in estimated tokens; 0: nothing
 	final    bool  // nothing will compact the conversation before the next call
-	// continuation introduces a summary that no file holds.
-	continuation string
+	// continuation returns what introduces a summary that no file holds; may be nil.
+	continuation func() string
 
 	seen    []fika.Entry // what the model was last shown
 	omitted int          // entries that did not fit
@@ -85,7 +85,11 @@ func (w *window) summary() string {
 	case w.cut == nil:
 		return ""
 	}
-	return prompt.SummaryText(w.continuation, w.cut.Meta.Summary)
+	introduction := ""
+	if w.continuation != nil {
+		introduction = w.continuation()
+	}
+	return prompt.SummaryText(introduction, w.cut.Meta.Summary)
 }
 
 // fixedCost estimates the tokens that every call of this turn costs before any entry.
@@ -134,7 +138,11 @@ func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) 
 		return nil, err
 	}
 	w.omitted = left
-	seen := slices.Concat(append(groups, own)...)
+	all := slices.Concat(groups...)
+	for i := range own {
+		all = append(all, &own[i])
+	}
+	seen := valuesOf(all)
 	earlier := seen[:len(seen)-len(own)]
 	w.exposure.lookAround(earlier, w.cut)
 	if left > 0 && !w.warned && w.final {
@@ -193,14 +201,15 @@ func (w *window) historyBudget(own []fika.Entry) int64 {
 
 // readHistory reads back page by page until the budget is spent or the last compaction
 // is reached. It returns whole turns, oldest first, and the number of entries that it
-// read but left out.
-func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
+// read but left out. The entries are shared and must not be changed: of a long conversation,
+// most of what a turn costs would be to copy them.
+func (w *window) readHistory(ctx context.Context, budget int64) ([][]*fika.Entry, int, error) {
 	conv := w.claimed.Conversation.ID
 	if p := w.claimed.Request.Payload; w.claimed.Conversation.Kind == fika.Task && len(p.History) == 0 && !p.Continue {
 		return nil, 0, nil
 	}
 	upto, cut := w.claimed.Request.UptoSeq, w.cut
-	var seen []fika.Entry // newest first
+	var seen []*fika.Entry // newest first
 	var cost int64
 	upto = w.nextPage(upto, cut)
 	for size := firstPage; upto > 0; size = laterPage {
@@ -213,10 +222,10 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 			return nil, 0, err
 		}
 		seen = slices.Grow(seen, len(page))
-		for _, e := range page {
-			if w.isVisible(e, cut) {
+		for i := range page {
+			if e := &page[i]; w.isVisible(*e, cut) {
 				seen = append(seen, e)
-				cost += EstimateEntry(e)
+				cost += EstimateEntry(*e)
 			}
 		}
 		if len(page) < size || cost > budget {
@@ -238,12 +247,10 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 
 // groupOwn groups the entries of each turn of the agent. In a chat, what others say in one
 // turn stays where it was said: it may be in the window before the turn is over.
-func (w *window) groupOwn(entries []fika.Entry) [][]fika.Entry {
-	if !w.inChat() {
-		return GroupTurns(entries)
-	}
-	return groupBy(entries, func(e fika.Entry) fika.RequestID {
-		if name := string(w.claimed.Agent.Name); e.From != name && e.To != name && !isInterruption(e) { // of an interruption, only its own is visible
+func (w *window) groupOwn(entries []*fika.Entry) [][]*fika.Entry {
+	inChat, name := w.inChat(), string(w.claimed.Agent.Name)
+	return groupBy(entries, func(e *fika.Entry) fika.RequestID {
+		if inChat && e.From != name && e.To != name && !isInterruption(*e) { // of an interruption, only its own is visible
 			return ""
 		}
 		return e.Request
@@ -254,8 +261,8 @@ func (w *window) groupOwn(entries []fika.Entry) [][]fika.Entry {
 // the model has not seen it when it answered, and the next window begins with what it saw.
 // What a person interrupted before the first answer stands behind the message it answered:
 // it says nothing about later ones.
-func (w *window) placeOwn(groups [][]fika.Entry) [][]fika.Entry {
-	out := make([][]fika.Entry, 0, len(groups))
+func (w *window) placeOwn(groups [][]*fika.Entry) [][]*fika.Entry {
+	out := make([][]*fika.Entry, 0, len(groups))
 	for _, g := range groups {
 		at := len(out)
 		if upto := w.records.byEntry[g[0].ID].Upto; upto > 0 {
@@ -263,7 +270,7 @@ func (w *window) placeOwn(groups [][]fika.Entry) [][]fika.Entry {
 				at--
 			}
 		} else if to := interrupted(g); to != "" {
-			if i := slices.IndexFunc(out, func(o []fika.Entry) bool { return o[0].ID == to }); i >= 0 {
+			if i := slices.IndexFunc(out, func(o []*fika.Entry) bool { return o[0].ID == to }); i >= 0 {
 				for at = i + 1; at < len(out) && interrupted(out[at]) == to; at++ { // in their order
 				}
 			}
@@ -275,11 +282,19 @@ func (w *window) placeOwn(groups [][]fika.Entry) [][]fika.Entry {
 
 // interrupted returns the message that an interrupted turn was to answer; empty: it is none,
 // or that is not known.
-func interrupted(turn []fika.Entry) fika.EntryID {
-	if last := turn[len(turn)-1]; isInterruption(last) {
+func interrupted(turn []*fika.Entry) fika.EntryID {
+	if last := turn[len(turn)-1]; isInterruption(*last) {
 		return last.ReplyTo
 	}
 	return ""
+}
+
+func valuesOf(entries []*fika.Entry) []fika.Entry {
+	out := make([]fika.Entry, len(entries))
+	for i, e := range entries {
+		out[i] = *e
+	}
+	return out
 }
 
 // frame returns the newest compaction or clearing of the conversation, this turn's own
@@ -318,7 +333,7 @@ func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
 }
 
 // completeGroups reads in full the turns that the oldest page cut in two.
-func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
+func (w *window) completeGroups(ctx context.Context, groups [][]*fika.Entry) ([][]*fika.Entry, error) {
 	for i, g := range groups {
 		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
 			continue
@@ -332,9 +347,12 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 			return nil, err
 		}
 		if len(all) > len(g) {
-			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool {
-				return e.Type == fika.Notice && !isInterruption(e) || e.Type == fika.Compaction || e.Conversation != g[0].Conversation || w.cuts.Has(e.Seq)
-			})
+			groups[i] = nil
+			for k := range all {
+				if e := &all[k]; (e.Type != fika.Notice || isInterruption(*e)) && e.Type != fika.Compaction && e.Conversation == g[0].Conversation && !w.cuts.Has(e.Seq) {
+					groups[i] = append(groups[i], e)
+				}
+			}
 		}
 	}
 	return groups, nil
@@ -363,29 +381,29 @@ func GroupTurns(entries []fika.Entry) [][]fika.Entry {
 }
 
 // groupBy puts entries of the same turn together, in the place of the first; an entry of
-// none, "", is alone.
-func groupBy(entries []fika.Entry, turn func(fika.Entry) fika.RequestID) [][]fika.Entry {
-	var out [][]fika.Entry
+// none, "", is alone. Groups of one share the given slice.
+func groupBy[E any](entries []E, turn func(E) fika.RequestID) [][]E {
+	out := make([][]E, 0, len(entries))
 	at := map[fika.RequestID]int{}
-	for _, e := range entries {
+	for n, e := range entries {
 		id := turn(e)
 		if i, ok := at[id]; ok && id != "" {
 			out[i] = append(out[i], e)
 			continue
 		}
 		at[id] = len(out)
-		out = append(out, []fika.Entry{e})
+		out = append(out, entries[n:n+1:n+1])
 	}
 	return out
 }
 
 // FitBudget drops the oldest turns until the rest costs no more than budget, and returns
 // the rest and the number of entries dropped.
-func FitBudget(groups [][]fika.Entry, budget int64) ([][]fika.Entry, int) {
+func FitBudget(groups [][]*fika.Entry, budget int64) ([][]*fika.Entry, int) {
 	var cost int64
 	for i := len(groups) - 1; i >= 0; i-- {
 		for _, e := range groups[i] {
-			cost += EstimateEntry(e)
+			cost += EstimateEntry(*e)
 		}
 		if cost > budget {
 			left := 0

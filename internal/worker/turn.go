@@ -149,10 +149,6 @@ func (r *Runtime) followBudgets(ctx context.Context) error {
 func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
 	w := r.worker
 	name := w.Agent.Name
-	continuation, err := w.Folder.Home.Prompt(folder.ContinuationPrompt, ProjectFilesOf(w.App).prompts()...)
-	if err != nil {
-		o.Observe(turn.Event{Kind: turn.Warning, Claimed: &c, Text: err.Error()})
-	}
 	return turn.Config{
 		Store: r.opts.Store, Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
 		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
@@ -169,8 +165,19 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		},
 		Guest:     r.guestFor(c),
 		Observer:  turn.Observers{mirrorObserver{w.Mirror}, r.watchCommands(c.Request), o},
-		Compactor: r.autoCompactor(c, s, models[0]), Continuation: continuation,
+		Compactor: r.autoCompactor(c, s, models[0]), Continuation: r.continuation(c, o),
 		Summary: func(context.Context) (string, error) { return w.Summary().Text() },
+	}
+}
+
+// continuation returns a reader of the text that introduces a summary.
+func (r *Runtime) continuation(c store.Claimed, o turn.Observer) func() string {
+	return func() string {
+		text, err := r.worker.Folder.Home.Prompt(folder.ContinuationPrompt, ProjectFilesOf(r.worker.App).prompts()...)
+		if err != nil {
+			o.Observe(turn.Event{Kind: turn.Warning, Claimed: &c, Text: err.Error()})
+		}
+		return text
 	}
 }
 
