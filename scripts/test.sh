@@ -105,11 +105,12 @@ quick)
 	;;
 check)
 	concurrent=$(grep -rlE '^\s+go [a-zA-Z]|\.Go\(|AfterFunc\(' --include='*.go' internal | grep -v _test.go | xargs -n1 dirname | sort -u | sed 's|^|fika/|')
+	served=$(grep -rl 'fika/internal/store/pgtest"' --include='*_test.go' internal | xargs -n1 dirname | sort -u | sed 's|^|fika/|; s|$|$|' | paste -sd '|')
 	raced= plain=$(of "$waiters")
 	for one in $(without "$programs|$waiters"); do
 		case " $(echo $concurrent) " in
 		*" $one "*) raced="$raced $one" ;;
-		*) ! echo "$one" | grep -Eq "$starters" || plain="$plain $one" ;;
+		*) ! echo "$one" | grep -Eq "$starters|$served" || plain="$plain $one" ;;
 		esac
 	done
 	tests -short $race $raced
