@@ -134,3 +134,33 @@ func TestS6KilledCall(t *testing.T) {
 		}
 	})
 }
+
+// TestReadOnlyCallChangesNothing: after a call that may write nothing, what a person has
+// set up in a repository is as it was, whatever it makes git run.
+func TestReadOnlyCallChangesNothing(t *testing.T) {
+	inEachTier(t, func(t *testing.T, o Options, repo string) {
+		runGit(t, repo, "config", "core.hooksPath", ".git/hooks")
+		runGit(t, repo, "config", "alias.say", "!echo said")
+		hook := filepath.Join(repo, ".git/hooks/pre-commit")
+		must(t, os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o700))
+		runGit(t, repo, "clone", "-q", ".", "inner") // a repository in the workspace
+		runGit(t, filepath.Join(repo, "inner"), "config", "alias.say", "!echo said")
+		files := []string{hook, filepath.Join(repo, ".git/config"), filepath.Join(repo, "inner/.git/config")}
+		read := func() (all string) {
+			for _, path := range files {
+				data, err := os.ReadFile(path)
+				must(t, err)
+				all += string(data)
+			}
+			return all
+		}
+		before := read()
+		o.ReadOnly = true
+		if said := runConfined(t, New(o), repo, "true"); said != "" {
+			t.Errorf("undone: %s", said)
+		}
+		if now := read(); now != before {
+			t.Errorf("settings and hooks are\n%s\nand were\n%s", now, before)
+		}
+	})
+}

@@ -148,9 +148,12 @@ type watched struct {
 // watchRecords matches the records of watches in a folder of calls.
 const watchRecords = "git-*.json"
 
-// watch begins to watch the repositories of a call.
+// watch begins to watch the repositories of a call; nil if it can change none of them.
 func (c *call) watch(r repositories) (*watch, error) {
 	o := &c.agent.opts
+	if o.ReadOnly {
+		return nil, nil
+	}
 	w := &watch{probe: o.Probe, watched: watched{Workspace: c.workspace, Own: r.own.dot, Aside: o.Aside, Agent: o.Limits.Agent, Network: o.Network, Nested: map[string]obeyed{}}}
 	if !c.ownsRepository(r.own) {
 		w.Git = readGitDir(r.own)
@@ -179,6 +182,9 @@ func (c *call) watch(r repositories) (*watch, error) {
 
 // end puts back what is not allowed, and returns a line about each change.
 func (w *watch) end() (lines []string, err error) {
+	if w == nil {
+		return nil, nil
+	}
 	defer os.Remove(w.record)
 	if w.Git != nil {
 		w.probe.memory.mu.Lock()
@@ -205,7 +211,11 @@ func (w *watch) end() (lines []string, err error) {
 }
 
 // close forgets a call that has not begun.
-func (w *watch) close() { _ = os.Remove(w.record) }
+func (w *watch) close() {
+	if w != nil {
+		_ = os.Remove(w.record)
+	}
+}
 
 // UndoKilled puts back what calls changed of repositories whose process was killed before
 // it could check, and returns a line about each change. No call with a record in the
