@@ -58,6 +58,7 @@ const (
 	DoorOpenAI Door = "openai"
 	DoorA2A    Door = "a2a"
 	DoorHub    Door = "hub"
+	DoorTool   Door = "tool" // a tool of an agent, in the process of the agent
 )
 
 // Reaches reports whether a program may reach an agent. Every other principal may try:

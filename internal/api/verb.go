@@ -103,7 +103,7 @@ func Verbs() []Verb {
 
 		on(BoardObject, list, "list"),
 		on(BoardObject, look, "show why"),
-		on(BoardObject, speak, "add"),
+		on(BoardObject, speak, "add report"),
 		on(BoardObject, key, "edit assign release close reopen"),
 
 		on(ApprovalObject, list, "list"),

@@ -142,7 +142,7 @@ func workCommands() []entry {
 			{names: "mode", does: declaration{verb: "conversation.show", then: "conversation.mode", more: "accept", one: true}},
 		}},
 		{name: "board", new: board.New, does: is("board.list"), often: true, verbs: []verbs{
-			{on: api.BoardObject, names: "add import:add list show why edit assign release close reopen"},
+			{on: api.BoardObject, names: "add import:add list show why note:report edit assign release close reopen"},
 		}},
 		{name: "workflow", new: workflow.New, does: noun(), verbs: []verbs{
 			{on: api.FileObject, names: "list show check graph:show"},

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
@@ -18,6 +19,7 @@ import (
 	"fika/internal/folder"
 	"fika/internal/message"
 	"fika/internal/process"
+	"fika/internal/service"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )
@@ -99,6 +101,9 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	w.Store.OnEvents(waker.RingEvents)
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
 		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)),
+		Board: service.DeskOf(func(ctx context.Context) (*service.Service, error) {
+			return service.OnBus(ctx, a, api.Principal{}, redactedBus{conn, a.Secrets()}, subjects)
+		}),
 	}, nil, o.ByHub)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import "fika"
 // whatever it says of itself.
 func looksOnly(tool string) bool {
 	switch tool {
-	case "read", "list", "read_context", "recall", "tool_search", "skill":
+	case "read", "list", "read_context", "recall", "tool_search", "skill", "board_list":
 		return true
 	}
 	return false

@@ -12,7 +12,7 @@ import (
 func TestPlanOnlyLooks(t *testing.T) {
 	allow := guard.Decision{Do: guard.Allow}
 	for tool, looks := range map[string]bool{
-		"read": true, "list": true, "read_context": true, "recall": true, "tool_search": true, "skill": true,
+		"read": true, "list": true, "read_context": true, "recall": true, "tool_search": true, "skill": true, "board_list": true,
 		"edit": false, "create": false, "bash": false, "fetch": false, "delegate": false, "send_message": false, "create_context": false,
 		"update_todos": false, "update_goals": false, "update_reflection": false, "post__letter": false, "my_plugin": false, "": false, "READ": false,
 	} {

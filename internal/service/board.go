@@ -15,13 +15,17 @@ import (
 	"fika/internal/authority"
 	"fika/internal/config"
 	"fika/internal/store"
+	"fika/internal/tool"
 )
 
 // Board is the interface to the tasks that wait for whoever can do them.
-type Board struct{ c *Service }
+type Board struct {
+	c    *Service
+	call *tool.Call // in which an agent asks; nil: it asks otherwise, or a person does
+}
 
 // Board returns the interface to the board.
-func (c *Service) Board() *Board { return &Board{c} }
+func (c *Service) Board() *Board { return &Board{c: c} }
 
 // Values of the store that a user interface needs.
 type (
@@ -128,10 +132,8 @@ func (b *Board) Add(ctx context.Context, list []NewTask) ([]TaskInfo, error) {
 	held := ""
 	if speaker != nil {
 		add.By, add.Writer, add.Chain, add.Request = string(speaker.Agent), fika.ByAgent, speaker.Request.Chain, speaker.Request.ID
-		add.Rights, add.Taint = speaker.PassedOn()
-		if add.Taint != "" && b.c.config().Board.Tainted == config.TaskAsks {
-			held = "added by a turn that has read text from outside (" + add.Taint + ")"
-		}
+		add.Rights, add.Taint = b.passedOn(speaker)
+		held = b.heldFor(add.Taint, "added")
 	}
 	titles := map[string]int{}
 	for i, n := range list {
@@ -152,7 +154,25 @@ func (b *Board) Add(ctx context.Context, list []NewTask) ([]TaskInfo, error) {
 		task.Held = held
 		add.List = append(add.List, task)
 	}
-	return b.added(ctx, say, add)
+	return b.added(ctx, say, list, add)
+}
+
+// passedOn returns the rights that go with what an agent says, and what text from outside it
+// has read: a call in this process knows both exactly.
+func (b *Board) passedOn(speaker *app.Speaker) (*fika.Rights, string) {
+	if b.call != nil {
+		return b.call.Rights, b.call.Taint
+	}
+	return speaker.PassedOn()
+}
+
+// heldFor returns why a task waits for a person that was added or changed by a turn that has
+// read text from outside; "" if it does not.
+func (b *Board) heldFor(taint, how string) string {
+	if taint == "" || b.c.config().Board.Tainted != config.TaskAsks {
+		return ""
+	}
+	return how + " by a turn that has read text from outside (" + taint + ")"
 }
 
 // name returns the name of the caller as the log shows it.
@@ -163,8 +183,9 @@ func (b *Board) name() string {
 	return b.c.config().Username
 }
 
-func (b *Board) added(ctx context.Context, say *Service, add store.NewTasks) ([]TaskInfo, error) {
-	out, err := once(ctx, say, "board.add", []any{add.List}, func(to *store.Store) ([]TaskInfo, error) { return to.AddTasks(ctx, add) },
+// added adds the tasks that were asked for as list.
+func (b *Board) added(ctx context.Context, say *Service, list []NewTask, add store.NewTasks) ([]TaskInfo, error) {
+	out, err := once(ctx, say, "board.add", []any{list}, func(to *store.Store) ([]TaskInfo, error) { return to.AddTasks(ctx, add) },
 		func(done *store.Repeated) (out []TaskInfo, err error) {
 			for _, r := range done.All(store.TaskEvent) {
 				task, err := b.c.store.Task(ctx, fika.TaskNumber(r.Seq))

@@ -381,6 +381,9 @@ func keyedOnBoard() map[string]keyedWrite {
 			}
 			return out, err
 		}),
+		"board.report": of("open", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Report(ctx, n, service.TaskReport{Note: "half of it"})
+		}),
 		"board.edit": of("open", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
 			title := "better"
 			return b.Edit(ctx, n, service.TaskEdit{Title: &title})

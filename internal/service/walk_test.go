@@ -611,6 +611,9 @@ func boardCalls() map[string]call {
 			_, err := s.Board().Add(ctx, []service.NewTask{{Title: "x"}})
 			return err
 		}),
+		"board.report": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
+			return b.Report(ctx, n, service.TaskReport{Note: "x"})
+		}),
 		"board.edit": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
 			return b.Edit(ctx, n, service.TaskEdit{})
 		}),

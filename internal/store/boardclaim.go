@@ -98,7 +98,7 @@ func (k *claim) takeTask(ctx context.Context) (*Claimed, error) {
 			return nil, err
 		}
 	}
-	task.State, task.Worker, task.Request = fika.TaskClaimed, k.agent.ID, acc.Request.ID
+	task.State, task.Worker, task.Request, task.HandedBack = fika.TaskClaimed, k.agent.ID, acc.Request.ID, ""
 	if crash.Without(crash.Board) {
 		task.State = fika.TaskOpen
 	}

@@ -2,13 +2,16 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/confine"
 	"fika/internal/process"
 	"fika/internal/sandbox"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/tool/board"
 	"fika/internal/tool/job"
 	"fika/internal/tool/shell"
 )
@@ -59,14 +62,13 @@ func LoseJob(ctx context.Context, s *store.Store, j store.Job) error {
 	return err
 }
 
-// withJobs adds to permissions the tools for background commands, which come with bash.
-func withJobs(p tool.Permissions) tool.Permissions {
-	for _, name := range p.Allow {
-		if name == "bash" {
-			p.Allow = append(p.Allow[:len(p.Allow):len(p.Allow)], fika.JobOutputTool, fika.JobEndTool)
-			break
-		}
+// withCompanions adds to permissions the tools that come with others: those for background
+// commands with bash, and those of the board, which one name permits.
+func withCompanions(p tool.Permissions) tool.Permissions {
+	if slices.Contains(p.Allow, "bash") {
+		p.Allow = append(p.Allow[:len(p.Allow):len(p.Allow)], fika.JobOutputTool, fika.JobEndTool)
 	}
+	p.Allow = board.Permit(p.Allow, app.BoardPermission)
 	return p
 }
 

@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/guard"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
+	"fika/internal/tool/board"
 )
 
 // liveBounds bound a running turn by what the files say now.
@@ -96,7 +98,10 @@ func BoundContext(f folder.Folder, r *fika.Rights) error {
 		return nil
 	}
 	never := alwaysTools()
-	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(never, t) })
+	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(never, t) || slices.Contains(board.Names(), t) })
+	if r.AllowsTool(board.AddName) {
+		tools = append(tools, app.BoardPermission)
+	}
 	network := "off"
 	if r.Network {
 		network = "on"

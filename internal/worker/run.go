@@ -15,6 +15,7 @@ import (
 	"fika/internal/hook"
 	"fika/internal/process"
 	"fika/internal/store"
+	"fika/internal/tool/board"
 	"fika/internal/turn"
 )
 
@@ -41,7 +42,8 @@ type RunOptions struct {
 	Observer     turn.Observer
 	Warn         func(string)
 	// Ask asks the person at the terminal about a tool call; nil if nobody is there.
-	Ask Asker
+	Ask   Asker
+	Board board.Desk // nil: its tools are not offered
 }
 
 // RunResult is the result of a one-shot prompt.
@@ -69,7 +71,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	}
 	live, err := w.LiveRuntime(ctx, RuntimeOptions{
 		Dir: a.Dir(), NoReflection: o.NoReflection, Verbose: o.Verbose, Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn,
-		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask,
+		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask, Board: o.Board,
 	}, o.Flags, false)
 	if err != nil {
 		return RunResult{}, err

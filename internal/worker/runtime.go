@@ -17,6 +17,7 @@ import (
 	"fika/internal/llm"
 	"fika/internal/plugin"
 	"fika/internal/tool"
+	"fika/internal/tool/board"
 	"fika/internal/tool/note"
 	"fika/internal/turn"
 )
@@ -38,6 +39,7 @@ type RuntimeOptions struct {
 	Model string     // of this command; already applied to the settings
 	Store turn.Store // usually the worker's own
 	Ask   Asker      // asks the person at the terminal; nil: nobody is there
+	Board board.Desk // nil: its tools are not offered
 }
 
 // Runtime is what the turns of a worker run with: tools, hooks, prompt, settings. One
@@ -108,7 +110,7 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
 	}
 	served, permissions := r.serverTools(ctx, toolNames(tools))
-	r.tools, err = tool.NewSet(append(tools, r.deferMany(served, permissions)...), withJobs(permissions))
+	r.tools, err = tool.NewSet(append(tools, r.deferMany(served, permissions)...), withCompanions(permissions))
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"fika/internal/redact"
 	"fika/internal/skill"
 	"fika/internal/tool"
+	"fika/internal/tool/board"
 	"fika/internal/tool/file"
 	"fika/internal/tool/job"
 	"fika/internal/tool/note"
@@ -122,7 +123,7 @@ func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
 // has, and of the one that searches its past.
 func (b Toolbox) AllNames() []string {
 	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
-	return append(b.BuiltinNames(), toolNames(slices.Concat(list, peers{}.tools(), job.Tools(nil), []tool.Tool{recallTool(nil), skillTool(nil)}))...)
+	return append(b.BuiltinNames(), toolNames(slices.Concat(list, peers{}.tools(), job.Tools(nil), board.Tools(nil), []tool.Tool{recallTool(nil), skillTool(nil)}))...)
 }
 
 func toolNames(tools []tool.Tool) []string {

@@ -57,6 +57,7 @@ func boarded(r *run) {
 	}
 	r.people("board", "edit", spare, "--title", "nothing")
 	r.people("board", "assign", spare, "gendry")
+	r.people("board", "note", spare, "not much")
 	if db, err := r.query(); err == nil {
 		if _, err := db.Exec(r.sql(`UPDATE tasks SET state = 'held' WHERE title IN ('spare', 'nothing')`)); err != nil {
 			r.bad("held: %v", err)

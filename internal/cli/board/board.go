@@ -22,7 +22,7 @@ urgent) to 4.
 Without a command it shows the board: in columns on a terminal, as a list when
 piped.`,
 		"  fika board add \"write the parser\" --priority 1\n  fika board add \"test the parser\" --needs 1 --agent tester\n  fika board",
-		newAdd(e), newImport(e), newList(e), newShow(e), newWhy(e), newEdit(e), newAssign(e), newRelease(e), newClose(e), newReopen(e))
+		newAdd(e), newImport(e), newList(e), newShow(e), newWhy(e), newEdit(e), newAssign(e), newNote(e), newRelease(e), newClose(e), newReopen(e))
 	o := &listOptions{Env: e, columns: true}
 	o.addFlags(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) }

@@ -68,6 +68,16 @@ func newClose(e *command.Env) *cobra.Command {
 	return c
 }
 
+func newNote(e *command.Env) *cobra.Command {
+	return control(e, &cobra.Command{
+		Use: "note TASK TEXT", Short: "add a note to a task", Example: "  fika board note 12 \"the parser is in parse.go\"",
+		Long: "Adds a note to a task that has not ended. Whoever works it next reads it.",
+		Args: command.Exactly(2, "the number of a task and a text"), ValidArgsFunction: numbers(e, false),
+	}, func(cmd *cobra.Command, b *service.Board, n fika.TaskNumber, args []string) (service.TaskInfo, error) {
+		return b.Report(cmd.Context(), n, service.TaskReport{Note: args[0]})
+	})
+}
+
 func newReopen(e *command.Env) *cobra.Command {
 	return withReason(e, &cobra.Command{
 		Use: "reopen TASK", Short: "open a task again that has ended", Example: "  fika board reopen 12 --reason \"it fails on arm\"",

@@ -67,6 +67,43 @@ var boardClaimTests = map[string]func(*world){
 		equal(w, "nothing more", must(w.Look(w.ctx, l))(w).Tasks, false)
 		equal(w, "log", w.taskLog(1), "ann added; @coder claimed; @coder finished")
 	},
+	"who works a task or has added it says how far it is": func(w *world) {
+		l, takes := w.taker("coder")
+		w.tasks("a person's")
+		lead := store.NewTasks{By: "lead", Writer: fika.ByAgent, Rights: &fika.Rights{Tools: []string{"bash", "read"}}, List: []store.NewTask{{Title: "the lead's", Agent: w.agent("other").ID}}}
+		must(w.AddTasks(w.ctx, lead))(w)
+		c := w.take(l, takes)
+		mine := store.TaskReport{By: "@coder", Agent: "coder", Request: c.Request.ID, Taint: "fetch example.org"}
+		say := func(n fika.TaskNumber, r store.TaskReport) error { _, err := w.ReportTask(w.ctx, n, r); return err }
+		noted, handed, body := mine, mine, mine
+		text := "with a grammar"
+		noted.Note, handed.HandBack, body.Body = "half of it", "too hard", &text
+		w.refused(say(2, noted), fika.Denied)
+		w.refused(say(2, handed), fika.Denied)
+		w.refused(say(1, body), fika.Denied)
+		w.refused(say(9, noted), fika.NotFound)
+		w.refused(say(1, store.TaskReport{By: "ann", HandBack: "x"}), fika.Denied)
+		w.ok(say(1, noted))
+		w.ok(say(2, store.TaskReport{By: "ann", Note: "seen"}))
+		byLead := store.TaskReport{By: "@lead", Agent: "lead", Request: "elsewhere", Rights: &fika.Rights{Tools: []string{"read"}}, Taint: "fetch example.org", Held: "look first", Body: &text}
+		w.ok(say(2, byLead))
+		t := must(w.Task(w.ctx, 2))(w)
+		equal(w, "changed", fmt.Sprint(t.State, " ", t.HeldReason, " ", t.Body, " ", t.Rights.Tools, " ", t.Taint), "held look first with a grammar [read] fetch example.org")
+		w.ok(say(1, handed))
+		w.answer(c, "no")
+		t = must(w.Task(w.ctx, 1))(w)
+		equal(w, "given back", fmt.Sprint(t.State, " ", t.Attempts, " ", t.Taint, " ", t.HandedBack), "open 1 fetch example.org ")
+		equal(w, "log", w.taskLog(1), "ann added; @coder claimed; @coder noted half of it; @coder handed back too hard")
+		w.refused(say(1, noted), fika.Denied)
+		again := w.take(l, takes)
+		equal(w, "the next is shown it", strings.Contains(again.Prompt.Content, "@coder noted: half of it\n@coder handed back: too hard"), true)
+		handed.Request = again.Request.ID
+		w.ok(say(1, handed))
+		w.fail(again, fika.RequestFailed)
+		w.answer(w.take(l, takes), "done now")
+		equal(w, "what was said in a turn that failed", must(w.Task(w.ctx, 1))(w).State, fika.TaskDone)
+		w.refused(say(1, store.TaskReport{By: "ann", Note: "x"}), fika.Conflict)
+	},
 	"the most urgent comes first, then what is for the agent, then what was added first": func(w *world) {
 		l, takes := w.taker("coder", "go")
 		takes.Board.Most = 9
