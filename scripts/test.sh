@@ -68,7 +68,7 @@ all=$($GO list ${PKG:-./...})
 of() { echo "$all" | grep -E "$1" || true; }
 without() { echo "$all" | grep -Ev "$1" || true; }
 programs='fika/internal/cli$|fika/test/(e2e|chaos)$'
-starters='fika/internal/(bus/nats|confine|mcp|plugin|sandbox|tool/job|worktree)$' # they start program after program
+starters='fika/internal/(bus/nats|confine|mcp|plugin|sandbox|tool/job|worktree|landing)$' # they start program after program
 waiters='fika/internal/(confine|mcp|plugin|tool/asuser)$'                          # they wait for programs, which the race detector makes slow
 longest='fika/internal/(store|flow)$'                                              # these begin first
 looking='fika/internal/importtest$'                                                # it looks at all packages, which Go does not know

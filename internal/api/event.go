@@ -44,6 +44,7 @@ const (
 	AccessEvent       EventKind = "access" // who may see what has changed
 	TaskEvent         EventKind = "task"   // of the board: its number is seq
 	InputEvent        EventKind = "input"  // a text that waits for a turn: queued, taken by it, withdrawn, posted
+	OfferEvent        EventKind = "offer"  // to land work on a branch: its number is seq
 	JobEvent          EventKind = "job"    // a background command: running, ended, killed, lost
 )
 

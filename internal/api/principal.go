@@ -115,8 +115,9 @@ const (
 	ApprovalObject ObjectKind = "approval"
 	ScheduleObject ObjectKind = "schedule"
 	BudgetObject   ObjectKind = "budget"
-	JobObject      ObjectKind = "job"  // a background command
-	FileObject     ObjectKind = "file" // settings, plugins, MCP servers, templates, workflows, rules
+	JobObject      ObjectKind = "job"   // a background command
+	OfferObject    ObjectKind = "offer" // work that is to land on a branch
+	FileObject     ObjectKind = "file"  // settings, plugins, MCP servers, templates, workflows, rules
 )
 
 // Write goes with every verb that changes something.

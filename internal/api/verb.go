@@ -106,6 +106,12 @@ func Verbs() []Verb {
 		on(BoardObject, speak, "add report"),
 		on(BoardObject, key, "edit assign release close reopen"),
 
+		on(OfferObject, list, "list"),
+		on(OfferObject, look, "show"),
+		on(OfferObject, Verb{Conduct: Manages, Repeat: ByKey, Host: true}, "add"), // also commits what its agent has not
+		on(OfferObject, key, "cancel retry"),
+		on(OfferObject, here, "apply"),
+
 		on(ApprovalObject, list, "list"),
 		on(ApprovalObject, look, "show"),
 		on(ApprovalObject, Verb{Conduct: Answers, Repeat: ByKey}, "answer"),

@@ -79,6 +79,7 @@ func TestA13Nouns(t *testing.T) {
 	without := map[string]map[string]string{
 		"agent":        {"rename": "its name is that of its folder, its subjects and its mentions"},
 		"board":        {"rename": "a task has a title: fika board edit", "delete": "tasks are kept: fika board close --drop ends one"},
+		"land":         {"create": "fika land BRANCH offers it", "rename": "an offer has a number", "delete": "offers are kept: fika land cancel takes one out of the queue"},
 		"budget":       {"rename": "it has no name: its scope and time say which it is"},
 		"bus":          {"rename": settings},
 		"conversation": {"create": said, "rename": said, "delete": "fika context delete and fika chat delete delete what was said"},

@@ -26,6 +26,7 @@ type Config struct {
 	Keep      Keep
 	Chat      Chat
 	Board     Board
+	Landing   Landing
 	Answer    Answer
 	Tools     Tools
 	Guard     Guard
@@ -239,6 +240,21 @@ type Board struct {
 const (
 	TaskAsks  = "ask"   // they wait for a person
 	TaskOpens = "allow" // they are open
+)
+
+// Landing says how work lands on a branch of the project.
+type Landing struct {
+	Into     string
+	Check    string // a command; empty: nothing lands
+	Strategy string
+	Timeout  time.Duration // of the check
+}
+
+// The ways in which work is put on a branch.
+const (
+	LandRebase = "rebase"
+	LandMerge  = "merge"
+	LandSquash = "squash"
 )
 
 // Answer bounds one answer of a model, so that a broken server cannot flood a turn.

@@ -94,6 +94,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, chatKeys()), true
 	case *Board:
 		return decodeSub(r, v, path, p, boardKeys()), true
+	case *Landing:
+		return decodeSub(r, v, path, p, landingKeys()), true
 	case *Answer:
 		return decodeSub(r, v, path, p, answerKeys()), true
 	case *Tools:

@@ -38,6 +38,7 @@ func topKeys() []key[Config] {
 		{name: "keep", at: func(c *Config) any { return &c.Keep }},
 		{name: "chat", at: func(c *Config) any { return &c.Chat }},
 		{name: "board", at: func(c *Config) any { return &c.Board }},
+		{name: "landing", at: func(c *Config) any { return &c.Landing }},
 		{name: "answer", at: func(c *Config) any { return &c.Answer }},
 		{name: "tools", at: func(c *Config) any { return &c.Tools }},
 		{name: "guard", at: func(c *Config) any { return &c.Guard }},
@@ -242,6 +243,15 @@ func boardKeys() []key[Board] {
 	return []key[Board]{
 		{name: "patience", at: func(b *Board) any { return &b.Patience }, min: 1, doc: "How long an agent that has a task of the board may be gone before others may take the task."},
 		{name: "tainted", at: func(b *Board) any { return &b.Tainted }, oneOf: []string{TaskAsks, TaskOpens}, doc: "What becomes of tasks that an agent adds after it has read text from outside: they wait for a person (ask), or are open like any other (allow)."},
+	}
+}
+
+func landingKeys() []key[Landing] {
+	return []key[Landing]{
+		{name: "into", at: func(l *Landing) any { return &l.Into }, doc: "The branch of the project on which offered work lands. See LANDING.md."},
+		{name: "check", at: func(l *Landing) any { return &l.Check }, example: `"make test"`, doc: "The command that says whether work is good: it is run for every commit that the branch is to become, in a clone of its own, confined as the commands of agents are. Unset: nothing lands."},
+		{name: "strategy", at: func(l *Landing) any { return &l.Strategy }, oneOf: []string{LandRebase, LandMerge, LandSquash}, doc: "How work is put on the branch: commit by commit on top (rebase), as one commit with two parents (merge), or as one commit (squash)."},
+		{name: "timeout", at: func(l *Landing) any { return &l.Timeout }, min: 1, max: 7200, doc: "How long the check may take; then it is ended and has failed."},
 	}
 }
 

@@ -102,7 +102,7 @@ func projectContextKeys() []string {
 
 func (p projectReader) checkTop() {
 	context := projectContextKeys()
-	tables := []string{"chat", "tools", "guard", "sandbox", "plugins", "agents", "models", "master", "budgets"}
+	tables := []string{"chat", "tools", "guard", "sandbox", "plugins", "agents", "models", "master", "budgets", "landing"}
 	p.allowOnly(p.Root, "", append(tables, context...), append(keyNames(topKeys()), keyNames(contextKeys())...))
 	p.checkContext(p.Root, "")
 	for i := range p.Root.Entries {

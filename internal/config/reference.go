@@ -93,6 +93,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, chatKeys())
 	case *Board:
 		return describeKeys(list, prefix, p, boardKeys())
+	case *Landing:
+		return describeKeys(list, prefix, p, landingKeys())
 	case *Answer:
 		return describeKeys(list, prefix, p, answerKeys())
 	case *Tools:

@@ -56,7 +56,7 @@ func belongsTo(name string) string {
 		known  []string
 	}{
 		{"[nats]", keyNames(natsKeys())}, {"[master]", keyNames(masterKeys())}, {"[hub]", keyNames(hubKeys())}, {"[web]", keyNames(webKeys())}, {"[terminal]", keyNames(terminalKeys())}, {"[routing]", keyNames(routingKeys())},
-		{"[chat]", keyNames(chatKeys())}, {"[board]", keyNames(boardKeys())}, {"[tools]", keyNames(toolKeys())}, {"[guard]", keyNames(guardKeys())}, {"[sandbox]", keyNames(sandboxKeys())},
+		{"[chat]", keyNames(chatKeys())}, {"[board]", keyNames(boardKeys())}, {"[landing]", keyNames(landingKeys())}, {"[tools]", keyNames(toolKeys())}, {"[guard]", keyNames(guardKeys())}, {"[sandbox]", keyNames(sandboxKeys())},
 		{"[[agents]]", keyNames(agentKeys())}, {"[[models]]", keyNames(modelKeys())}, {"[[mcp]]", keyNames(mcpKeys())}, {"[[bus_members]]", keyNames(busMemberKeys())}, {"[[executors]]", keyNames(executorKeys())},
 	} {
 		if slices.Contains(section.known, name) {

@@ -115,6 +115,7 @@ func (c *Config) Show() []Shown {
 	list = showTable(c, list, "keep.", &c.Keep, keepKeys())
 	list = showTable(c, list, "chat.", &c.Chat, chatKeys())
 	list = showTable(c, list, "board.", &c.Board, boardKeys())
+	list = showTable(c, list, "landing.", &c.Landing, landingKeys())
 	list = showTable(c, list, "answer.", &c.Answer, answerKeys())
 	list = showTable(c, list, "tools.", &c.Tools, toolKeys())
 	list = showTable(c, list, "guard.", &c.Guard, guardKeys())

@@ -45,7 +45,7 @@ func texted(do func(context.Context, *service.Service, string) (string, error)) 
 // keyedWrites is how every verb is tried that repeats by a key or as an intent.
 func keyedWrites() map[string]keyedWrite {
 	out := map[string]keyedWrite{}
-	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings(), keyedOnBoard()} {
+	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings(), keyedOnBoard(), keyedOffers()} {
 		for verb, w := range part {
 			out[verb] = w
 		}
@@ -399,6 +399,41 @@ func keyedOnBoard() map[string]keyedWrite {
 		}),
 		"board.reopen": of("done", func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
 			return b.Reopen(ctx, n, "again")
+		}),
+	}
+}
+
+// keyedOffers are tried in a project with two branches, and two offers in a state.
+func keyedOffers() map[string]keyedWrite {
+	made := func(state string) func(keyHome, *service.Service) error {
+		return func(h keyHome, _ *service.Service) error {
+			if err := h.project("one", "two"); err != nil || state == "" {
+				return err
+			}
+			return h.sql(`INSERT INTO offers (n, source, tip, target, created_by, state, created_at, updated_at, ended_at)
+VALUES (1, 'one', 'x', 'main', 'anna', '` + state + `', 1, 1, 1), (2, 'two', 'x', 'main', 'anna', '` + state + `', 1, 1, 1)`)
+		}
+	}
+	of := func(state string, do func(context.Context, *service.Offers, fika.OfferNumber) (fika.Offer, error)) keyedWrite {
+		return keyedWrite{prepare: made(state), do: func(ctx context.Context, s *service.Service, other bool) (string, error) {
+			n := fika.OfferNumber(1)
+			if other {
+				n = 2
+			}
+			o, err := do(ctx, s.Offers(), n)
+			return fmt.Sprint(o.Number, o.State), err
+		}, single: true}
+	}
+	return map[string]keyedWrite{
+		"offer.add": texted(func(ctx context.Context, s *service.Service, text string) (string, error) {
+			o, _, err := s.Offers().Add(ctx, text)
+			return fmt.Sprint(o.Number, o.Source, o.State), err
+		}).with(made("")).once(),
+		"offer.cancel": of("back", func(ctx context.Context, o *service.Offers, n fika.OfferNumber) (fika.Offer, error) {
+			return o.Cancel(ctx, n, "enough")
+		}),
+		"offer.retry": of("back", func(ctx context.Context, o *service.Offers, n fika.OfferNumber) (fika.Offer, error) {
+			return o.Retry(ctx, n, nil)
 		}),
 	}
 }

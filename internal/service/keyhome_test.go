@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -102,6 +103,27 @@ func (h keyHome) make(ctx context.Context, w keyedWrite) (err error) {
 	return w.prepare(h, s)
 }
 
+// project makes the home that of a project whose repository has branches with a commit each,
+// and a check.
+func (h keyHome) project(branches ...string) error {
+	repo := filepath.Join(h.root, "repo")
+	steps := [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "anna"}, {"config", "user.email", "anna@example.org"}, {"commit", "-q", "--allow-empty", "-m", "first"}}
+	for _, name := range branches {
+		steps = append(steps, []string{"switch", "-qc", name, "main"}, []string{"commit", "-q", "--allow-empty", "-m", name})
+	}
+	err := errors.Join(os.MkdirAll(repo, 0o700),
+		os.WriteFile(filepath.Join(h.root, "project.json"), fmt.Appendf(nil, `{"id":"shop","root":%q}`, repo), 0o600),
+		os.WriteFile(filepath.Join(h.root, "config.toml"), []byte(h.settings()+"[landing]\ncheck = \"true\"\n"), 0o600))
+	for _, args := range steps {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = repo
+		if out, failed := cmd.CombinedOutput(); failed != nil {
+			err = errors.Join(err, fmt.Errorf("git %v: %w: %s", args, failed, out))
+		}
+	}
+	return err
+}
+
 // beginTurns has the agent coder take up what waits for it in the chats.
 func (h keyHome) beginTurns(*service.Service) error { return h.begin("coder", 2) }
 
@@ -157,7 +179,7 @@ func (h keyHome) rows(t *testing.T) string {
 	defer db.Close()
 	for _, text := range []string{
 		"agents", "conversations", "conversations WHERE status = 'active'", "participants", "entries", "entries WHERE pinned <> 0", "notifications",
-		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "tasks", "tasks WHERE state = 'open'", "task_log", "bindings", "chains", "flow_runs", "flow_steps",
+		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "tasks", "tasks WHERE state = 'open'", "offers", "offers WHERE ended_at = 0", "task_log", "bindings", "chains", "flow_runs", "flow_steps",
 		"approvals WHERE state = 'open'", "schedules WHERE paused_at > 0", "events WHERE kind <> 'agent'", "agents WHERE desired <> 'running'", "keys",
 	} {
 		var n int

@@ -93,6 +93,18 @@ func (v *sight) tasks(ctx context.Context, f TaskFilter) ([]TaskInfo, error) {
 	return v.c.store.Tasks(ctx, f)
 }
 
+// offers returns the offers that match, newest first: whoever does not see everything sees
+// none.
+func (v *sight) offers(ctx context.Context, f OfferFilter) ([]fika.Offer, error) {
+	if v.c.who.Kind == api.Nobody {
+		return nil, errNobody()
+	}
+	if !v.full() {
+		return nil, nil
+	}
+	return v.c.store.ListOffers(ctx, f)
+}
+
 // asked reports whether the principal itself has made a request.
 func (v *sight) asked(q RequestInfo) bool {
 	switch who := v.c.who; who.Kind {

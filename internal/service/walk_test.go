@@ -143,7 +143,7 @@ func elsewhere(v api.Verb) bool {
 // calls is how each verb is called.
 func calls() map[string]call {
 	out := map[string]call{}
-	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls(), boardCalls()} {
+	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls(), boardCalls(), offerCalls()} {
 		maps.Copy(out, part)
 	}
 	return out
@@ -628,6 +628,34 @@ func boardCalls() map[string]call {
 		}),
 		"board.reopen": of(func(ctx context.Context, b *service.Board, n fika.TaskNumber) (service.TaskInfo, error) {
 			return b.Reopen(ctx, n, "")
+		}),
+	}
+}
+
+func offerCalls() map[string]call {
+	return map[string]call{
+		"offer.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]fika.Offer, error) {
+			return s.Offers().List(ctx, service.OfferFilter{})
+		}),
+		"offer.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Offers().Find(ctx, 1)
+			return err
+		}),
+		"offer.add": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, _, err := s.Offers().Add(ctx, "main")
+			return err
+		}),
+		"offer.cancel": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Offers().Cancel(ctx, 1, "")
+			return err
+		}),
+		"offer.retry": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Offers().Retry(ctx, 1, nil)
+			return err
+		}),
+		"offer.apply": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Offers().Apply(ctx)
+			return err
 		}),
 	}
 }

@@ -89,6 +89,7 @@ func meanings() map[string]meaning {
 		"tasks":          {"a task of the board", true},
 		"task_needs":     {"a task (`needs`) that must be done before another (`task`)", false},
 		"task_log":       {"what happened to a task, and what was said about it", true},
+		"offers":         {"work that is to land on a branch (`target`), the commits on the way (`tip`, `base`, `new`), and what its check said", true},
 		"usage":          {"the tokens and the cost, in millionths of a US dollar, of a model call; it outlives the request", false},
 		"budgets":        {"what was spent of a budget in one of its periods", false},
 		"reservations":   {"what is set aside of a budget for the next call of a running request", false},

@@ -27,6 +27,7 @@ const (
 	AccessEvent       EventKind = "access"       // somebody joined: who may see the conversation has changed
 	TaskEvent         EventKind = "task"         // of the board; its number and its state
 	InputEvent        EventKind = "input"        // a text for a turn under way: the seq of the entry that it became, and its state
+	OfferEvent        EventKind = "offer"        // to land work on a branch: its number and its state
 	JobEvent          EventKind = "job"          // a background command: its number and its state
 )
 
@@ -40,7 +41,7 @@ const (
 
 // EventKinds lists all kinds.
 func EventKinds() []EventKind {
-	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent, TaskEvent, JobEvent}
+	return []EventKind{EntryEvent, RequestEvent, StepEvent, ApprovalEvent, PauseEvent, AgentEvent, ConversationEvent, RunEvent, AccessEvent, InputEvent, TaskEvent, JobEvent, OfferEvent}
 }
 
 // Event is a committed fact. It holds ids, codes and counts, never text; what it does

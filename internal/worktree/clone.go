@@ -56,15 +56,23 @@ func (t Tree) Open(ctx context.Context) (made bool, kept string, err error) {
 		return false, "", err
 	}
 	defer os.RemoveAll(temp)
-	for _, args := range [][]string{{"read-tree", "HEAD"}, {"checkout-index", "-a", "-q"}, {"update-index", "-q", "--refresh"}} {
-		if _, err := git.Run(ctx, temp, args...); err != nil {
-			return false, "", err
-		}
+	if err := checkOut(ctx, temp); err != nil {
+		return false, "", err
 	}
 	if err := os.Rename(temp, t.Root); err != nil {
 		return false, "", fika.Wrap(fika.Storage, "make worktree", err)
 	}
 	return true, "", t.forgetBranch(ctx)
+}
+
+// checkOut writes the files of a new clone.
+func checkOut(ctx context.Context, dir string) error {
+	for _, args := range [][]string{{"read-tree", "HEAD"}, {"checkout-index", "-a", "-q"}, {"update-index", "-q", "--refresh"}} {
+		if _, err := git.Run(ctx, dir, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refresh moves the person's branch in the tree to where the person has it now, unless
@@ -140,12 +148,28 @@ func (t Tree) clone(ctx context.Context, r git.Repository, at string) (dir strin
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	format, err := git.RunLine(ctx, t.Project, "rev-parse", "--show-object-format")
-	if err != nil {
+	if err = fill(ctx, r, t.Project, dir, t.Branch(), config); err != nil {
 		return dir, err
 	}
-	if _, err = git.Run(ctx, dir, "init", "-q", "--template=", "--object-format="+format, "-b", t.Branch()); err != nil {
-		return dir, err
+	var b strings.Builder
+	for name, object := range refs {
+		if name == "HEAD" {
+			name = "heads/" + t.Branch()
+		}
+		b.WriteString("update refs/" + name + " " + object + "\n")
+	}
+	return dir, t.updateRefs(ctx, dir, b.String())
+}
+
+// fill makes an empty folder a repository without refs or files that borrows the objects of
+// a project's.
+func fill(ctx context.Context, r git.Repository, project, dir, branch, config string) error {
+	format, err := git.RunLine(ctx, project, "rev-parse", "--show-object-format")
+	if err != nil {
+		return err
+	}
+	if _, err = git.Run(ctx, dir, "init", "-q", "--template=", "--object-format="+format, "-b", branch); err != nil {
+		return err
 	}
 	own := filepath.Join(dir, ".git")
 	err = errors.Join(
@@ -156,17 +180,7 @@ func (t Tree) clone(ctx context.Context, r git.Repository, at string) (dir strin
 	if shallow, failed := os.ReadFile(filepath.Join(r.Common, "shallow")); failed == nil {
 		err = errors.Join(err, os.WriteFile(filepath.Join(own, "shallow"), shallow, 0o644))
 	}
-	if err != nil {
-		return dir, fika.Wrap(fika.Storage, "make worktree", err)
-	}
-	var b strings.Builder
-	for name, object := range refs {
-		if name == "HEAD" {
-			name = "heads/" + t.Branch()
-		}
-		b.WriteString("update refs/" + name + " " + object + "\n")
-	}
-	return dir, t.updateRefs(ctx, dir, b.String())
+	return fika.Wrap(fika.Storage, "make worktree", err)
 }
 
 func appendTo(path, text string) error {
@@ -199,9 +213,19 @@ func (t Tree) borrowed(ctx context.Context, at string) (map[string]string, error
 // settings returns what a clone gets of the settings of the person's repository. It
 // refuses a partial clone, whose missing objects could not be fetched.
 func (t Tree) settings(ctx context.Context) (string, error) {
-	out, err := git.Run(ctx, t.Project, "config", "--list", "-z")
+	config, partial, err := settingsOf(ctx, t.Project)
+	if partial != "" {
+		return "", fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %s is a partial clone (%s), whose objects are not all here: git fetch --refetch --no-filter, or set workspace to a folder", t.Agent, t.Project, partial)
+	}
+	return config, err
+}
+
+// settingsOf returns what a clone gets of the settings of a repository, and the setting that
+// makes that a partial clone; "" if it is none.
+func settingsOf(ctx context.Context, project string) (config, partial string, err error) {
+	out, err := git.Run(ctx, project, "config", "--list", "-z")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	values := map[string]string{}
 	var keys []string
@@ -213,7 +237,7 @@ func (t Tree) settings(ctx context.Context) (string, error) {
 		}
 		section, name := key[:first], key[last+1:]
 		if key == "extensions.partialclone" || section == "remote" && name == "promisor" && value != "false" {
-			return "", fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %s is a partial clone (%s), whose objects are not all here: git fetch --refetch --no-filter, or set workspace to a folder", t.Agent, t.Project, key)
+			return "", key, nil
 		}
 		if section == "remote" && (name == "url" || name == "pushurl") {
 			value = withoutPassword(value)
@@ -233,7 +257,7 @@ func (t Tree) settings(ctx context.Context) (string, error) {
 		}
 		b.WriteString("[" + section + "]\n\t" + key[last+1:] + " = \"" + quoted.Replace(values[key]) + "\"\n")
 	}
-	return b.String(), nil
+	return b.String(), "", nil
 }
 
 func copied(section, key, name string) bool {
@@ -264,6 +288,9 @@ func withoutPassword(address string) string {
 // project's. It tells the tree where the objects are that it borrows: the project may
 // have been moved.
 func (t Tree) check(ctx context.Context) error {
+	if err := t.nameable(); err != nil {
+		return err
+	}
 	if !t.IsMade() {
 		return fika.Errorf(fika.NotFound, "worktree", "@%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.Agent)
 	}

@@ -34,18 +34,10 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 	if err != nil {
 		return m, err
 	}
-	switch s.Open {
-	case "conflicts":
-		return m, fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.Agent, t.Agent)
-	case "operation":
-		return m, fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git status in fika agent shell %s says what", t.Agent, t.Agent)
+	if s.Head, err = t.whole(ctx, s.Head, s.Open, s.Dirty); err != nil {
+		return m, err
 	}
-	if s.Dirty {
-		if s.Head, err = t.commit(ctx); err != nil {
-			return m, err
-		}
-		m.Committed = true
-	}
+	m.Committed = s.Dirty
 	if m.Commit, err = head(ctx, into); err != nil {
 		return m, err
 	}
@@ -82,6 +74,33 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 		return m, err
 	}
 	return m, t.follow(ctx, m.Commit)
+}
+
+// whole commits what is not committed, and returns the commit with all of the agent's work.
+// It fails with Conflict while git is in the middle of something there.
+func (t Tree) whole(ctx context.Context, head, open string, dirty bool) (string, error) {
+	switch {
+	case open == "conflicts":
+		return "", fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.Agent, t.Agent)
+	case open == "operation":
+		return "", fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git status in fika agent shell %s says what", t.Agent, t.Agent)
+	case dirty:
+		return t.commit(ctx)
+	}
+	return head, nil
+}
+
+// Whole brings all of the agent's work home as a commit, and returns that: what is not
+// committed is committed first, on the agent's branch and in its name. Its errors are those
+// of [Tree.Merge].
+func (t Tree) Whole(ctx context.Context) (commit string, committed bool, err error) {
+	o, err := t.offers(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	committed = o.commit != o.head
+	commit, err = t.whole(ctx, o.head, o.open, committed)
+	return commit, committed, err
 }
 
 // follow fast-forwards the agent's tree to a commit of the person's, if that is possible.

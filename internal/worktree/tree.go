@@ -97,6 +97,9 @@ func (t Tree) Check(ctx context.Context) error {
 
 // start finds the repository of the tree, and refuses one without a commit.
 func (t Tree) start(ctx context.Context) (git.Repository, error) {
+	if err := t.nameable(); err != nil {
+		return git.Repository{}, err
+	}
 	r, err := git.Find(ctx, t.Project)
 	if fika.IsKind(err, fika.NotFound) {
 		return r, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %v; git init there, or set workspace to a folder", t.Agent, err)
@@ -108,6 +111,14 @@ func (t Tree) start(ctx context.Context) (git.Repository, error) {
 		return r, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %s has no commit yet; git commit first", t.Agent, r.Top)
 	}
 	return r, nil
+}
+
+// nameable refuses the name whose refs are those of [Target.Ref].
+func (t Tree) nameable() error {
+	if t.Agent == "landing" {
+		return fika.Errorf(fika.Invalid, "worktree", "an agent called landing cannot have a worktree: its branches would be where work lands")
+	}
+	return nil
 }
 
 // head returns the commit checked out in a folder.

@@ -70,6 +70,7 @@ func scenes() []scene {
 		{"backup", backedUp},
 		{"pool", pooled},
 		{"board", boarded},
+		{"land", landed},
 		{"models", severalModels},
 	}
 }

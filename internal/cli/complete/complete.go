@@ -54,6 +54,26 @@ func TaskNumbers(e *command.Env, all bool) cobra.CompletionFunc {
 	}
 }
 
+// OfferNumbers completes the numbers of the offers that have not landed or, with all, of all.
+func OfferNumbers(e *command.Env, all bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, err := c.Offers().List(cmd.Context(), service.OfferFilter{Limit: 200})
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, o := range list {
+			if all || o.State != fika.OfferLanded {
+				out = append(out, WithAbout(strconv.FormatInt(int64(o.Number), 10), string(o.State)+": "+term.CleanLine(o.Source)))
+			}
+		}
+		return out, NoFiles
+	}
+}
+
 // FileNames leaves it to the shell to complete file names.
 func FileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault

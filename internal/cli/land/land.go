@@ -1,0 +1,148 @@
+package land
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
+	"fika/internal/service"
+)
+
+// New returns the command fika land.
+func New(e *command.Env) *cobra.Command {
+	var asJSON, wait bool
+	c := command.Group("land", "bring work to a branch, checked",
+		`Offers a branch, or the work of an agent with a git worktree, for the branch that
+[landing] into names. The hub takes one offer after the other: it puts the work on
+the branch in a folder of its own, runs the check there, and moves the branch only
+if that succeeds. What conflicts, or fails, comes back.
+
+Your files are never touched, but by fika land apply. A branch that is checked out
+nowhere follows by itself.`,
+		"  fika land coder\n  fika land my-branch --wait\n  fika land list\n  fika land apply",
+		newList(e), newShow(e), newCancel(e), newRetry(e), newApply(e))
+	c.Use = "land [BRANCH|AGENT]"
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return command.UsageError("fika land takes one branch or agent, but got %s; see fika land --help", command.CountedArgs(len(args)))
+		}
+		return nil
+	}
+	c.ValidArgsFunction = complete.FirstOnly(complete.LoneAgents(e))
+	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait until it has landed or comes back; exit status 1 if it does")
+	command.JSONFlag(c, &asJSON)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return add(cmd.Context(), e, args[0], wait, asJSON)
+	}
+	return c
+}
+
+func add(ctx context.Context, e *command.Env, source string, wait, asJSON bool) error {
+	c, err := e.ServiceWithHub(ctx)
+	if err != nil {
+		return err
+	}
+	o, committed, err := c.Offers().Add(ctx, source)
+	if err != nil {
+		return err
+	}
+	if committed {
+		e.Say("committed what %s had not", o.Source)
+	}
+	if _, up, err := service.HubOf(e.App()).Process(); err == nil && !up {
+		e.Say("no hub is running, so it waits: fika up")
+	}
+	if wait {
+		if o, err = c.Offers().Await(ctx, o.Number); err != nil {
+			return err
+		}
+	}
+	if err := changed(e, o, asJSON); err != nil {
+		return err
+	}
+	if wait && o.State != fika.OfferLanded {
+		return command.Silent{Kind: fika.Failed}
+	}
+	return nil
+}
+
+// changed prints an offer that a command has changed.
+func changed(e *command.Env, o fika.Offer, asJSON bool) error {
+	if asJSON {
+		return e.PrintLine(ToJSON(o))
+	}
+	text := fmt.Sprintf("offer %d (%s) is %s", o.Number, o.Source, o.State)
+	if o.State == fika.OfferLanded && o.Reason == "" {
+		text = fmt.Sprintf("offer %d (%s) has landed on %s", o.Number, o.Source, o.Into)
+	}
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	e.Say("%s", text)
+	switch o.State {
+	case fika.OfferBack, fika.OfferAsks, fika.OfferRefused:
+		e.Say("fika land show %d shows it", o.Number)
+	case fika.OfferLanded:
+		e.Say("fika land apply brings it into your files, if you have %s checked out", o.Into)
+	}
+	return e.Println(int64(o.Number))
+}
+
+// JSON is an offer, as --json prints it.
+type JSON struct {
+	Number    fika.OfferNumber `json:"number"`
+	Source    string           `json:"source"` // an agent has an @
+	Agent     command.Nullable `json:"agent"`
+	Title     string           `json:"title"`
+	Into      string           `json:"into"`
+	State     string           `json:"state"`
+	Reason    command.Nullable `json:"reason"`
+	Tip       string           `json:"tip"`
+	Base      command.Nullable `json:"base"`
+	Old       command.Nullable `json:"old"` // what had landed before; null: nothing
+	New       command.Nullable `json:"new"` // the commit that was checked
+	Check     command.Nullable `json:"check"`
+	CheckedAt *time.Time       `json:"checked_at"`
+	Asks      []fika.PathRisk  `json:"asks"`
+	Accepted  []string         `json:"accepted"`
+	By        string           `json:"by"`
+	CreatedAt *time.Time       `json:"created_at"`
+	UpdatedAt *time.Time       `json:"updated_at"`
+	EndedAt   *time.Time       `json:"ended_at"`
+}
+
+// ToJSON returns an offer as --json prints it.
+func ToJSON(o fika.Offer) JSON {
+	return JSON{
+		Number: o.Number, Source: o.Source, Agent: command.Nullable(o.Agent), Title: o.Title, Into: o.Into, State: string(o.State), Reason: command.Nullable(o.Reason),
+		Tip: o.Tip, Base: command.Nullable(o.Base), Old: command.Nullable(o.Old), New: command.Nullable(o.New), Check: command.Nullable(o.Check), CheckedAt: command.JSONTime(o.Checked),
+		Asks: append([]fika.PathRisk{}, o.Asks...), Accepted: append([]string{}, o.Accepted...), By: o.By,
+		CreatedAt: command.JSONTime(o.CreatedAt), UpdatedAt: command.JSONTime(o.UpdatedAt), EndedAt: command.JSONTime(o.EndedAt),
+	}
+}
+
+// number reads the number of an offer.
+func number(word string) (fika.OfferNumber, error) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, command.UsageError("%q is no number of an offer", word)
+	}
+	return fika.OfferNumber(n), nil
+}
+
+func digits(n fika.OfferNumber) string { return strconv.FormatInt(int64(n), 10) }
+
+// numbers completes the numbers of offers that have not landed.
+func numbers(e *command.Env, all bool) cobra.CompletionFunc {
+	return complete.FirstOnly(complete.OfferNumbers(e, all))
+}

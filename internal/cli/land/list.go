@@ -1,0 +1,68 @@
+package land
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/service"
+)
+
+// endedShown is how many offers that have ended the list shows.
+const endedShown = 10
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON, all bool
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Short: "list the offers", Args: command.Exactly(0, "no arguments"),
+		Long:    "Lists the offers, those in the queue first in their order, then those that have\nended, the latest first: the last ten or, with --all, all.",
+		Example: "  fika land list\n  fika land list --all --json | jq 'select(.state == \"landed\") | .new'",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Service(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list, err := c.Offers().List(cmd.Context(), service.OfferFilter{})
+			if err != nil {
+				return err
+			}
+			list = command.AtMost(inOrder(list, all), limit)
+			switch {
+			case asJSON:
+				return command.PrintLines(e, list, ToJSON)
+			case len(list) == 0:
+				e.Say("nothing was offered; fika land BRANCH or fika land AGENT offers work")
+				return nil
+			}
+			return e.Table([]string{"OFFER", "STATE", "FROM", "INTO", "TITLE", "REASON"}, command.TableRows(list, row))
+		},
+	}
+	c.Flags().BoolVarP(&all, "all", "a", false, "show all offers that have ended")
+	command.LimitFlag(c, &limit, 0, "show at most this many")
+	command.JSONFlag(c, &asJSON)
+	return c
+}
+
+// inOrder puts what is in the queue first, oldest first, and keeps the order of the rest.
+func inOrder(list []fika.Offer, all bool) []fika.Offer {
+	var queue, ended []fika.Offer
+	for _, o := range list {
+		if o.State.Ended() {
+			ended = append(ended, o)
+		} else {
+			queue = append(queue, o)
+		}
+	}
+	slices.Reverse(queue)
+	if !all {
+		ended = ended[:min(endedShown, len(ended))]
+	}
+	return append(queue, ended...)
+}
+
+func row(o fika.Offer) []string {
+	return []string{digits(o.Number), string(o.State), o.Source, o.Into, command.OrDash(o.Title), command.OrDash(o.Reason)}
+}

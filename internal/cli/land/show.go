@@ -1,0 +1,84 @@
+package land
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/term"
+)
+
+// showJSON is an offer with the output of its check, as land show --json prints it.
+type showJSON struct {
+	JSON
+	Output string `json:"output"`
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show OFFER", Short: "show one offer", Args: command.Exactly(1, "the number of an offer"), ValidArgsFunction: numbers(e, true),
+		Long:    "Shows an offer with the commits on its way, and the lines in conflict or the end of\nwhat its check printed.",
+		Example: "  fika land show 3\n  fika land show 3 --json | jq -r .output",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := number(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := e.Service(cmd.Context())
+			if err != nil {
+				return err
+			}
+			o, err := c.Offers().Find(cmd.Context(), n)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return e.PrintJSON(showJSON{ToJSON(o), o.Output})
+			}
+			return show(e, o)
+		},
+	}
+	command.JSONFlag(c, &asJSON)
+	return c
+}
+
+func show(e *command.Env, o fika.Offer) error {
+	state := string(o.State)
+	if o.Reason != "" {
+		state += ": " + o.Reason
+	}
+	check := ""
+	if !o.Checked.IsZero() {
+		check = o.Check + ", passed at " + o.Checked.Local().Format(time.DateTime)
+	}
+	if err := e.Facts(
+		term.Fact{Label: "offer", Value: digits(o.Number)}, term.Fact{Label: "from", Value: o.Source}, term.Fact{Label: "title", Value: o.Title},
+		term.Fact{Label: "into", Value: o.Into}, term.Fact{Label: "state", Value: state}, term.Fact{Label: "offered", Value: o.Tip}, term.Fact{Label: "put on", Value: o.Base},
+		term.Fact{Label: "landed as", Value: o.New}, term.Fact{Label: "before", Value: o.Old}, term.Fact{Label: "check", Value: check},
+		term.Fact{Label: "accepted", Value: strings.Join(o.Accepted, ", ")}, term.Fact{Label: "by", Value: o.By},
+	); err != nil {
+		return err
+	}
+	if len(o.Asks) > 0 {
+		flags := ""
+		if err := e.Print("\n"); err != nil {
+			return err
+		}
+		for _, r := range o.Asks {
+			if err := e.Println(term.CleanLine(fmt.Sprintf("  %q %s", r.Path, r.Why))); err != nil {
+				return err
+			}
+			flags += fmt.Sprintf(" --accept %q", r.Path)
+		}
+		e.Say("fika land retry %d%s lets it land all the same", o.Number, flags)
+	}
+	if strings.TrimSpace(o.Output) == "" {
+		return nil
+	}
+	return e.Print("\n" + term.Clean(strings.TrimRight(o.Output, "\n")) + "\n")
+}

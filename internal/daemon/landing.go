@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/crash"
+	"fika/internal/landing"
+	"fika/internal/sleep"
+	"fika/internal/worker"
+	"fika/internal/worktree"
+)
+
+// keepLanding works the queue of offers of the project until ctx ends. It logs each trouble
+// once. A home that is no project's has no queue.
+func (h hubHome) keepLanding(ctx context.Context) {
+	p := h.app.Project()
+	if p == nil {
+		return
+	}
+	q := landingOf(h.app, h.store, p.Main)
+	said := ""
+	for {
+		did, err := q.Step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			said = ""
+		case fika.IsKind(err, fika.Conflict): // a person has changed the offer meanwhile
+		case err.Error() != said:
+			said = err.Error()
+			h.app.Log().Warn("landing waits", "err", err)
+		}
+		if did && err == nil {
+			continue
+		}
+		if sleep.For(ctx, crash.Pace(pollTime)) != nil {
+			return
+		}
+	}
+}
+
+// landingOf returns the queue of offers for the repository of a project.
+func landingOf(a *app.App, offers landing.Store, project string) *landing.Queue {
+	checks := worker.Checks{App: a, Warn: func(text string) { a.Log().Warn(text) }}
+	at := func(into string) worktree.Target { return worktree.Target{Project: project, Into: into} }
+	return landing.New(landing.Options{
+		Store: offers, Now: a.Now, Clean: checks.Clean,
+		Repository: func(into string) landing.Repository { return at(into) },
+		Command: func() (check, how string, err error) {
+			c, err := a.Config()
+			if err != nil {
+				return "", "", err
+			}
+			if c.Landing.Check == "" {
+				return "", "", fika.Errorf(fika.Invalid, "", "no check is set in [landing]")
+			}
+			return c.Landing.Check, c.Landing.Strategy, nil
+		},
+		Check: func(ctx context.Context, commit, command, mark string) (v landing.Verdict, err error) {
+			c, err := a.Config()
+			if err != nil {
+				return v, err
+			}
+			v.Green, v.Output, err = checks.Run(ctx, at(""), commit, command, mark, c.Landing.Timeout)
+			return v, err
+		},
+	})
+}
+
+// landing reports whether any offer is in the queue; true if that cannot be found out.
+func (h hubHome) landing(ctx context.Context) bool {
+	_, found, err := h.store.NextOffer(ctx)
+	return found || err != nil
+}

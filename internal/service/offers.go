@@ -1,0 +1,233 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/sleep"
+	"fika/internal/store"
+	"fika/internal/worktree"
+)
+
+// Offers is the interface to the work that is to land on the project's branch.
+type Offers struct{ c *Service }
+
+// Offers returns the interface to the offers of this home.
+func (c *Service) Offers() *Offers { return &Offers{c} }
+
+// OfferFilter chooses offers.
+type OfferFilter = store.OfferFilter
+
+// target returns the branch on which work lands, as the settings say. It fails with Invalid
+// if there is no project, or if no check is set.
+func (o *Offers) target() (worktree.Target, config.Landing, error) {
+	p := o.c.app.Project()
+	set := o.c.config().Landing
+	if p == nil {
+		return worktree.Target{}, set, fika.Errorf(fika.Invalid, "", "nothing lands here: this home is no project's; fika init, in the repository, makes one")
+	}
+	return worktree.Target{Project: p.Main, Into: set.Into}, set, nil
+}
+
+// Add offers the work of an agent (its name, with or without @) or of a branch for landing,
+// and returns the offer; committed says that the agent had work that it had not committed.
+// Error kinds: NotFound; Invalid without a project, a check or a person's name for git;
+// Locked for an agent at work; Conflict if the same commit waits already, or if the agent's
+// tree cannot be committed; Denied.
+func (o *Offers) Add(ctx context.Context, source string) (offer fika.Offer, committed bool, err error) {
+	if err := o.c.may("offer.add"); err != nil {
+		return offer, false, err
+	}
+	t, set, err := o.target()
+	if err != nil {
+		return offer, false, err
+	}
+	if set.Check == "" {
+		return offer, false, fika.Errorf(fika.Invalid, "", "nothing says whether work is good: set check in [landing], as in check = \"make test\"; check = \"true\" takes everything")
+	}
+	if _, _, err := t.Identity(ctx); err != nil {
+		return offer, false, err
+	}
+	n := fika.Offer{Source: source, Into: set.Into, By: o.c.config().Username}
+	if n.Agent, err = o.agentOf(ctx, t, source); err != nil {
+		return offer, false, err
+	}
+	if n.Agent != "" {
+		n.Source = "@" + string(n.Agent)
+	}
+	// Under a key that is known, nothing is committed again.
+	offer, err = once(ctx, o.c, "offer.add", []any{n.Source}, func(to *store.Store) (fika.Offer, error) {
+		if n.Tip, n.Title, committed, err = o.tip(ctx, t, n); err != nil {
+			return n, err
+		}
+		return to.AddOffer(ctx, n)
+	}, func(done *store.Repeated) (fika.Offer, error) {
+		return o.c.store.Offer(ctx, fika.OfferNumber(done.Last(store.OfferEvent).Seq))
+	})
+	if err == nil && !offer.State.Ended() {
+		err = t.Keep(ctx, offer.Number, "tip", offer.Tip)
+	}
+	return offer, committed, err
+}
+
+// agentOf returns the agent that a person means; "" if they mean a branch.
+func (o *Offers) agentOf(ctx context.Context, t worktree.Target, source string) (fika.AgentName, error) {
+	name, marked := strings.CutPrefix(source, "@")
+	_, err := t.Tip(ctx, source)
+	switch {
+	case !marked && err == nil:
+		return "", nil
+	case !marked && !fika.IsKind(err, fika.NotFound):
+		return "", err
+	}
+	row, failed := o.c.Agents.FindLone(ctx, name)
+	if failed == nil {
+		return row.Name, nil
+	}
+	if !marked && fika.IsKind(failed, fika.NotFound) {
+		return "", fika.Errorf(fika.NotFound, "", "branch or agent %q not found", source)
+	}
+	return "", failed
+}
+
+// tip returns the commit that a source has now, and its title.
+func (o *Offers) tip(ctx context.Context, t worktree.Target, n fika.Offer) (tip, title string, committed bool, err error) {
+	if n.Agent == "" {
+		tip, err = t.Tip(ctx, n.Source)
+	} else {
+		var tree worktree.Tree
+		if tree, err = o.c.Agents.Worktree(ctx, string(n.Agent), true); err == nil {
+			tip, committed, err = tree.Whole(ctx)
+		}
+	}
+	if err == nil {
+		title, err = t.Title(ctx, tip)
+	}
+	return tip, title, committed, err
+}
+
+// List returns the offers that match and that the caller may see, the newest first.
+func (o *Offers) List(ctx context.Context, f OfferFilter) ([]fika.Offer, error) {
+	return o.c.sight().offers(ctx, f)
+}
+
+// Find returns an offer. Error kinds: NotFound, Denied.
+func (o *Offers) Find(ctx context.Context, n fika.OfferNumber) (fika.Offer, error) {
+	if err := o.mayOne("offer.show"); err != nil {
+		return fika.Offer{}, err
+	}
+	return o.c.store.Offer(ctx, n)
+}
+
+// mayOne refuses a verb about one offer to who does not see everything.
+func (o *Offers) mayOne(verb string) error {
+	v := o.c.sight()
+	return v.check(verb, relation(v.full()), "the offers")
+}
+
+// Cancel takes an offer out of the queue; one that is being checked does not land. Error
+// kinds: NotFound, Denied, Conflict if it has landed, is about to, or was cancelled.
+func (o *Offers) Cancel(ctx context.Context, n fika.OfferNumber, why string) (fika.Offer, error) {
+	if err := o.mayOne("offer.cancel"); err != nil {
+		return fika.Offer{}, err
+	}
+	return o.change(ctx, "offer.cancel", n, []any{why}, func(f *fika.Offer) error {
+		switch f.State {
+		case fika.OfferLanded, fika.OfferCancelled:
+			return fika.Errorf(fika.Conflict, "", "offer %d is %s", n, f.State)
+		case fika.OfferMoving:
+			return fika.Errorf(fika.Conflict, "", "offer %d was checked, and %s is being moved", n, f.Into)
+		}
+		f.State, f.Reason = fika.OfferCancelled, strings.ToValidUTF8(strings.TrimSpace(why), "")
+		return nil
+	})
+}
+
+// Retry puts an offer into the queue again, with what its source has now; with paths that
+// the person accepts, with the same commit. Error kinds: as for [Offers.Add], and Conflict for
+// an offer that has landed or is being tried.
+func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string) (fika.Offer, error) {
+	if err := o.mayOne("offer.retry"); err != nil {
+		return fika.Offer{}, err
+	}
+	before, err := o.c.store.Offer(ctx, n)
+	if err != nil {
+		return before, err
+	}
+	for _, path := range accept {
+		if !slices.ContainsFunc(before.Asks, func(r fika.PathRisk) bool { return r.Path == path }) && !slices.Contains(before.Accepted, path) {
+			return before, fika.Errorf(fika.NotFound, "", "offer %d does not ask about %q", n, path)
+		}
+	}
+	tip, title := before.Tip, before.Title
+	if len(accept) == 0 && before.State != fika.OfferLanded {
+		t, _, err := o.target()
+		if err != nil {
+			return before, err
+		}
+		if tip, title, _, err = o.tip(ctx, t, before); err != nil {
+			return before, err
+		}
+		if err := t.Keep(ctx, n, "tip", tip); err != nil {
+			return before, err
+		}
+	}
+	return o.change(ctx, "offer.retry", n, []any{accept}, func(f *fika.Offer) error {
+		switch {
+		case f.State == fika.OfferLanded, f.State == fika.OfferTrying, f.State == fika.OfferMoving:
+			return fika.Errorf(fika.Conflict, "", "offer %d is %s", n, f.State)
+		case len(accept) > 0 && f.Tip != tip:
+			return fika.Errorf(fika.Conflict, "", "offer %d was changed meanwhile: look at it again", n)
+		case f.Tip != tip:
+			f.Accepted = nil
+		}
+		f.State, f.Reason, f.Base, f.Tip, f.Title = fika.OfferWaiting, "", "", tip, title
+		for _, path := range accept {
+			if !slices.Contains(f.Accepted, path) {
+				f.Accepted = append(f.Accepted, path)
+			}
+		}
+		return nil
+	})
+}
+
+func (o *Offers) change(ctx context.Context, verb string, n fika.OfferNumber, body []any, fn func(*fika.Offer) error) (fika.Offer, error) {
+	return once(ctx, o.c, verb, append([]any{n}, body...), func(to *store.Store) (fika.Offer, error) { return to.ChangeOffer(ctx, n, fn) },
+		func(*store.Repeated) (fika.Offer, error) { return o.c.store.Offer(ctx, n) })
+}
+
+// Apply fast-forwards the working tree that has the branch checked out to what has landed.
+// Error kinds: NotFound if nothing has landed; Conflict, with the paths, if the person has
+// changed the same ones; Denied.
+func (o *Offers) Apply(ctx context.Context) (worktree.Applied, error) {
+	if err := o.c.may("offer.apply"); err != nil {
+		return worktree.Applied{}, err
+	}
+	t, _, err := o.target()
+	if err != nil {
+		return worktree.Applied{}, err
+	}
+	return t.Apply(ctx)
+}
+
+// Await waits until an offer has landed or has come back, or the queue has stopped at it.
+func (o *Offers) Await(ctx context.Context, n fika.OfferNumber) (fika.Offer, error) {
+	for {
+		f, err := o.Find(ctx, n)
+		if err != nil || f.State.Ended() || f.State == fika.OfferWaiting && f.Reason != "" {
+			return f, err
+		}
+		if err := sleep.For(ctx, pollEvery); err != nil {
+			return f, fika.Errorf(fika.Detached, "", "offer %d goes on: fika land show %d says how it stands", n, n)
+		}
+	}
+}
+
+// Target returns the branch on which work lands. It fails with Invalid without a project.
+func (o *Offers) Target() (worktree.Target, error) {
+	t, _, err := o.target()
+	return t, err
+}

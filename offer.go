@@ -1,0 +1,70 @@
+package fika
+
+import "time"
+
+// OfferNumber numbers the offers of a home, from 1; 0: none.
+type OfferNumber int64
+
+// OfferState is where an offer stands on its way to the branch that it is for.
+type OfferState string
+
+// The states of an offer. The last five end it; a person may try it again unless it has
+// landed.
+const (
+	OfferWaiting   OfferState = "waiting"   // for its turn
+	OfferTrying    OfferState = "trying"    // it is put on the branch in a scratch folder, and checked there
+	OfferMoving    OfferState = "moving"    // checked: the branch is being moved
+	OfferLanded    OfferState = "landed"    // the branch has it
+	OfferBack      OfferState = "back"      // it conflicts, or its check has failed
+	OfferAsks      OfferState = "asks"      // it changes paths that need a person's yes
+	OfferRefused   OfferState = "refused"   // it cannot land as it is, whatever the branch has
+	OfferCancelled OfferState = "cancelled" // by a person
+)
+
+// OfferStates returns every state, in the order in which a list shows them.
+func OfferStates() []OfferState {
+	return []OfferState{OfferAsks, OfferBack, OfferMoving, OfferTrying, OfferWaiting, OfferRefused, OfferCancelled, OfferLanded}
+}
+
+// Ended reports whether an offer in this state is not in the queue.
+func (s OfferState) Ended() bool {
+	switch s {
+	case OfferWaiting, OfferTrying, OfferMoving:
+		return false
+	}
+	return true
+}
+
+// Offer is work that is to land on a branch of a repository: one commit with what is behind
+// it.
+type Offer struct {
+	Number OfferNumber
+	Source string    // the branch, or @ and the agent, that it comes from
+	Agent  AgentName // whose work it is; empty: a person's
+	Title  string    // of its commit
+	Tip    string    // the commit that is offered
+	Into   string    // the branch that it is for
+	By     string    // the person who offered it
+	State  OfferState
+	Reason string // why it is where it is; of a waiting one: why the queue has stopped
+	Base   string // the commit on which it was tried last
+	Old    string // what the target was before; empty: nothing had landed yet
+	New    string // the commit that was checked, and that lands
+	// Output is the end of what its check printed, or the lines in conflict.
+	Output   string
+	Asks     []PathRisk // what needs a person's yes
+	Accepted []string   // paths to which a person has said yes
+	// Checked is when Check, the command, passed on New.
+	Check     string
+	Checked   time.Time
+	Version   int64 // counts its changes
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	EndedAt   time.Time
+}
+
+// PathRisk is a changed path that needs a person's yes before it reaches their files.
+type PathRisk struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
