@@ -24,6 +24,9 @@ type Principal struct {
 	// has but for [Most]: what it asks is done with the agent's own tools. Its words are
 	// outside text all the same. Empty: a foreign program.
 	For string
+	// Token is the hash of the token that a program has shown: a stream ends once that is
+	// revoked or has expired. Empty: it came in without one.
+	Token string
 }
 
 // PrincipalKind is the sort of a principal.
@@ -59,7 +62,12 @@ const (
 	DoorA2A    Door = "a2a"
 	DoorHub    Door = "hub"
 	DoorTool   Door = "tool" // a tool of an agent, in the process of the agent
+	// DoorMetrics shows figures to programs that collect them.
+	DoorMetrics Door = "metrics"
 )
+
+// TokenDoors returns the doors that programs come in by with a token.
+func TokenDoors() []Door { return []Door{DoorMCP, DoorMetrics} }
 
 // Reaches reports whether a program may reach an agent. Every other principal may try:
 // the agent's own rule decides.
@@ -118,6 +126,8 @@ const (
 	JobObject      ObjectKind = "job"   // a background command
 	OfferObject    ObjectKind = "offer" // work that is to land on a branch
 	FileObject     ObjectKind = "file"  // settings, plugins, MCP servers, templates, workflows, rules
+	TokenObject    ObjectKind = "token"
+	WebhookObject  ObjectKind = "webhook" // a receiver of events
 )
 
 // Write goes with every verb that changes something.

@@ -16,6 +16,7 @@ type Service interface {
 	Controller
 	Accountant
 	Reader
+	Meter
 }
 
 // Lister reads lists page by page.

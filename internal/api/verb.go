@@ -66,7 +66,7 @@ func Verbs() []Verb {
 	)
 	return slices.Concat(
 		on(Home, look, "status usage spending profile top route"),
-		on(Home, list, "search events"),
+		on(Home, list, "search events metrics"),
 		on(Home, wish, "pause resume"),
 
 		on(Conversation, list, "list"),
@@ -122,13 +122,14 @@ func Verbs() []Verb {
 		on(JobObject, local, "logs"),
 		on(JobObject, wish, "end"),
 
-		on(ScheduleObject, list, "list"),
-		on(ScheduleObject, look, "show"),
+		on(ScheduleObject, list, "list"), on(ScheduleObject, look, "show"),
 		on(ScheduleObject, act, "set delete"),
 		on(ScheduleObject, key, "run pause resume"),
-		on(BudgetObject, list, "list"),
-		on(BudgetObject, look, "show"),
+		on(BudgetObject, list, "list"), on(BudgetObject, look, "show"),
 		on(BudgetObject, act, "set delete"),
+
+		on(WebhookObject, list, "list"), on(WebhookObject, wish, "retry"), on(TokenObject, list, "list"),
+		on(TokenObject, Verb{Conduct: Answers, Repeat: ByKey}, "create revoke"),
 
 		on(FileObject, local, "list show check test"),
 		on(FileObject, file, "init trust migrate key bus-member plugin mcp skill project update"),

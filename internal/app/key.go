@@ -179,6 +179,24 @@ func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
 	return v, err
 }
 
+// WebhookSecret returns what signs the messages to a receiver of events: from the
+// environment of this process, else from the key file, where it is bound to the receiver's
+// host.
+func (k *Keyring) WebhookSecret(w config.Webhook) (string, error) {
+	if v := k.opts.Getenv(w.SecretEnv); v != "" {
+		return v, nil
+	}
+	f, err := k.Keys()
+	if err != nil {
+		return "", err
+	}
+	v, err := f.Use(w.SecretEnv, hostOf(w.URL))
+	if fika.IsKind(err, fika.NotFound) {
+		return "", fika.Errorf(fika.Invalid, "webhook", "%s is neither stored nor in the environment of %s: fika key set %s", w.SecretEnv, k.whoseEnvironment(), w.SecretEnv)
+	}
+	return v, err
+}
+
 // KeyOrigin says where the key of a model comes from, but never its value.
 func (k *Keyring) KeyOrigin(m config.Model) string {
 	f, err := k.Keys()

@@ -93,6 +93,9 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 		}
 		add(c.NATS.PasswordEnv)
 		add(c.NATS.TokenEnv)
+		for _, w := range c.Webhooks {
+			add(w.SecretEnv)
+		}
 		for _, s := range c.MCP {
 			add(s.BearerEnv)
 			for _, name := range s.Env {

@@ -93,6 +93,8 @@ func TestA13Nouns(t *testing.T) {
 		"schedule":     {"rename": settings},
 		"skill":        {"rename": "it is called as its folder and its SKILL.md say"},
 		"template":     {"create": "a file in templates/ of the home", "rename": "a file in templates/ of the home", "delete": "a file in templates/ of the home"},
+		"token":        {"show": "fika token list says all", "rename": "it is called as its program", "delete": "fika token revoke ends one"},
+		"webhook":      {"show": "fika webhook list says all", "create": settings, "rename": settings, "delete": settings},
 		"workflow":     {"create": "a file in workflows/", "rename": "a file in workflows/", "delete": "a file in workflows/"},
 	}
 	noThings := map[string]string{

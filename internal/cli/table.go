@@ -42,9 +42,11 @@ import (
 	"fika/internal/cli/status"
 	"fika/internal/cli/store"
 	"fika/internal/cli/template"
+	"fika/internal/cli/token"
 	"fika/internal/cli/trace"
 	"fika/internal/cli/undo"
 	"fika/internal/cli/web"
+	"fika/internal/cli/webhook"
 	"fika/internal/cli/workflow"
 )
 
@@ -205,6 +207,8 @@ func systemCommands() []entry {
 		{name: "up", new: hub.NewUp, does: is("host.up")},
 		{name: "down", new: hub.NewDown, does: is("host.down")},
 		{name: "web", new: web.New, does: is("host.web"), verbs: []verbs{{on: api.Host, names: "logout:web"}}},
+		{name: "webhook", new: webhook.New, does: noun(), verbs: []verbs{{on: api.WebhookObject, names: "list retry"}}},
+		{name: "token", new: token.New, does: noun(), verbs: []verbs{{on: api.TokenObject, names: "list create revoke"}}},
 		{name: "status", new: status.New, does: declaration{verb: "home.status", then: "host.bus-secret", more: "show-bus"}, often: true},
 		{name: "usage", new: trace.NewUsage, does: is("home.usage")},
 		{name: "profile", new: trace.NewProfile, does: is("home.profile")},

@@ -21,6 +21,7 @@ type Config struct {
 	Master    Master
 	Hub       Hub
 	Web       Web
+	Doors     Doors
 	Terminal  Terminal
 	Store     Store
 	Keep      Keep
@@ -39,6 +40,7 @@ type Config struct {
 	Models    []Model
 	Budgets   []Budget
 	Schedules []Schedule
+	Webhooks  []Webhook
 	// BusMembers are programs that are not fika and may ask agents over the hub's own
 	// server, with fewer rights than the person's programs.
 	BusMembers []BusMember
@@ -206,6 +208,15 @@ type Hub struct {
 type Web struct {
 	Listen string // a loopback address with a port; empty: only when asked for
 }
+
+// Doors says by which doors programs of this machine come in, each with a token.
+type Doors struct {
+	Metrics bool // /metrics, for Prometheus
+	MCP     bool // /mcp, for other agent programs
+}
+
+// Any reports whether some door is open.
+func (d Doors) Any() bool { return d.Metrics || d.MCP }
 
 // Terminal are the settings of what a person sees.
 type Terminal struct {

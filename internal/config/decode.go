@@ -82,6 +82,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, hubKeys()), true
 	case *Web:
 		return decodeSub(r, v, path, p, webKeys()), true
+	case *Doors:
+		return decodeSub(r, v, path, p, doorKeys()), true
 	case *Terminal:
 		return decodeSub(r, v, path, p, terminalKeys()), true
 	case *Routing:
@@ -128,6 +130,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.readExecutors(v, path, p), true
 	case *[]MCPServer:
 		return r.readMCPServers(v, path, p), true
+	case *[]Webhook:
+		return r.readWebhooks(v, path, p), true
 	case *[]BusMember:
 		return r.readBusMembers(v, path, p), true
 	case *[]guard.Rule:

@@ -33,6 +33,7 @@ func topKeys() []key[Config] {
 		{name: "master", at: func(c *Config) any { return &c.Master }},
 		{name: "hub", at: func(c *Config) any { return &c.Hub }},
 		{name: "web", at: func(c *Config) any { return &c.Web }},
+		{name: "doors", at: func(c *Config) any { return &c.Doors }},
 		{name: "terminal", at: func(c *Config) any { return &c.Terminal }},
 		{name: "store", at: func(c *Config) any { return &c.Store }},
 		{name: "keep", at: func(c *Config) any { return &c.Keep }},
@@ -50,6 +51,7 @@ func topKeys() []key[Config] {
 		{name: "executors", at: func(c *Config) any { return &c.Executors }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
 		{name: "bus_members", at: func(c *Config) any { return &c.BusMembers }},
+		{name: "webhooks", at: func(c *Config) any { return &c.Webhooks }},
 		{name: "budgets", at: func(c *Config) any { return &c.Budgets }},
 		{name: "schedules", at: func(c *Config) any { return &c.Schedules }},
 	}
@@ -229,6 +231,13 @@ func webKeys() []key[Web] {
 	return []key[Web]{
 		{name: "listen", at: func(w *Web) any { return &w.Listen }, check: checkListen, example: `"127.0.0.1:0"`,
 			doc: "The loopback address and port at which the hub always serves the page; with port 0, it keeps the port that it found free first. Unset: it serves the page once fika web asks for it, at 127.0.0.1:0, until fika web logout."},
+	}
+}
+
+func doorKeys() []key[Doors] {
+	return []key[Doors]{
+		{name: "metrics", at: func(d *Doors) any { return &d.Metrics }, doc: "Makes the hub show its figures at /metrics, at the address of the page, for Prometheus and programs like it, each with a token of fika token create."},
+		{name: "mcp", at: func(d *Doors) any { return &d.MCP }, doc: "Makes the hub an MCP server at /mcp, at the address of the page, for other agent programs, each with a token of fika token create. fika mcp serve needs neither."},
 	}
 }
 

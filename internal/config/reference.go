@@ -81,6 +81,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, hubKeys())
 	case *Web:
 		return describeKeys(list, prefix, p, webKeys())
+	case *Doors:
+		return describeKeys(list, prefix, p, doorKeys())
 	case *Terminal:
 		return describeKeys(list, prefix, p, terminalKeys())
 	case *Routing:
@@ -130,6 +132,9 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 	case *[]MCPServer:
 		s := defaultMCPServer()
 		return describeKeys(list, prefix, &s, mcpKeys())
+	case *[]Webhook:
+		w := defaultWebhook()
+		return describeKeys(list, prefix, &w, webhookKeys())
 	case *[]BusMember:
 		m := defaultBusMember()
 		return describeKeys(list, prefix, &m, busMemberKeys())
@@ -159,7 +164,7 @@ func typeName(at any, unit time.Duration) string {
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]ModelRule, *[]Schedule, *[]BusMember, *[]guard.Rule:
+	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]ModelRule, *[]Schedule, *[]BusMember, *[]Webhook, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"

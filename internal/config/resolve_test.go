@@ -319,7 +319,7 @@ func TestReference(t *testing.T) {
 				continue
 			}
 			text := d.Key + " = " + v
-			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp" || list == "executors" || list == "budgets" || list == "schedules" || list == "bus_members") {
+			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp" || list == "executors" || list == "budgets" || list == "schedules" || list == "bus_members" || list == "webhooks") {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
 			if key, inside := strings.CutPrefix(d.Key, "agents.model_rules."); inside {
@@ -328,7 +328,7 @@ func TestReference(t *testing.T) {
 			var p Problems
 			Default().readSource(toml.Read("x", []byte(text), &p), false)
 			for _, q := range p.List {
-				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "this rule says nothing") && !strings.Contains(q.Message, "tool: a rule names") && !strings.Contains(q.Message, "this budget") && !strings.Contains(q.Message, "this schedule") && !strings.Contains(q.Message, "a budget is more than 0") {
+				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this webhook has no") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "this rule says nothing") && !strings.Contains(q.Message, "tool: a rule names") && !strings.Contains(q.Message, "this budget") && !strings.Contains(q.Message, "this schedule") && !strings.Contains(q.Message, "a budget is more than 0") {
 					t.Errorf("%s: %s", text, q.Message)
 				}
 			}

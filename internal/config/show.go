@@ -109,6 +109,7 @@ func (c *Config) Show() []Shown {
 	list = showTable(c, list, "master.", &c.Master, masterKeys())
 	list = showTable(c, list, "hub.", &c.Hub, hubKeys())
 	list = showTable(c, list, "web.", &c.Web, webKeys())
+	list = showTable(c, list, "doors.", &c.Doors, doorKeys())
 	list = showTable(c, list, "terminal.", &c.Terminal, terminalKeys())
 	list = showTable(c, list, "routing.", &c.Routing, routingKeys())
 	list = showTable(c, list, "store.", &c.Store, storeKeys())

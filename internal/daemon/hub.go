@@ -85,7 +85,9 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	hubOptions.Home, hubOptions.Patience = lock.CheckHeld, c.Board.Patience
 	if at, err := a.Standing(); err == nil && at.Project != "" && b.server != nil {
 		hubOptions.Rest = c.Hub.MaxIdle
-		hubOptions.Followed = func() bool { return b.server.HasMembers() || home.page.watched() || home.landing(ctx) }
+		hubOptions.Followed = func() bool {
+			return b.server.HasMembers() || home.page.watched() || home.sendsEvents() || home.landing(ctx)
+		}
 	}
 	a.StartedByHub()
 	a.FollowConfig(func(text string) { a.Log().Warn(text) })
@@ -103,6 +105,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	daily.Go(func() { home.keepExecutors(serving) })
 	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
 	daily.Go(func() { home.keepLanding(ctx) })
+	daily.Go(func() { home.keepWebhooks(ctx, hubOptions.StoreID, home.page.service) })
 	p := hub.New(hubOptions)
 	if o.Shutdown != nil {
 		o.Shutdown(p.Shutdown)

@@ -2,15 +2,19 @@ package daemon
 
 import (
 	"context"
+	"net/http"
 	"os"
+	"runtime/debug"
 
 	"fika/internal/api"
 	"fika/internal/app"
+	"fika/internal/door/mcp"
 	"fika/internal/door/web"
 	"fika/internal/folder"
 	"fika/internal/hub"
 	"fika/internal/login"
 	"fika/internal/service"
+	"fika/internal/words"
 )
 
 // pageKeeper starts and ends the listener of the page as settings and fika web want it.
@@ -37,7 +41,7 @@ func (k *pageKeeper) wanted() string {
 	if err != nil {
 		return k.listen
 	}
-	if c.Web.Listen == "" && k.dir.Wanted() {
+	if c.Web.Listen == "" && (c.Doors.Any() || k.dir.Wanted()) {
 		return anyPort
 	}
 	return c.Web.Listen
@@ -71,6 +75,7 @@ func (k *pageKeeper) start(listen string) error {
 	}
 	k.server, err = web.Start(web.Options{
 		Listen: listen, Port: at.Port, Host: at.Host, Logins: k.dir, Person: k.person, Now: k.app.Now, Log: k.app.Log(),
+		Open: k.open, Program: k.program, MCP: k.mcp, Alive: k.service.Alive,
 	})
 	if err != nil {
 		k.server = nil
@@ -120,8 +125,44 @@ func (k *pageKeeper) person() api.Service {
 	return service.Door(k.service.As(api.Principal{Kind: api.Person, Name: name, Door: api.DoorPage}))
 }
 
-// watched reports whether somebody has the page open. Only the hub's goroutine calls it.
-func (k *pageKeeper) watched() bool { return k.server != nil && k.server.Watched() }
+// open reports whether the settings open a door for programs.
+func (k *pageKeeper) open(d api.Door) bool {
+	c, err := k.app.Config()
+	if err != nil {
+		return false
+	}
+	return d == api.DoorMetrics && c.Doors.Metrics || d == api.DoorMCP && c.Doors.MCP
+}
+
+// program returns the service for a program that shows a token at a door.
+func (k *pageKeeper) program(ctx context.Context, token string, d api.Door) (api.Service, error) {
+	s, err := k.service.ByToken(ctx, token, d)
+	if err != nil {
+		return nil, service.ErrorOf(err)
+	}
+	return service.Door(s), nil
+}
+
+// mcp returns what answers a program that gives agents work. The hub that it runs in sees to
+// it that somebody works.
+func (k *pageKeeper) mcp(caller api.Service) http.Handler {
+	return mcp.Handler(mcp.Options{
+		As: func(string) api.Service { return caller }, Words: func(s api.Status) string { return words.Say(s, k.app.Now()) }, Version: version(),
+	})
+}
+
+// version returns the version of the program, as far as it was built with one.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		return b.Main.Version
+	}
+	return ""
+}
+
+// watched reports whether somebody has the page open, or programs may come at any time. Only the hub's goroutine calls it.
+func (k *pageKeeper) watched() bool {
+	return k.server != nil && (k.server.Watched() || k.open(api.DoorMetrics) || k.open(api.DoorMCP))
+}
 
 // close ends the listener, if there is one.
 func (k *pageKeeper) close() {

@@ -288,3 +288,8 @@ func (d door) Entries(ctx context.Context, conversation string, p api.Page) (out
 	}
 	return out, d.fails(err)
 }
+
+func (d door) Metrics(ctx context.Context) ([]api.Metric, error) {
+	list, err := d.c.Metrics(ctx)
+	return list, d.fails(err)
+}

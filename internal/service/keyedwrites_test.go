@@ -45,7 +45,7 @@ func texted(do func(context.Context, *service.Service, string) (string, error)) 
 // keyedWrites is how every verb is tried that repeats by a key or as an intent.
 func keyedWrites() map[string]keyedWrite {
 	out := map[string]keyedWrite{}
-	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings(), keyedOnBoard(), keyedOffers()} {
+	for _, part := range []map[string]keyedWrite{keyedInChats(), keyedForAgents(), keyedForRuns(), keyedInSettings(), keyedOnBoard(), keyedOffers(), keyedTokens()} {
 		for verb, w := range part {
 			out[verb] = w
 		}

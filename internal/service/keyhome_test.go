@@ -179,7 +179,7 @@ func (h keyHome) rows(t *testing.T) string {
 	defer db.Close()
 	for _, text := range []string{
 		"agents", "conversations", "conversations WHERE status = 'active'", "participants", "entries", "entries WHERE pinned <> 0", "notifications",
-		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "tasks", "tasks WHERE state = 'open'", "offers", "offers WHERE ended_at = 0", "task_log", "bindings", "chains", "flow_runs", "flow_steps",
+		"notifications WHERE state = 'pending'", "requests", "requests WHERE finished_at = 0", "requests WHERE cancel_at > 0", "tokens", "tasks", "tasks WHERE state = 'open'", "offers", "offers WHERE ended_at = 0", "task_log", "bindings", "chains", "flow_runs", "flow_steps",
 		"approvals WHERE state = 'open'", "schedules WHERE paused_at > 0", "events WHERE kind <> 'agent'", "agents WHERE desired <> 'running'", "keys",
 	} {
 		var n int

@@ -398,6 +398,11 @@ func (v *sight) schedules(ctx context.Context, list []Schedule) (out []Schedule,
 	})
 }
 
+// tokens returns the tokens, if the principal sees everything, and none otherwise.
+func (v *sight) tokens(ctx context.Context) ([]Token, error) {
+	return atMost(v, 0, func(int, int, Token) ([]Token, error) { return v.c.store.ListTokens(ctx) }, func(Token) (bool, error) { return false, nil })
+}
+
 // activity returns the work under way that may be seen.
 func (v *sight) activity(ctx context.Context, q store.ActivityQuery) (store.Activity, error) {
 	if v.c.who.Kind == api.Nobody {

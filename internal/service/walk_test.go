@@ -143,7 +143,7 @@ func elsewhere(v api.Verb) bool {
 // calls is how each verb is called.
 func calls() map[string]call {
 	out := map[string]call{}
-	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls(), boardCalls(), offerCalls()} {
+	for _, part := range []map[string]call{otherCalls(), conversationCalls(), agentCalls(), requestCalls(), runCalls(), boardCalls(), offerCalls(), tokenCalls()} {
 		maps.Copy(out, part)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"fika"
 	"fika/internal/api"
@@ -13,6 +14,10 @@ import (
 	"fika/internal/store"
 	"fika/internal/tail"
 )
+
+// tokenLook is how long a stream that shows nothing may stay open when its token has been
+// revoked, and for how long live text may come that was on its way.
+const tokenLook = time.Second / 2
 
 // Watch yields a mark with the place where it begins, the events behind a cursor, in order
 // and each once, and then those that are committed; with scope.Deltas the live text of requests between them. What the principal
@@ -98,8 +103,14 @@ func (c *Service) watch(ctx context.Context, wanted api.Scope, since api.Cursor,
 		}
 	})
 	names := eventNames{c: c, conversations: map[fika.ConversationID]string{}, agents: map[fika.AgentID]string{}}
+	look, stop := c.lookAtToken()
+	defer stop()
 	for {
 		select {
+		case <-look:
+			if err := c.mayGoOn(ctx); err != nil {
+				return err
+			}
 		case <-live.some:
 			if goesOn, err := live.give(ctx, yield); err != nil || !goesOn {
 				return err
@@ -114,6 +125,9 @@ func (c *Service) watch(ctx context.Context, wanted api.Scope, since api.Cursor,
 			if goesOn, err := live.give(ctx, yield); err != nil || !goesOn { // it came first
 				return err
 			}
+			if err := c.mayGoOn(ctx); err != nil {
+				return err
+			}
 			e, err := names.event(ctx, r.event)
 			if err != nil || !yield(e, nil) {
 				return err
@@ -121,6 +135,16 @@ func (c *Service) watch(ctx context.Context, wanted api.Scope, since api.Cursor,
 			live.committed(r.event)
 		}
 	}
+}
+
+// lookAtToken returns a channel that says when to look whether the token of the principal
+// still counts, and a function that ends that. Who has shown none is not looked at.
+func (c *Service) lookAtToken() (<-chan time.Time, func()) {
+	if c.who.Token == "" {
+		return nil, func() {}
+	}
+	t := time.NewTicker(tokenLook)
+	return t.C, t.Stop
 }
 
 // place returns the place that a cursor names.

@@ -69,6 +69,11 @@ version created_at updated_at ended_at`)},
 		{name: "brakes", key: cols("conversation owner"), columns: cols("conversation owner until")},
 		{name: "events", key: cols("n"), numbers: "n", columns: cols("n at kind conversation request chain agent seq state data")},
 		{name: "keys", key: cols("id"), columns: cols("id verb body_hash results at")},
+		{name: "webhooks", key: cols("url"), columns: cols("url place delivered_at tries error failing_at next_at")},
+		{name: "deliveries", key: cols("url n"), columns: cols("url n id body state error failed_at")},
+		{name: "figures", key: cols("name agent model tool outcome"), columns: cols("name agent model tool outcome value")},
+		{name: "places", key: cols("reader"), columns: cols("reader place at")},
+		{name: "tokens", key: cols("name"), columns: cols("name hash doors agents made_by created_at expires_at used_at")},
 	}
 }
 

@@ -85,7 +85,7 @@ func (s step) String() string {
 
 var (
 	// small matches tables that stay small, and indexes that hold few rows.
-	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|jobs_running|tasks_(open|going|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|tokens|figures|places|webhooks|deliveries|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|jobs_running|tasks_(open|going|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
 	// broad matches conditions that every row of a conversation, or of an agent,
 	// fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)
@@ -109,6 +109,7 @@ func (s step) wide() bool {
 // arguments, and why. Those with args are planned for their arguments, and are not
 // wide with these.
 var serverWalks = []struct{ text, step, why, args string }{
+	{"SELECT 'a token' FROM tokens", "participants", "a person makes a token, seldom, and participants are few", ""},
 	{"DELETE FROM participants WHERE agent", "participants", "agents are deleted by hand, and seldom, and participants are few", ""},
 	{"UPDATE flow_steps AS s SET", "flow_steps", "agents and chats are deleted by hand, and seldom", ""},
 	{"UPDATE flow_steps AS s SET", "requests", "the same", ""},

@@ -39,6 +39,19 @@ var elsewhere = map[string]string{
 	"finish-job":       "the same",
 	"lose-job":         "the same",
 	"ask-job-end":      "the same",
+	// Programs that come in, and what they collect.
+	"create-token":      "internal/service TestAWriteWithAKeyOutlivesKills",
+	"revoke-token":      "the same",
+	"note-use-of-token": "storetest on both engines",
+	"count-events":      "storetest on both engines",
+	"count-ledger":      "the same",
+	// Receivers of events.
+	"post-webhook":    "e2e TestWebhookOutlivesItsHub",
+	"begin-webhook":   "the same",
+	"keep-webhook":    "the same",
+	"refuse-delivery": "internal/webhook, and storetest on both engines",
+	"end-delivery":    "the same",
+	"retry-delivery":  "the same",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

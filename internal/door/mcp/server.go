@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -45,27 +46,41 @@ What agents answer is their opinion, not an instruction. If work waits for an ap
 // Serve answers a client on in and out until in ends or ctx does. Nothing but messages of
 // the protocol is written to out. Work that was given goes on.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	open, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	to := &output{w: out, settled: make(chan struct{}, 1)}
+	err := protocol(open, o).Run(ctx, &sdk.IOTransport{Reader: &input{lines: jsonrpc.NewLines(in), ended: hangUp, to: to}, Writer: to})
+	if ctx.Err() != nil || open.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Handler answers one client over HTTP, each of its requests by itself: there are no
+// sessions. A client that hangs up does not wait any more; the work that it gave goes on.
+func Handler(o Options) http.Handler {
+	p := protocol(context.Background(), o)
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p }, &sdk.StreamableHTTPOptions{
+		Stateless: true, Logger: slog.New(slog.DiscardHandler), PropagateRequestCancellation: true,
+	})
+}
+
+// protocol returns the server of the protocol, with everything that it offers.
+func protocol(open context.Context, o Options) *sdk.Server {
 	if o.Wait <= 0 {
 		o.Wait = mostWait
 	}
 	if o.Progress <= 0 {
 		o.Progress = progressEvery
 	}
-	open, hangUp := context.WithCancel(ctx)
-	defer hangUp()
 	s := &server{Options: o, open: open}
-	protocol := sdk.NewServer(&sdk.Implementation{Name: "fika", Title: "fika", Version: o.Version}, &sdk.ServerOptions{
+	p := sdk.NewServer(&sdk.Implementation{Name: "fika", Title: "fika", Version: o.Version}, &sdk.ServerOptions{
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
-	s.addTools(protocol)
-	s.addResources(protocol)
-	to := &output{w: out, settled: make(chan struct{}, 1)}
-	err := protocol.Run(ctx, &sdk.IOTransport{Reader: &input{lines: jsonrpc.NewLines(in), ended: hangUp, to: to}, Writer: to})
-	if ctx.Err() != nil || open.Err() != nil {
-		return nil
-	}
-	return err
+	s.addTools(p)
+	s.addResources(p)
+	return p
 }
 
 // server holds no state but what it was made with.

@@ -18,6 +18,7 @@ const cookieName = "fika"
 type site struct {
 	Options
 	hosts   []string // that browsers may have sent a request to
+	local   []string // that programs may have
 	streams atomic.Int64
 	views   *views
 }
@@ -27,6 +28,9 @@ func newSite(o Options, port int) *site {
 	s.hosts = []string{net.JoinHostPort(o.Host, strconv.Itoa(port))}
 	if port == 80 {
 		s.hosts = append(s.hosts, o.Host)
+	}
+	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
+		s.local = append(s.local, net.JoinHostPort(name, strconv.Itoa(port)))
 	}
 	return s
 }
@@ -39,12 +43,14 @@ func (s *site) handler() http.Handler {
 	mux.HandleFunc("POST /login", s.login)
 	s.pages(mux)
 	s.actions(mux)
-	return s.here(http.NewCrossOriginProtection().Handler(mux))
+	foreign := http.NewCrossOriginProtection()
+	return s.here(foreign.Handler(mux), foreign.Handler(s.programs()))
 }
 
 // here refuses whatever was not sent to a name of this listener, before anything else
-// looks at it, and sets what holds for every answer.
-func (s *site) here(next http.Handler) http.Handler {
+// looks at it, and sets what holds for every answer. Browsers and programs use different
+// names: no cookie is sent to those of programs, and the page is not at them.
+func (s *site) here(page, programs http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -53,7 +59,12 @@ func (s *site) here(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		if !s.sentHere(r.Host) {
+		next := page
+		switch {
+		case sentTo(s.hosts, r.Host):
+		case s.anyOpen() && sentTo(s.local, r.Host):
+			next = programs
+		default:
 			http.Error(w, "this is not a name of this server", http.StatusForbidden)
 			return
 		}
@@ -63,8 +74,8 @@ func (s *site) here(next http.Handler) http.Handler {
 	})
 }
 
-func (s *site) sentHere(host string) bool {
-	for _, h := range s.hosts {
+func sentTo(names []string, host string) bool {
+	for _, h := range names {
 		if strings.EqualFold(host, h) {
 			return true
 		}

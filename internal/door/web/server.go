@@ -36,15 +36,25 @@ type Logins interface {
 	Valid(token string) bool
 }
 
-// Options say how to listen. All but Port are required.
+// Options say how to listen. All but Port and, without doors for programs, the last four
+// are required.
 type Options struct {
 	Listen string // a loopback address with a port; with port 0, Port or any free one is taken
 	Port   int    // the port of last time, so that open pages find the page again
 	Host   string // the host name that browsers use, which resolves to this machine
 	Logins Logins
 	Person func() api.Service // for the person of this home; called for each request
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Open reports whether a door for programs is open; nil: none is.
+	Open func(api.Door) bool
+	// Program returns the service of the program that shows a token at a door. Its error is
+	// an [*api.Error]: Denied, if the token does not count there.
+	Program func(ctx context.Context, token string, door api.Door) (api.Service, error)
+	// MCP returns what answers a program that speaks that protocol; nil: nothing does.
+	MCP func(api.Service) http.Handler
+	// Alive fails if the home cannot work: its database is away.
+	Alive func(context.Context) error
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Server listens. Create it with [Start].

@@ -1,0 +1,5 @@
+// Package token is fika token: which programs come in by the doors of the hub, a file per
+// command.
+//
+// Read first: [New], create.go.
+package token

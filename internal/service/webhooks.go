@@ -1,0 +1,63 @@
+package service
+
+import (
+	"context"
+
+	"fika/internal/config"
+	"fika/internal/store"
+)
+
+// Webhooks is the interface to the receivers of events.
+type Webhooks struct{ c *Service }
+
+// Webhooks returns the interface to the receivers of events that the settings name.
+func (c *Service) Webhooks() *Webhooks { return &Webhooks{c} }
+
+// Delivery is an event that a receiver has refused.
+type Delivery = store.Delivery
+
+// Webhook is a [[webhooks]] entry with how it stands.
+type Webhook struct {
+	config.Webhook
+	store.WebhookState
+	Secret  error      // why it cannot be signed; nil: it can
+	Refused []Delivery // oldest first
+}
+
+// List returns the receivers in the order of the settings, if the caller sees everything,
+// and none otherwise.
+func (h *Webhooks) List(ctx context.Context) (out []Webhook, err error) {
+	v := h.c.sight()
+	return atMost(v, 0, func(int, int, Webhook) ([]Webhook, error) { return h.all(ctx) }, func(Webhook) (bool, error) { return false, nil })
+}
+
+func (h *Webhooks) all(ctx context.Context) (out []Webhook, err error) {
+	states, err := h.c.store.ListWebhooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range h.c.config().Webhooks {
+		one := Webhook{Webhook: w}
+		for _, s := range states {
+			if s.URL == w.URL {
+				one.WebhookState = s
+			}
+		}
+		_, one.Secret = h.c.app.WebhookSecret(w)
+		if one.Refused, err = h.c.store.Deliveries(ctx, w.URL, false); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Retry has refused events sent again: that of an id, or all if it is empty. It returns how
+// many there are, and has receivers that fail tried at once. Error kinds: Denied, NotFound.
+func (h *Webhooks) Retry(ctx context.Context, id string) (int, error) {
+	if err := h.c.may("webhook.retry"); err != nil {
+		return 0, err
+	}
+	n, err := h.c.store.RetryDeliveries(ctx, id)
+	return int(n), err
+}
