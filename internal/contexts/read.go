@@ -290,7 +290,7 @@ func (c *State) measure(ctx context.Context, r *Reader) error {
 	c.Entries, c.Messages, c.Archived = window.Entries, window.Messages, all.Entries-window.Entries
 	size := c.Settings.ContextWindow
 	if size <= 0 {
-		size = unknownWindow
+		size = config.DefaultContextWindow
 	}
 	add := func(e fika.Entry) error {
 		switch e.Type {
@@ -307,9 +307,6 @@ func (c *State) measure(ctx context.Context, r *Reader) error {
 	}
 	return ignoreEnough(r.backwards(ctx, add))
 }
-
-// unknownWindow stands for the size of a model's window that no setting says, in tokens.
-const unknownWindow = 1_000_000
 
 // extent counts the entries of a part.
 func (r *Reader) extent(ctx context.Context, p Part) (sum store.Extent, err error) {

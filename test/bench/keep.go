@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // keepMemory is how much archiving and importing may hold, in bytes.
@@ -32,6 +31,7 @@ func keep(ctx context.Context, l *lab) ([]result, error) {
 	if err := os.WriteFile(config, append(text, "\n[keep]\nchats = \"2d\"\nrequests = \"2d\"\n"...), 0o600); err != nil {
 		return nil, err
 	}
+	forgetPeak()
 	var out []result
 	before, err := h.sums(ctx)
 	if err != nil {
@@ -52,10 +52,7 @@ func keep(ctx context.Context, l *lab) ([]result, error) {
 		var took series
 		took.took(wall)
 		r := bound("fika store "+args[1]+", 1,000,000 entries", &took, 0)
-		peak := int64(0)
-		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			peak = u.Maxrss << 10
-		}
+		peak := peakOf(cmd)
 		r.goal(fmt.Sprintf("<= %d MiB resident", keepMemory>>20), peak <= keepMemory)
 		r.note("at most %d MiB resident; the file had %d MiB before; it said: %s", peak>>20, info.Size()>>20, strings.Join(strings.Fields(said), " "))
 		out = append(out, r)

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"fika/internal/store"
@@ -112,6 +114,21 @@ func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
 // run runs fika and returns its output and how long the whole process took.
 func (h *home) run(ctx context.Context, args ...string) (string, time.Duration, error) {
 	return timed(h.command(ctx, args...))
+}
+
+// forgetPeak makes what this process has had resident count no more: Linux counts the peak
+// of its starter as that of a program.
+func forgetPeak() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// peakOf returns how much a program that has ended had resident at most, in bytes.
+func peakOf(cmd *exec.Cmd) int64 {
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		return u.Maxrss << 10
+	}
+	return 0
 }
 
 func timed(cmd *exec.Cmd) (string, time.Duration, error) {

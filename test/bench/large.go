@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"syscall"
 
 	"fika"
 )
@@ -35,6 +34,7 @@ func large(ctx context.Context, l *lab) ([]result, error) {
 			return nil, err
 		}
 	}
+	forgetPeak()
 	var out []result
 	for _, args := range [][]string{
 		{"context", "log", "it", "-n", "5"}, {"context", "show", "it"}, {"conversation", "show", "it", "-n", "5"},
@@ -49,8 +49,8 @@ func large(ctx context.Context, l *lab) ([]result, error) {
 					return out, err
 				}
 				took[name].took(wall)
-				if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && name == "large" {
-					peak = max(peak, u.Maxrss<<10)
+				if name == "large" {
+					peak = max(peak, peakOf(cmd))
 				}
 			}
 		}
