@@ -96,7 +96,7 @@ func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 func provider(s config.Settings, key string, headers map[string]string) (llm.Model, error) {
 	switch s.Model.Provider {
 	case config.Anthropic:
-		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, MaxOutput: s.Model.MaxOutput, Window: s.ContextWindow}), nil
+		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, MaxOutput: s.Model.MaxOutput, Window: s.ContextWindow, CacheHour: s.Model.CacheFor == config.CacheHour}), nil
 	case config.Responses:
 		return responses.New(responses.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel}), nil
 	case config.Gemini:
@@ -104,7 +104,7 @@ func provider(s config.Settings, key string, headers map[string]string) (llm.Mod
 	case config.Scripted:
 		return scriptedModel(s)
 	default:
-		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, CacheMarks: s.Model.CacheControl}), nil
+		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, CacheMarks: s.Model.CacheControl, CacheHour: s.Model.CacheFor == config.CacheHour}), nil
 	}
 }
 

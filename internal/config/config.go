@@ -361,6 +361,7 @@ type Model struct {
 	Reserve       *Reserve
 	Reasoning     *Reasoning
 	CacheControl  bool   // a gateway to Claude is told what to cache
+	CacheFor      string // how long Claude caches it: "5m", "1h"; empty: 5m
 	Images        string // treatment of pictures: one of the Images constants; empty: [ImagesSent]
 	Rules         string // of a scripted model: path of its rules
 }

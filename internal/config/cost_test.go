@@ -26,3 +26,21 @@ func TestUnknownCostStaysUnknown(t *testing.T) {
 		}
 	}
 }
+
+// What is kept in Claude's cache for an hour costs more to write, unless a person has said
+// what it costs.
+func TestCacheOfAnHourCostsMore(t *testing.T) {
+	written := fika.Usage{Input: 1_000_000, Written: 1_000_000}
+	for more, want := range map[string]int64{
+		"": 3_750_000, "cache_for = \"5m\"": 3_750_000, "cache_for = \"1h\"": 6_000_000,
+	} {
+		c := mustParse(t, "[[models]]\nid = \"m\"\nprovider = \"anthropic\"\nprices = {input = 3, output = 15}\n"+more+"\n")
+		if got, known := c.Models[0].Cost(written); got != want || !known {
+			t.Errorf("%q: got %d, %v, want %d", more, got, known, want)
+		}
+	}
+	c := mustParse(t, "[[models]]\nid = \"m\"\nprovider = \"anthropic\"\nprices = {input = 3, output = 15, cache_write = 1}\ncache_for = \"1h\"\n")
+	if got, _ := c.Models[0].Cost(written); got != 1_000_000 {
+		t.Errorf("a price of a person's: got %d", got)
+	}
+}

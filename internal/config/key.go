@@ -356,6 +356,7 @@ func modelKeys() []key[Model] {
 		{name: "reserve", at: func(m *Model) any { return &m.Reserve }, example: "{input = 20000, output = 4000}", doc: "Tokens that budgets set aside for a call before it is made; later calls of a turn set aside at least what the most expensive earlier one has used."},
 		{name: "reasoning", at: func(m *Model) any { return &m.Reasoning }, example: `{effort = "medium"}`, doc: "How much the model is asked to reason."},
 		{name: "cache_control", at: func(m *Model) any { return &m.CacheControl }, example: "true", doc: "Tells a gateway that speaks OpenAI's protocol what Claude is to cache. At openrouter.ai this is done for Claude without it."},
+		{name: "cache_for", at: func(m *Model) any { return &m.CacheFor }, oneOf: []string{CacheMinutes, CacheHour}, example: `"1h"`, doc: "How long Claude caches what it is sent. 1h pays where minutes pass between calls: writing to the cache then costs 2 times input instead of 1.25. Unset: 5m."},
 		{name: "images", at: func(m *Model) any { return &m.Images }, oneOf: []string{ImagesSent, ImagesAsText, ImagesRefused}, example: `"text"`, doc: "What happens to pictures in a prompt: the model gets them (send, also when unset), the model gets only the line that mentions them (text), or the request fails (refuse)."},
 		{name: "rules", at: func(m *Model) any { return &m.Rules }, example: `"rules.toml"`, doc: "For a scripted model: the file with its answers, relative to the home."},
 	}
@@ -366,7 +367,7 @@ func priceKeys() []key[Prices] {
 		{name: "input", at: func(p *Prices) any { return &p.Input }, example: "3.0", doc: "For what the model reads."},
 		{name: "output", at: func(p *Prices) any { return &p.Output }, example: "15.0", doc: "For what the model writes, including reasoning."},
 		{name: "cached", at: func(p *Prices) any { return &p.Cached }, example: "0.3", doc: "For what the model reads from its cache. Unset: the same as input."},
-		{name: "cache_write", at: func(p *Prices) any { return &p.CacheWrite }, example: "3.75", doc: "For what is written to its cache. Unset: 1.25 times input with Anthropic's protocol, else the same as input."},
+		{name: "cache_write", at: func(p *Prices) any { return &p.CacheWrite }, example: "3.75", doc: "For what is written to its cache. Unset: 1.25 times input with Anthropic's protocol (2 times with cache_for = \"1h\"), else the same as input."},
 	}
 }
 

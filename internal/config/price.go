@@ -22,20 +22,43 @@ func (c *Config) fillKnown(m Model) Model {
 	return m
 }
 
-// cacheWriteFactor is what writing to Anthropic's cache for five minutes costs, in prices of
+// How long Claude caches, as settings say it.
+const (
+	CacheMinutes = "5m"
+	CacheHour    = "1h"
+)
+
+// What writing to Anthropic's cache for five minutes, and for an hour, costs in prices of
 // input: https://platform.claude.com/docs/en/about-claude/pricing
-const cacheWriteFactor = 1.25
+const (
+	cacheWriteFactor     = 1.25
+	longCacheWriteFactor = 2
+)
 
 // Cost returns what a call of the model costs in micro-dollars, and whether that is known.
 func (m Model) Cost(u fika.Usage) (micro int64, known bool) {
 	if !m.PriceKnown() {
 		return 0, u.Input+u.Output == 0
 	}
-	p := m.Prices
-	if p.CacheWrite == 0 && m.Provider == Anthropic {
-		p.CacheWrite = cacheWriteFactor * p.Input
+	p := m.withCacheWrite(m.Prices)
+	if p.Long != nil {
+		long := m.withCacheWrite(*p.Long)
+		p.Long = &long
 	}
 	return p.Cost(u), true
+}
+
+// withCacheWrite returns prices with that of writing to Claude's cache, unless a person has
+// set it.
+func (m Model) withCacheWrite(p Prices) Prices {
+	switch {
+	case m.Priced == fromConfig && p.CacheWrite > 0:
+	case m.CacheFor == CacheHour && (m.Provider == Anthropic || m.CacheControl):
+		p.CacheWrite = longCacheWriteFactor * p.Input
+	case m.Provider == Anthropic && p.CacheWrite == 0:
+		p.CacheWrite = cacheWriteFactor * p.Input
+	}
+	return p
 }
 
 // PriceKnown reports whether the cost of a call of the model is known.

@@ -55,7 +55,7 @@ func TestWindow(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"text","text":"end","cache_control":{"type":"ephemeral"}}]},` +
 			`{"role":"user","content":[{"type":"text","text":"Continue."}]}]`},
 	} {
-		got, err := json.Marshal(acceptedMessages(c.in, replayAll))
+		got, err := json.Marshal(acceptedMessages(c.in, replayAll, cacheMark))
 		if err != nil {
 			t.Fatal(err)
 		}

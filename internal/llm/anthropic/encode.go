@@ -18,8 +18,12 @@ const defaultMaxTokens = 8192
 
 // cacheMark asks the API to cache everything up to the block that carries it.
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching: tools,
-// then system, then messages; at most four marks.
-const cacheMark = `{"type":"ephemeral"}`
+// then system, then messages; at most four marks. What is marked with longCacheMark is kept
+// for an hour instead of five minutes.
+const (
+	cacheMark     = `{"type":"ephemeral"}`
+	longCacheMark = `{"type":"ephemeral","ttl":"1h"}`
+)
 
 // body is a call as the API reads it. The parts that the provider caches by their
 // beginning come last, in the order in which they are cached.
@@ -27,6 +31,7 @@ type body struct {
 	options options
 	tools   []llm.Tool
 	said    said
+	mark    string
 }
 
 // options holds the fields that come first.
@@ -50,7 +55,7 @@ func (b body) WriteBody(w *wire.Writer) {
 	w.Fields(b.options)
 	if len(b.tools) > 0 {
 		w.Text(`,"tools":[`)
-		writeTools(w, b.tools)
+		writeTools(w, b.tools, b.mark)
 		w.Text("]")
 	}
 	w.Text(",")
@@ -59,7 +64,7 @@ func (b body) WriteBody(w *wire.Writer) {
 }
 
 // writeTools marks the last tool for the cache.
-func writeTools(w *wire.Writer, tools []llm.Tool) {
+func writeTools(w *wire.Writer, tools []llm.Tool, mark string) {
 	w.Room(tools)
 	for i, t := range tools {
 		if i > 0 {
@@ -68,7 +73,7 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 		w.Text("{")
 		w.Tool(t, "input_schema", isObject)
 		if i == len(tools)-1 {
-			w.Text(`,"cache_control":` + cacheMark)
+			w.Text(`,"cache_control":` + mark)
 		}
 		w.Text("}")
 	}
@@ -85,10 +90,17 @@ func (m *model) encodeBody(r llm.Request) body {
 	b.Thinking, b.OutputConfig = t.config, t.output.orNil()
 	var s said
 	if strings.TrimSpace(r.System) != "" {
-		s.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(cacheMark)}}
+		s.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(m.mark())}}
 	}
-	s.Messages = acceptedMessages(r.Messages, t.replay)
-	return body{options: b, tools: r.Tools, said: s}
+	s.Messages = acceptedMessages(r.Messages, t.replay, m.mark())
+	return body{options: b, tools: r.Tools, said: s, mark: m.mark()}
+}
+
+func (m *model) mark() string {
+	if m.opts.CacheHour {
+		return longCacheMark
+	}
+	return cacheMark
 }
 
 // maxTokens returns the output limit of a call, thinking included: what the request sets
@@ -144,8 +156,8 @@ func (b rawBlock) raw() json.RawMessage {
 // acceptedMessages turns messages into what the API accepts: roles that alternate and
 // begin and end with the user, results before text, unique ids, no empty text. The last
 // block that the next call will also have is marked for the cache.
-func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
-	w := builder{current: map[string]string{}, used: map[string]bool{}}
+func acceptedMessages(messages []llm.Message, replay replay, mark string) []rawMessage {
+	w := builder{mark: mark, current: map[string]string{}, used: map[string]bool{}}
 	loop := loopStart(messages)
 	for i, m := range messages {
 		w.passing = m.Passing
@@ -205,6 +217,7 @@ func loopStart(messages []llm.Message) int {
 }
 
 type builder struct {
+	mark     string // of what is cached
 	out      []draft
 	current  map[string]string // our call id → the id on the wire
 	used     map[string]bool   // ids on the wire
@@ -260,17 +273,17 @@ func (w *builder) finishedMessages() []rawMessage {
 		}
 	}
 	if last != nil {
-		*last = withMark(*last)
+		*last = withMark(*last, w.mark)
 	}
 	if before != nil && before != last {
-		*before = withMark(*before)
+		*before = withMark(*before, w.mark)
 	}
 	return out
 }
 
-func withMark(block json.RawMessage) json.RawMessage {
+func withMark(block json.RawMessage, mark string) json.RawMessage {
 	inner := bytes.TrimSuffix(bytes.TrimSpace(block), []byte("}"))
-	return slices.Concat(inner, []byte(`,"cache_control":`+cacheMark+`}`))
+	return slices.Concat(inner, []byte(`,"cache_control":`+mark+`}`))
 }
 
 func (w *builder) assistantBlocks(m llm.Message) []json.RawMessage {

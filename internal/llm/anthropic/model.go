@@ -24,6 +24,7 @@ type Options struct {
 	Model      string
 	MaxOutput  int64        // the most tokens that the model can write, thinking included; 0: unknown
 	Window     int64        // the most tokens of prompt and answer together; 0: unknown
+	CacheHour  bool         // what is sent is cached for an hour instead of five minutes
 	HTTPClient *http.Client // nil: http.DefaultClient
 }
 

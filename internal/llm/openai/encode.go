@@ -122,7 +122,7 @@ func (m *model) wireMessages(r llm.Request) []any {
 		out = addUser(out, shown, false)
 	}
 	if m.opts.CacheMarks {
-		markDrafts(out)
+		markDrafts(out, m.opts.CacheHour)
 	}
 	messages := make([]any, len(out))
 	for i, d := range out {
@@ -174,11 +174,11 @@ func (d draft) message() any {
 // the end of what the next one will repeat: a gateway passes the marks on to Claude, which
 // takes four, and tools come before the system text.
 // https://openrouter.ai/docs/features/prompt-caching
-func markDrafts(out []draft) {
+func markDrafts(out []draft, hour bool) {
 	stable := len(out)
 	for i, d := range out {
 		if d.role == "system" {
-			out[i].mark()
+			out[i].mark(hour)
 		}
 		if d.passing > 0 {
 			stable = i + 1
@@ -189,19 +189,23 @@ func markDrafts(out []draft) {
 	if end < 0 {
 		return
 	}
-	out[end].mark()
+	out[end].mark(hour)
 	answer := end
 	for answer > 0 && out[answer].role != "assistant" {
 		answer--
 	}
 	if before := lastMarkable(out[:answer]); before >= 0 {
-		out[before].mark()
+		out[before].mark(hour)
 	}
 }
 
 // mark marks the last part that the next call will repeat.
-func (d draft) mark() {
-	d.parts[len(d.parts)-d.passing-1].CacheControl = json.RawMessage(`{"type":"ephemeral"}`)
+func (d draft) mark(hour bool) {
+	text := `{"type":"ephemeral"}`
+	if hour {
+		text = `{"type":"ephemeral","ttl":"1h"}`
+	}
+	d.parts[len(d.parts)-d.passing-1].CacheControl = json.RawMessage(text)
 }
 
 // lastMarkable returns the index of the last message that a mark can be put on; -1: none.

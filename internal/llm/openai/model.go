@@ -36,6 +36,7 @@ type Options struct {
 	ReasoningStyle ReasoningStyle
 	// CacheMarks marks what may be cached with cache_control, as gateways to Claude want it.
 	CacheMarks bool
+	CacheHour  bool // what is marked is cached for an hour instead of five minutes
 }
 
 type model struct {
