@@ -81,9 +81,16 @@ func changed(e *command.Env, o fika.Offer, asJSON bool) error {
 	if asJSON {
 		return e.PrintLine(ToJSON(o))
 	}
-	text := fmt.Sprintf("offer %d (%s) is %s", o.Number, o.Source, o.State)
-	if o.State == fika.OfferLanded && o.Reason == "" {
-		text = fmt.Sprintf("offer %d (%s) has landed on %s", o.Number, o.Source, o.Into)
+	text := fmt.Sprintf("offer %d (%s) ", o.Number, o.Source)
+	switch o.State {
+	case fika.OfferLanded:
+		text += "has landed on " + o.Into
+	case fika.OfferBack:
+		text += "came back"
+	case fika.OfferAsks:
+		text += "waits for your yes"
+	default:
+		text += "is " + string(o.State)
 	}
 	if o.Reason != "" {
 		text += ": " + o.Reason
