@@ -35,6 +35,7 @@ func landed(r *run) {
 // project makes the home that of a project with branches, each of which adds one file, and
 // returns its repository; "" if that cannot be made.
 func (r *run) project(branches map[string]string) string {
+	r.people("down") // the next hub is that of the project
 	repo := filepath.Join(r.root, "repo")
 	err := os.MkdirAll(repo, 0o700)
 	if err == nil {
