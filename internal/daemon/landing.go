@@ -19,7 +19,12 @@ func (h hubHome) keepLanding(ctx context.Context) {
 	if p == nil {
 		return
 	}
-	q := landingOf(h.app, h.store, p.Main)
+	id, err := h.home.ID()
+	if err != nil {
+		h.app.Log().Warn("nothing lands", "err", err)
+		return
+	}
+	q := landingOf(h.app, h.store, p.Main, string(id))
 	said := ""
 	for {
 		did, err := q.Step(ctx)
@@ -42,12 +47,13 @@ func (h hubHome) keepLanding(ctx context.Context) {
 	}
 }
 
-// landingOf returns the queue of offers for the repository of a project.
-func landingOf(a *app.App, offers landing.Store, project string) *landing.Queue {
+// landingOf returns the queue of offers for the repository of a project. The processes of
+// its checks carry the id of the home, because other homes number their offers, too.
+func landingOf(a *app.App, offers landing.Store, project, home string) *landing.Queue {
 	checks := worker.Checks{App: a, Warn: func(text string) { a.Log().Warn(text) }}
 	at := func(into string) worktree.Target { return worktree.Target{Project: project, Into: into} }
 	return landing.New(landing.Options{
-		Store: offers, Now: a.Now, Clean: checks.Clean,
+		Store: offers, Now: a.Now, Clean: func(mark string) { checks.Clean(home + "-" + mark) },
 		Repository: func(into string) landing.Repository { return at(into) },
 		Command: func() (check, how string, err error) {
 			c, err := a.Config()
@@ -64,7 +70,7 @@ func landingOf(a *app.App, offers landing.Store, project string) *landing.Queue 
 			if err != nil {
 				return v, err
 			}
-			v.Green, v.Output, err = checks.Run(ctx, at(""), commit, command, mark, c.Landing.Timeout)
+			v.Green, v.Output, err = checks.Run(ctx, at(""), commit, command, home+"-"+mark, c.Landing.Timeout)
 			return v, err
 		},
 	})
