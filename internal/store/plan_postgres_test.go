@@ -129,6 +129,7 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"SELECT n, at FROM events ORDER BY n", "events_pkey", "the first thousand, or the last", ""},
 	{"FROM tasks t ORDER BY t.n DESC LIMIT", "tasks", "all of them are asked for", ""},
 	{"SELECT COALESCE(max(n), 0) FROM tasks", "tasks_pkey", "the last", ""},
+	{"SELECT COALESCE(max(n), 0) FROM offers", "offers", "the last", ""},
 	{"ORDER BY j.n DESC LIMIT", "jobs_pkey", "backwards, until enough are found", ""},
 	{"DELETE FROM jobs WHERE agent", "jobs_pkey", "backwards, until as many are found as are kept", ""},
 	{"FROM pg_locks", "pg_database", "databases are few", ""},

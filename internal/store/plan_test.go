@@ -86,6 +86,7 @@ var walks = []struct{ text, step, why string }{
 	{"DELETE FROM parked WHERE id <=", "SEARCH parked", "the oldest: this keeps the table small"},
 	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
 	{"SELECT COALESCE(max(n), 0) FROM tasks", "SEARCH tasks", "the last"},
+	{"SELECT COALESCE(max(n), 0) FROM offers", "SEARCH offers", "the last"},
 	{"SELECT 'a token' FROM tokens", "SCAN participants", "a person makes a token, seldom"},
 	{"FROM tasks t ORDER BY t.n DESC LIMIT", "SCAN t", "all of them are asked for"},
 }
