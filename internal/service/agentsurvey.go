@@ -248,14 +248,19 @@ func (s *agentSurvey) waitingFor(ctx context.Context, id fika.AgentID) int {
 }
 
 // awaited says for whom an agent's suspended requests wait, why one of those might take
-// long, and whether they wait for a person's approval. It is clear if they wait for
-// nobody.
+// long, and whether they wait for a person's approval, a provider or a budget. It is clear
+// if they wait for nobody.
 func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) api.Status {
 	parts := map[fika.AgentName]api.Status{}
 	for _, r := range waiting {
 		switch fika.WaitReason(r.Reason) {
 		case fika.WaitApproval:
 			return api.Stands(api.WaitingApproval, "agent", string(r.AgentName)) // this is the one that a person can end
+		case fika.WaitProvider, fika.WaitLimit:
+			if why := s.c.whyLimited(ctx, r); !why.IsClear() {
+				return why
+			}
+			continue
 		case fika.WaitChild:
 		default:
 			continue

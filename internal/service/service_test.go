@@ -13,7 +13,9 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
+	"fika/internal/folder"
 	"fika/internal/service"
+	"fika/internal/store"
 	"fika/internal/store/pgtest"
 )
 
@@ -292,3 +294,36 @@ func TestAssignedTo(t *testing.T) {
 
 // person is who asks in these tests.
 var person = api.Principal{Kind: api.Person, Name: "user", Door: api.DoorCLI}
+
+// An agent whose work waits for its model's provider says so, wherever agents are listed.
+func TestAgentsSayThatTheirProviderFails(t *testing.T) {
+	ctx := t.Context()
+	root := t.TempDir()
+	c, _ := openIn(t, root, "\n[[agents]]\nid = \"coder\"\n")
+	_, err := c.Agents.Find(ctx, "coder")
+	check(t, err)
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(root, "fika.db")})
+	check(t, err)
+	defer s.Close()
+	home, err := folder.HomeAt(root).ID()
+	check(t, err)
+	a, err := s.EnsureAgent(ctx, store.NewAgent{Name: "coder", HomeID: home})
+	check(t, err)
+	conv, err := s.ActiveAsk(ctx, a.ID)
+	check(t, err)
+	_, err = s.Accept(ctx, store.NewRequest{Kind: fika.AskRequest, Agent: a.ID, Conversation: conv.Name, Payload: fika.Payload{Prompt: "hi"}})
+	check(t, err)
+	l, err := s.Acquire(ctx, a.ID, "test", time.Hour, true)
+	check(t, err)
+	k, err := s.Claim(ctx, l, store.Limits{}, nil)
+	check(t, err)
+	_, err = s.Spend(ctx, k.Fence, store.Spent{Round: 1, Kind: fika.FailedStep, Notice: "the provider of @coder fails"})
+	check(t, err)
+	check(t, s.Suspend(ctx, k.Fence, fika.WaitProvider, time.Now().Add(time.Hour)))
+	check(t, s.Renew(ctx, l, time.Hour, store.Beat{State: fika.AgentStopped})) // as a process that rests leaves it
+	view, err := c.Agents.View(ctx, "coder")
+	check(t, err)
+	if want := api.Stands(api.WaitingNotice, "notice", "the provider of @coder fails"); !view.Why.Equal(want) {
+		t.Errorf("it says %v", view.Why)
+	}
+}
