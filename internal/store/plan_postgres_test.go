@@ -56,6 +56,8 @@ SELECT 'a' || i / 300 + 1, 'c' || i % 300 + 1, 'p', 's', 0, 0, 'r' || i, '', 1, 
 CASE WHEN i % 500 = 0 THEN 'open' WHEN i % 499 = 0 THEN 'claimed' ELSE 'done' END, 2, 'a' || i % 40 + 1, 'x', 'human', 'c' || i / 10, i / 20, i, i, CASE WHEN i % 500 = 0 OR i % 499 = 0 THEN 0 ELSE i END FROM generate_series(1, 10000) i`,
 	`INSERT INTO task_needs (task, needs) SELECT i, i - 1 FROM generate_series(2, 10000) i`,
 	`INSERT INTO task_log (task, n, at, who, what, text) SELECT i / 3 + 1, i % 3 + 1, i, 'x', 'added', '' FROM generate_series(0, 29999) i`,
+	`INSERT INTO offers (n, source, tip, target, created_by, state, created_at, updated_at, ended_at) SELECT i, 's', 't' || i, 'main', 'x',
+CASE WHEN i % 500 = 0 THEN 'waiting' ELSE 'landed' END, i, i, CASE WHEN i % 500 = 0 THEN 0 ELSE i END FROM generate_series(1, 10000) i`,
 	`UPDATE conversations SET messages = 134`,
 	`ANALYZE`,
 }

@@ -49,7 +49,7 @@ var elsewhere = map[string]string{
 	"post-webhook":    "e2e TestWebhookOutlivesItsHub",
 	"begin-webhook":   "the same",
 	"keep-webhook":    "the same",
-	"refuse-delivery": "internal/webhook, and storetest on both engines",
+	"refuse-delivery": "internal/webhook",
 	"end-delivery":    "the same",
 	"retry-delivery":  "the same",
 	// Every write with a key is repeated through kills: TestKeys.

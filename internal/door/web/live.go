@@ -222,7 +222,9 @@ type output struct {
 
 func newOutput(w http.ResponseWriter) output {
 	w.Header().Set("Content-Type", "text/event-stream")
-	return output{w, http.NewResponseController(w)}
+	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Time{}) // that of the request would end it
+	return output{w, out}
 }
 
 // send sends one event with its data as JSON.
