@@ -21,7 +21,6 @@ var notRun = map[string]string{
 	"make ":            "builds and tests, which would run this test again",
 	"sudo ":            "needs root",
 	"nats ":            "needs the client of NATS",
-	"fika land ":       "needs a repository with branches: TestScript/land",
 	"go run .":         "needs a module with the client of NATS",
 	"fika    ":         "a session needs a terminal: TestA7Session",
 	"config.toml  ":    "a list of files",
