@@ -203,10 +203,10 @@ func (s Figures) countEvents(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	tail := Events{s.db}.Tail(from)
+	tail := Events(s).Tail(from)
 	list, err := tail.Next(ctx, countPage, false)
 	if errors.Is(err, ErrReset) { // older ones were removed before they were counted
-		tail = Events{s.db}.Tail(Cursor{})
+		tail = Events(s).Tail(Cursor{})
 		list, err = tail.Next(ctx, countPage, false)
 	}
 	if err != nil || len(list) == 0 {

@@ -76,7 +76,7 @@ func (s Webhooks) Webhook(ctx context.Context, url string) (WebhookState, error)
 	if err != nil || found {
 		return w, s.explain(op, err)
 	}
-	from, err := Events{s.db}.Confirmed(ctx)
+	from, err := Events(s).Confirmed(ctx)
 	if err != nil {
 		return w, err
 	}
