@@ -75,6 +75,7 @@ looking='fika/internal/importtest$'                                             
 # What the quick run leaves out of the tests of commands: those that start programs for long.
 left='^TestScript$/^[^ak]|^(TestWalk|TestWalkManage|TestD7WalkHungHub|TestE7Showcase|TestAskHolder|TestAskHolderStreams|TestKilledAtAnyMoment)$'
 left="$left|^(TestTheExamples.*|TestA13JSONKeys|TestApprove.*|TestJoin.*|TestSession.*|TestA7.*|TestE6.*)$"
+left="$left|^(TestA8YoursIsNext|TestTeamLineInTheSession|TestKilled.*|TestAHomeOfTheFirstFormOpens|TestA5A6.*|TestInstallAsks.*|TestFirstMinute|TestRenamedWhileJoined|TestB7.*|TestCtrlC|TestTurnTimeout)$"
 status=0
 temp=
 clean() { [ -z "$temp" ] || rm -rf "$temp"; }
@@ -97,6 +98,7 @@ tests() {
 }
 case $MODE in
 quick)
+	packages=${TEST_PARALLEL:-3} # of two cores, a part waits for processes
 	export TEST_POSTGRES=0
 	tests -short $(of "$longest") $(without "$programs|$longest|$starters|$looking")
 	tests -short -parallel $beside -skip "$left" $(of 'fika/internal/cli$')
