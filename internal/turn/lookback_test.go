@@ -165,3 +165,34 @@ func roundOf(wire string, round, n int) string {
 	event(`[DONE]`)
 	return out.String()
 }
+
+// TestCacheHour: where a person wants it, everything that is marked is cached for an hour, at
+// Anthropic and behind a gateway.
+func TestCacheHour(t *testing.T) {
+	var sent []byte
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ = io.ReadAll(r.Body)
+		http.Error(w, "enough", http.StatusBadRequest)
+	}))
+	defer srv.Close()
+	r := llm.Request{System: "be brief", Tools: []llm.Tool{{Name: "look"}}, Messages: []llm.Message{{Role: llm.User, Text: "hello"}}}
+	for name, c := range map[string]struct {
+		marks int
+		open  func(hour bool) llm.Model
+	}{
+		"anthropic": {3, func(hour bool) llm.Model {
+			return anthropic.New(anthropic.Options{Model: "claude", BaseURL: srv.URL, CacheHour: hour})
+		}},
+		"gateway": {2, func(hour bool) llm.Model {
+			return openai.New(openai.Options{Model: "claude", BaseURL: srv.URL, CacheMarks: true, CacheHour: hour})
+		}},
+	} {
+		for _, hour := range []bool{false, true} {
+			_, _ = c.open(hour).Generate(t.Context(), r, func(llm.Event) error { return nil })
+			marks, hours := bytes.Count(sent, []byte(`"cache_control":{"type":"ephemeral"`)), bytes.Count(sent, []byte(`,"ttl":"1h"}`))
+			if want := map[bool]int{true: c.marks}[hour]; marks != c.marks || hours != want {
+				t.Errorf("%s, hour %v: %d marks, %d for an hour: %s", name, hour, marks, hours, sent)
+			}
+		}
+	}
+}

@@ -63,9 +63,10 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list the receivers of events, and what they refused", Args: command.Exactly(0, "no arguments"),
 		Long: `Lists the receivers that [[webhooks]] names and, below each, the events that it
-has refused. One that the hub has not seen yet is new. A receiver without its secret (unsigned) is sent nothing; one that
-fails is tried again at the time that is shown. As the shell sees it, a secret
-may be there for this command and not for the hub, and the other way round.`,
+has refused. One that the hub has not seen yet is new. A receiver without its
+secret (unsigned) is sent nothing; one that fails is tried again at the time that
+is shown. The environment of this command and that of the hub may differ in which
+secrets they have.`,
 		Example: "  fika webhook list\n  fika webhook list --json | jq -r '.refused[].id'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())

@@ -26,6 +26,10 @@ func newRetry(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if n == 0 {
+				e.Say("no event was refused; receivers that fail are tried at once")
+				return nil
+			}
 			e.Say("%s sent again by the hub", command.Plural(n, "event"))
 			return nil
 		},
