@@ -115,13 +115,24 @@ func (k *Keyring) named(m config.Model, name string) (string, error) {
 
 // headers returns the headers of a model's own.
 func (k *Keyring) headers(m config.Model) (map[string]string, error) {
+	return headersOf(m.Headers, func(env string) (string, error) { return k.named(m, env) })
+}
+
+// ServerHeaders returns the headers that are sent to a remote MCP server.
+func (k *Keyring) ServerHeaders(s config.MCPServer) (map[string]string, error) {
+	return headersOf(s.Headers, func(env string) (string, error) { return k.ServerKey(env, s) })
+}
+
+// headersOf returns headers of the settings by name; key returns the value of a variable
+// or stored key.
+func headersOf(lines []string, key func(env string) (string, error)) (map[string]string, error) {
 	out := map[string]string{}
-	for _, line := range m.Headers {
+	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ":")
 		out[name] = strings.TrimSpace(value)
 		if env := config.HeaderEnv(line); env != "" {
 			var err error
-			if out[name], err = k.named(m, env); err != nil {
+			if out[name], err = key(env); err != nil {
 				return nil, err
 			}
 		}

@@ -97,7 +97,9 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 			add(w.SecretEnv)
 		}
 		for _, s := range c.MCP {
-			add(s.BearerEnv)
+			for _, name := range s.KeyEnvs() {
+				add(name)
+			}
 			for _, name := range s.Env {
 				add(name) // NAME=VALUE sets a value here, and names no variable
 			}

@@ -18,16 +18,20 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/guest/guesttest"
+	"fika/internal/mcp/mcptest"
+	"fika/internal/oauth/oauthtest"
 	"fika/internal/sandbox"
 	"fika/internal/term"
 )
 
 // TestMain makes the test binary the program itself when it is called fika, so
 // that scripts and tests run the real command line in processes of their own, and a guest
-// when it is called guestprog.
+// when it is called guestprog, and an MCP server with a login, or its browser, when it is
+// called oauthprog.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"fika":      func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv)) },
+		"oauthprog": func() { os.Exit(oauthtest.Main(os.Args[1:], mcptest.Handler("ordinary"))) },
 		"guestprog": func() { os.Exit(guesttest.Serve(strings.Join(os.Args[1:], " "))) },
 	})
 }

@@ -183,7 +183,7 @@ func agentCommands() []entry {
 		}},
 		{name: "skill", new: skill.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show check add:skill remove:skill"}}},
 		{name: "mcp", new: mcp.New, does: noun(), verbs: []verbs{
-			{on: api.FileObject, names: "list show check:call call install:mcp import:mcp remove:mcp"},
+			{on: api.FileObject, names: "list show check:call call install:mcp import:mcp remove:mcp login:key logout:key"},
 			{names: "serve", does: declaration{verb: "host.serve", then: "file.mcp", more: "write"}},
 		}},
 		{name: "acp", new: acp.New, does: is("host.serve")},

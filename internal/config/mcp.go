@@ -21,11 +21,16 @@ type MCPServer struct {
 	Network   string   // "on": its process reaches the network, even if the agent's commands do not
 	URL       string   // of a remote server
 	BearerEnv string   // the variable, or the stored key, whose value is sent to it
-	Tools     []string // the server's names of the tools to offer; nil: all
-	Trust     bool     // its statements about the effects of its tools are believed
-	Taint     bool     // the output of its tools is text from outside
-	Timeout   time.Duration
-	Disabled  bool
+	Headers   []string // sent to it with each request, as "NAME: VALUE"; see [HeaderEnv]
+	// ClientID is as which a remote server knows fika, for fika mcp login; "": fika
+	// registers itself.
+	ClientID        string
+	ClientSecretEnv string   // the variable or stored key that proves the ClientID
+	Tools           []string // the server's names of the tools to offer; nil: all
+	Trust           bool     // its statements about the effects of its tools are believed
+	Taint           bool     // the output of its tools is text from outside
+	Timeout         time.Duration
+	Disabled        bool
 }
 
 // IsRemote reports whether the server is reached by a URL.
@@ -58,6 +63,12 @@ func mcpKeys() []key[MCPServer] {
 			doc: "The address of a remote server (streamable HTTP), instead of command."},
 		{name: "bearer_env", at: func(s *MCPServer) any { return &s.BearerEnv }, check: checkEnvName, example: `"EXAMPLE_TOKEN"`,
 			doc: "The environment variable, or the key stored by fika key set, that fika sends to a remote server as its bearer token."},
+		{name: "headers", at: func(s *MCPServer) any { return &s.Headers }, check: checkMCPHeaders, example: `["X-Api-Key: $EXAMPLE_KEY", "X-Region: eu"]`,
+			doc: "Headers that fika sends to a remote server with each request. $NAME as a value is that of a variable, or of a key stored by fika key set."},
+		{name: "client_id", at: func(s *MCPServer) any { return &s.ClientID }, check: checkClientID, example: `"fika-desktop"`,
+			doc: "As which a remote server knows fika, for fika mcp login. Unset: fika registers itself there."},
+		{name: "client_secret_env", at: func(s *MCPServer) any { return &s.ClientSecretEnv }, check: checkEnvName, example: `"EXAMPLE_CLIENT_SECRET"`,
+			doc: "The environment variable, or the key stored by fika key set, with the secret that belongs to client_id, if there is one."},
 		{name: "tools", at: func(s *MCPServer) any { return &s.Tools }, example: `["read_file", "list_directory"]`,
 			doc: "The tools to take from the server, by the server's own names. Unset: all, up to 128."},
 		{name: "trust", at: func(s *MCPServer) any { return &s.Trust },
@@ -98,6 +109,42 @@ func checkMCPEnv(_ value, at any) string {
 	return ""
 }
 
+// checkMCPHeaders allows headers that the protocol does not set by itself.
+func checkMCPHeaders(_ value, at any) string {
+	return wrongHeaders(*at.(*[]string), func(name string) string {
+		switch {
+		case name == "authorization":
+			return "bearer_env names the variable with its token"
+		case strings.HasPrefix(name, "mcp-"), name == "last-event-id":
+			return "it belongs to the protocol"
+		}
+		return ""
+	})
+}
+
+// KeyEnvs returns the names of all variables and keys that are sent to a remote server.
+func (s *MCPServer) KeyEnvs() []string {
+	var out []string
+	for _, name := range []string{s.BearerEnv, s.ClientSecretEnv} {
+		if name != "" {
+			out = append(out, name)
+		}
+	}
+	for _, h := range s.Headers {
+		if env := HeaderEnv(h); env != "" {
+			out = append(out, env)
+		}
+	}
+	return out
+}
+
+func checkClientID(_ value, at any) string {
+	if id := *at.(*string); strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return toml.Quote(id) + " has other characters than a client id may have"
+	}
+	return ""
+}
+
 // readMCPServers reads [[mcp]].
 func (r *reader) readMCPServers(v value, path string, list *[]MCPServer) bool {
 	return readTables(r, v, path, list, mcpKeys(), func(value) MCPServer { return defaultMCPServer() }, func(item value, _ *MCPServer) {
@@ -130,9 +177,18 @@ func (s *MCPServer) wrong() (key, wrong string) {
 		return "network", "network is for a command; a remote server is reached by fika itself"
 	case !s.IsRemote() && s.BearerEnv != "":
 		return "bearer_env", "a bearer token is sent to a url; a command gets it by env"
+	case !s.IsRemote() && len(s.Headers) > 0:
+		return "headers", "headers are sent to a url; a command gets what it needs by env"
+	case !s.IsRemote() && s.ClientID != "":
+		return "client_id", "client_id is for fika mcp login, and that for a server with a url"
+	case s.ClientID != "" && s.BearerEnv != "":
+		return "client_id", "a server takes a key (bearer_env) or a login (client_id), not both"
+	case s.ClientSecretEnv != "" && s.ClientID == "":
+		return "client_secret_env", "client_secret_env belongs to client_id"
 	}
-	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "http" && s.BearerEnv != "" && !address.IsLoopback(u.Hostname()) {
-		return "url", "the token in " + s.BearerEnv + " would go to " + u.Host + " over plain http, where others can read it: use https"
+	keys := s.KeyEnvs()
+	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "http" && len(keys) > 0 && !address.IsLoopback(u.Hostname()) {
+		return "url", "the token in " + keys[0] + " would go to " + u.Host + " over plain http, where others can read it: use https"
 	}
 	return "", ""
 }

@@ -239,19 +239,34 @@ func (m Model) KeyEnvs() []string {
 	return out
 }
 
-// checkHeaders allows headers that a call does not set by itself.
+// checkHeaders allows headers that a call to a model does not set by itself.
 func checkHeaders(_ value, at any) string {
-	for _, h := range *at.(*[]string) {
+	return wrongHeaders(*at.(*[]string), func(name string) string {
+		switch name {
+		case "authorization", "x-api-key", "api-key", "x-goog-api-key":
+			return "put the key into the variable that api_key_env names"
+		}
+		return ""
+	})
+}
+
+// wrongHeaders says what is wrong with headers; "" if nothing. own returns what to do
+// instead of setting a header that fika sends by itself, by its name in lower case; "" if
+// it does not.
+func wrongHeaders(headers []string, own func(name string) string) string {
+	for _, h := range headers {
 		name, value, ok := strings.Cut(h, ":")
+		lower := strings.ToLower(name)
 		switch {
-		case !ok || name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+		case !ok || name == "" || strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
 			return toml.Quote(h) + " is not a header: write it as \"name: value\""
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
 			return "the value of " + name + " can only hold printable characters of ASCII"
 		}
-		switch strings.ToLower(name) {
-		case "authorization", "x-api-key", "api-key", "x-goog-api-key":
-			return name + " is sent by fika itself: put the key into the variable that api_key_env names"
+		if instead := own(lower); instead != "" {
+			return name + " is sent by fika itself: " + instead
+		}
+		switch lower {
 		case "host", "content-type", "content-length", "content-encoding", "transfer-encoding", "accept", "accept-encoding", "connection", "user-agent":
 			return name + " is sent by fika itself"
 		}

@@ -46,6 +46,7 @@ type stored struct {
 	Value string    `json:"value"`
 	Hosts []string  `json:"hosts,omitempty"`
 	Set   time.Time `json:"set"`
+	Login *Login    `json:"login,omitempty"` // nil: it is a key
 }
 
 // Use returns the value of a key for a host, and binds a key that is not bound yet to
@@ -58,7 +59,7 @@ func (f File) Use(name, host string) (string, error) {
 	}
 	k, ok := keys[name]
 	switch {
-	case !ok:
+	case !ok || k.Login != nil:
 		return "", notStored(name)
 	case slices.Contains(k.Hosts, host):
 		return k.Value, nil
@@ -88,12 +89,18 @@ func notStored(name string) error {
 	return fika.Errorf(fika.NotFound, op, "no key %s is stored; fika key set %s stores it", name, name)
 }
 
-// Values returns the stored keys by name, for redaction.
+// Values returns the stored keys and the secrets of logins by name, for redaction.
 func (f File) Values() map[string]string {
 	keys, _ := f.read()
 	values := make(map[string]string, len(keys))
 	for name, k := range keys {
-		values[name] = k.Value
+		if k.Login == nil {
+			values[name] = k.Value
+			continue
+		}
+		for what, value := range k.Login.secrets() {
+			values[what+" of "+strings.TrimPrefix(name, loginPrefix)] = value
+		}
 	}
 	return values
 }
@@ -126,11 +133,14 @@ func (f File) Remove(name string) error {
 	})
 }
 
-// List returns the stored keys sorted by name, without their values.
+// List returns the stored keys sorted by name, without their values and without logins.
 func (f File) List() ([]Key, error) {
 	keys, err := f.read()
 	list := make([]Key, 0, len(keys))
 	for name, k := range keys {
+		if k.Login != nil {
+			continue
+		}
 		list = append(list, Key{Name: name, Hosts: k.Hosts, Set: k.Set})
 	}
 	slices.SortFunc(list, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })

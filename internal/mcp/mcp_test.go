@@ -425,3 +425,15 @@ func TestCrowdedResults(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestTimeoutIsThatOfTheCall holds that a changed timeout counts for a server that runs
+// already (row P10).
+func TestTimeoutIsThatOfTheCall(t *testing.T) {
+	b := newBench(t)
+	s := b.server("ordinary")
+	b.must(s, "echo", `{"text":"hello"}`)
+	s.Timeout = 100 * time.Millisecond
+	if r := b.must(s, "slow", ""); !r.IsError || !strings.Contains(r.Text, "did not answer within 100ms") || b.started.Load() != 1 {
+		t.Errorf("%+v, started %d times", r, b.started.Load())
+	}
+}

@@ -22,8 +22,9 @@ type Pin struct {
 	Tools   []Tool
 	LeftOut []LeftOut
 
-	Failure  string // of the last attempt to ask
-	FailedAt time.Time
+	Failure    string // of the last attempt to ask
+	FailedAt   time.Time
+	NeedsLogin bool // a person's login mends that
 	// Now is the server's latest answer if it differs: a person has not agreed to it yet.
 	Now *Listing
 }
@@ -92,14 +93,14 @@ func (p Pins) NoteSame(s Server) error {
 	if pin.Now == nil && pin.Failure == "" {
 		return nil
 	}
-	pin.Now, pin.Failure, pin.FailedAt = nil, "", time.Time{}
+	pin.Now, pin.Failure, pin.FailedAt, pin.NeedsLogin = nil, "", time.Time{}, false
 	return p.save(s, pin)
 }
 
 // NoteFailure notes that s could not be asked. Error kind: Storage.
 func (p Pins) NoteFailure(s Server, why error) error {
 	pin := p.Load(s)
-	pin.Failure, pin.FailedAt = words(why), p.Now()
+	pin.Failure, pin.FailedAt, pin.NeedsLogin = words(why), p.Now(), NeedsLogin(why)
 	return p.save(s, pin)
 }
 

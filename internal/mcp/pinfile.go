@@ -24,10 +24,11 @@ const pinVersion = 3
 
 // pinRest holds what only few servers need.
 type pinRest struct {
-	LeftOut  []LeftOut `json:"left_out,omitempty"`
-	Failure  string    `json:"failure,omitempty"`
-	FailedAt time.Time `json:"failed_at,omitzero"`
-	Now      *Listing  `json:"now,omitempty"`
+	LeftOut    []LeftOut `json:"left_out,omitempty"`
+	Failure    string    `json:"failure,omitempty"`
+	FailedAt   time.Time `json:"failed_at,omitzero"`
+	Now        *Listing  `json:"now,omitempty"`
+	NeedsLogin bool      `json:"needs_login,omitempty"`
 }
 
 // The mark before a tool's name: what the server says about repeating a call.
@@ -89,7 +90,7 @@ func encodePin(p Pin, of string) ([]byte, error) {
 	}
 	out := fmt.Appendf(nil, "%d %s %s %d %d %s\n", pinVersion, of, sumOf(tools.Bytes()), at, len(p.Tools), strconv.Quote(p.Says))
 	if len(p.LeftOut) > 0 || p.Failure != "" || p.Now != nil {
-		rest, err := json.Marshal(pinRest{p.LeftOut, p.Failure, p.FailedAt, p.Now})
+		rest, err := json.Marshal(pinRest{p.LeftOut, p.Failure, p.FailedAt, p.Now, p.NeedsLogin})
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func decodePin(raw []byte, of string) (Pin, bool) {
 		if json.Unmarshal(more, &rest) != nil {
 			return Pin{}, false
 		}
-		p.LeftOut, p.Failure, p.FailedAt, p.Now = rest.LeftOut, rest.Failure, rest.FailedAt, rest.Now
+		p.LeftOut, p.Failure, p.FailedAt, p.Now, p.NeedsLogin = rest.LeftOut, rest.Failure, rest.FailedAt, rest.Now, rest.NeedsLogin
 	}
 	for i := range p.Tools {
 		line, after, _ := bytes.Cut(lines, []byte("\n"))

@@ -40,8 +40,15 @@ const maxAlike = 4
 // margin is the longest time that ending a timed-out call takes.
 const margin = 5 * time.Second
 
-// errTimeout is the cause of a context whose time for one server is over.
-var errTimeout = errors.New("the server took too long")
+// tookTooLong is the cause of a context whose time for a server is over.
+type tookTooLong time.Duration
+
+func (t tookTooLong) Error() string { return "it did not answer within " + time.Duration(t).String() }
+
+// bound returns a context for one exchange with a server.
+func (s Server) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.Timeout, tookTooLong(s.Timeout))
+}
 
 // Pool holds the connected servers. It is safe for concurrent use; Close ends all
 // servers.
@@ -199,7 +206,7 @@ func (p *Pool) connect(ctx context.Context, r *running, s Server, c Confinement)
 	if s.URL == "" && p.opts.Owned && p.alone(s.Name) {
 		process.EndMarked(p.mark(s.Name)) // what a killed process of this agent left running
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errTimeout)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	r.on, r.err = connect(ctx, p.opts, s, c, p.mark(s.Name))
 }
@@ -268,7 +275,7 @@ func (p *Pool) Ask(ctx context.Context, s Server, c Confinement) (Listing, error
 		return Listing{}, p.trouble(s, err)
 	}
 	defer done()
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errTimeout)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	l, err := on.current(ctx)
 	return l, p.trouble(s, err)
@@ -278,6 +285,9 @@ func (p *Pool) Ask(ctx context.Context, s Server, c Confinement) (Listing, error
 func (p *Pool) trouble(s Server, err error) error {
 	if err == nil {
 		return nil
+	}
+	if why := loginRequired(""); errors.As(err, &why) {
+		return fika.Wrap(fika.Denied, "mcp server "+s.Name, why)
 	}
 	return fika.Errorf(fika.KindOf(err), "mcp server "+s.Name, "%s%s", words(err), p.seeLog(s))
 }
@@ -292,7 +302,11 @@ func (p *Pool) seeLog(s Server) string {
 // words returns the message of an error without its operation.
 func words(err error) string {
 	var own *fika.Error
-	if errors.As(err, &own) && own.Msg != "" {
+	var login loginRequired
+	switch {
+	case errors.As(err, &login):
+		return login.Error()
+	case errors.As(err, &own) && own.Msg != "":
 		return own.Msg
 	}
 	return err.Error()

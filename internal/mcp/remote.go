@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,11 +9,14 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"fika"
+	"fika/internal/safetext"
 )
 
 // grace is how long ending the session with a remote server may take.
@@ -20,22 +24,14 @@ const grace = 2 * time.Second
 
 // remote returns the transport to a remote server. Its client follows no redirect to
 // another host, and bounds the size of answers.
-func remote(s Server) (sdk.Transport, *requester, error) {
-	bearer := ""
-	if s.Bearer != nil {
-		var err error
-		if bearer, err = s.Bearer(); err != nil {
-			return nil, nil, err
-		}
-	}
+func remote(s Server) (sdk.Transport, *requester) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.ResponseHeaderTimeout = s.Timeout
 	base.TLSHandshakeTimeout = min(s.Timeout, 20*time.Second)
-	r := &requester{bearer: bearer, base: base}
+	r := &requester{server: s, base: base}
 	client := &http.Client{Transport: r, CheckRedirect: sameHost}
 	return &sdk.StreamableClientTransport{
 		Endpoint: s.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxLine,
-	}, r, nil
+	}, r
 }
 
 // sameHost refuses a redirect to another host, which would receive the token.
@@ -51,27 +47,40 @@ func sameHost(req *http.Request, via []*http.Request) error {
 
 // requester sends the token, bounds answers and explains HTTP errors.
 type requester struct {
-	bearer string
+	server Server
 	base   *http.Transport
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. A token that the server refuses is replaced
+// once, if there is another.
 func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
-	if r.bearer != "" {
-		req = req.Clone(req.Context())
-		req.Header.Set("Authorization", "Bearer "+r.bearer)
-	}
 	if req.Method == http.MethodDelete { // the end of a session, for which nobody should wait long
 		ctx, cancel := context.WithTimeout(req.Context(), grace)
 		defer cancel()
 		req = req.WithContext(ctx)
 	}
-	resp, err := r.base.RoundTrip(req)
+	token, err := r.token(req, "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.send(req, token)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && token != "" {
+		refused := token
+		if token, err = r.token(req, refused); err != nil || token != refused {
+			resp.Body.Close()
+		}
+		if err == nil && token != refused {
+			resp, err = r.send(req, token)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err := r.refused(resp.StatusCode, kind); err != nil {
+	if resp.StatusCode == http.StatusBadRequest && req.Header.Get("Mcp-Session-Id") != "" && kind == "application/json" && answersNobody(resp) {
+		resp.StatusCode = http.StatusNotFound // as the protocol says that a session is unknown
+	}
+	if err := r.refused(resp, token != "", kind); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
@@ -83,20 +92,111 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// answersNobody reports whether an answer is an error without the id of a request, as
+// servers write that they do not know the session: the request was not looked at. The
+// answer can still be read.
+func answersNobody(resp *http.Response) bool {
+	begin, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), resp.Body), resp.Body}
+	var said struct {
+		ID    any             `json:"id"`
+		Error json.RawMessage `json:"error"`
+	}
+	return err == nil && json.Unmarshal(begin, &said) == nil && said.ID == nil && said.Error != nil
+}
+
+// token returns what is sent with a request.
+func (r *requester) token(req *http.Request, refused string) (string, error) {
+	if r.server.Token == nil {
+		return "", nil
+	}
+	return r.server.Token(req.Context(), refused)
+}
+
+// send sends a request, or sends it again.
+func (r *requester) send(req *http.Request, token string) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	if token != "" {
+		out.Header.Set("Authorization", "Bearer "+token)
+	}
+	if r.server.Headers != nil {
+		more, err := r.server.Headers()
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range more {
+			out.Header.Set(name, value)
+		}
+	}
+	if req.GetBody != nil {
+		var err error
+		if out.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return r.base.RoundTrip(out)
+}
+
 // refused returns an error for an answer that cannot be of the protocol, or nil if it may
-// be.
-func (r *requester) refused(status int, kind string) error {
+// be. known says whether the server was told who calls.
+func (r *requester) refused(resp *http.Response, known bool, kind string) error {
+	status := resp.StatusCode
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return r.unauthorized(resp, known)
+	}
 	switch {
-	case (status == http.StatusUnauthorized || status == http.StatusForbidden) && r.bearer == "":
-		return fika.Errorf(fika.Denied, "", "it wants to know who calls (HTTP %d): bearer_env names the variable or stored key that is sent as a token", status)
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return fika.Errorf(fika.Denied, "", "it refuses the token (HTTP %d): bearer_env names the variable or stored key that is sent", status)
 	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		return fika.Errorf(fika.Failed, "", "it answered HTTP %d (%s)", status, http.StatusText(status))
 	case kind == "text/html":
 		return fika.Errorf(fika.Invalid, "", "it answered HTTP %d with a page for people: is its url that of an MCP server?", status)
 	}
 	return nil
+}
+
+// unauthorized returns the error for a server that does not accept who calls.
+func (r *requester) unauthorized(resp *http.Response, known bool) error {
+	name, status := r.server.Name, resp.StatusCode
+	switch {
+	case !known:
+		return needsLogin("it wants to know who calls (HTTP %d); needs login: fika mcp login %s, or bearer_env if it takes a key", status, name)
+	case !r.server.ByLogin:
+		return fika.Errorf(fika.Denied, "", "it refuses the token (HTTP %d): bearer_env names the variable or stored key that is sent", status)
+	case status == http.StatusUnauthorized:
+		return needsLogin("it refuses the login (HTTP 401); needs login: fika mcp login %s", name)
+	}
+	if scope := wantedScope(resp.Header); scope != "" {
+		return fika.Errorf(fika.Denied, "", "the login is not enough for this call: fika mcp login %s --scope %s asks for more", name, scope)
+	}
+	return fika.Errorf(fika.Denied, "", "it does not permit this call to the person who is logged in (HTTP %d)", status)
+}
+
+// wantedScope returns the scopes that a server says a call needs, separated by commas.
+func wantedScope(h http.Header) string {
+	challenges, err := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate"))
+	if err != nil {
+		return ""
+	}
+	for _, c := range challenges {
+		if c.Params["error"] == "insufficient_scope" {
+			return clip(safetext.Line(strings.Join(strings.Fields(c.Params["scope"]), ",")), 200)
+		}
+	}
+	return ""
+}
+
+// loginRequired is the cause of an error that a person's login mends, and all of its text.
+type loginRequired string
+
+func (e loginRequired) Error() string { return string(e) }
+
+// NeedsLogin reports whether an error of a server is that a person has to log in to it.
+func NeedsLogin(err error) bool { return errors.As(err, new(loginRequired)) }
+
+func needsLogin(format string, args ...any) error {
+	return fika.Wrap(fika.Denied, "", loginRequired(fmt.Sprintf(format, args...)))
 }
 
 func (r *requester) close() { r.base.CloseIdleConnections() }

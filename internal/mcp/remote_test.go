@@ -16,6 +16,8 @@ import (
 	"fika"
 	"fika/internal/mcp"
 	"fika/internal/mcp/mcptest"
+	"fika/internal/oauth"
+	"fika/internal/oauth/oauthtest"
 	"fika/internal/tool"
 )
 
@@ -47,7 +49,7 @@ func newFar(t *testing.T, h http.Handler) *far {
 func remoteServer(url, bearer string) mcp.Server {
 	s := mcp.Server{Name: "srv", URL: url, Taint: true, Timeout: 10 * time.Minute}
 	if bearer != "" {
-		s.Bearer = func() (string, error) { return bearer, nil }
+		s.Token = func(context.Context, string) (string, error) { return bearer, nil }
 	}
 	return s
 }
@@ -100,6 +102,38 @@ func TestRemoteForgets(t *testing.T) {
 	}
 }
 
+// TestRemoteForgetsInOtherWords holds the same for a server that answers 400 to a session
+// it does not know, as many do.
+func TestRemoteForgetsInOtherWords(t *testing.T) {
+	b := newBench(t)
+	h := mcptest.Handler("ordinary")
+	var mu sync.Mutex
+	forgotten := ""
+	f := newFar(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		gone := forgotten != "" && r.Header.Get("Mcp-Session-Id") == forgotten
+		if forgotten == "?" {
+			forgotten, gone = r.Header.Get("Mcp-Session-Id"), true
+		}
+		mu.Unlock()
+		if gone {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	s := remoteServer(f.URL, token)
+	b.must(s, "echo", `{"text":"one"}`)
+	mu.Lock()
+	forgotten = "?"
+	mu.Unlock()
+	if r := b.must(s, "echo", `{"text":"two"}`); r.Text != "two" || r.IsError {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestRemoteTroubles holds what is said of servers that cannot be used, and that
 // nobody else learns the token.
 func TestRemoteTroubles(t *testing.T) {
@@ -129,7 +163,7 @@ func TestRemoteTroubles(t *testing.T) {
 		want  string
 	}{
 		"wrong token":  {h: status(200), token: "wrong-" + token, want: "it refuses the token (HTTP 401): bearer_env names"},
-		"no token":     {h: status(200), token: "-", want: "it wants to know who calls (HTTP 401)"},
+		"no token":     {h: status(200), token: "-", want: "it wants to know who calls (HTTP 401); needs login: fika mcp login srv, or bearer_env if it takes a key"},
 		"redirect":     {h: http.RedirectHandler(other.URL+"/mcp", http.StatusTemporaryRedirect), want: "it redirects to http://127.0.0.1:"},
 		"circle":       {h: http.RedirectHandler("/again", http.StatusTemporaryRedirect), want: "it redirects again and again"},
 		"certificate":  {url: encrypted.URL, want: "it cannot be reached: tls: failed to verify certificate"},
@@ -179,6 +213,91 @@ func TestRemoteTroubles(t *testing.T) {
 		default:
 		}
 	})
+}
+
+// TestRemoteRenewsToken holds that a token which the server refuses is replaced once, in
+// the middle of a session, too; that the call itself is made once; and what is said when
+// there is no other token, or when the login is not enough.
+func TestRemoteRenewsToken(t *testing.T) {
+	s := oauthtest.New(mcptest.Handler("ordinary"))
+	t.Cleanup(s.Close)
+	l, err := oauth.LogIn(t.Context(), oauth.Target{URL: s.MCP()}, oauth.Prompt{Show: func(address string) error {
+		resp, err := http.Get(address)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	b.pins.Now = time.Now
+	far := remoteServer(s.MCP(), "")
+	far.ByLogin = true
+	var ended error
+	far.Token = func(ctx context.Context, refused string) (string, error) {
+		if refused == "" || refused != l.Access {
+			return l.Access, nil
+		}
+		if ended != nil {
+			return "", ended
+		}
+		l, err = oauth.Renew(ctx, l, time.Now)
+		return l.Access, err
+	}
+	b.must(far, "echo", `{"text":"one"}`)
+	s.Expire()
+	if r := b.must(far, "echo", `{"text":"two"}`); r.Text != "two" || s.Renewed() != 1 {
+		t.Errorf("%+v, renewed %d times", r, s.Renewed())
+	}
+	s.Behave(func(b *oauthtest.Behaviour) { b.Scope = "files:write" })
+	if r := b.must(far, "echo", `{"text":"three"}`); !r.Denied || !strings.Contains(r.Text, "fika mcp login srv --scope files:write asks for more") || r.Unknown {
+		t.Errorf("%+v", r)
+	}
+	s.Behave(func(b *oauthtest.Behaviour) { b.Scope = "" })
+	s.Expire()
+	ended = fika.Errorf(fika.Denied, "", "needs login: fika mcp login srv (it has ended)")
+	for range 2 {
+		if r := b.must(far, "echo", `{"text":"four"}`); !r.Denied || !strings.Contains(r.Text, "failed: needs login: fika mcp login srv (it has ended)") || r.Unknown {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestRemoteHeaders holds that the headers of the settings are sent with each request.
+func TestRemoteHeaders(t *testing.T) {
+	b := newBench(t)
+	h := mcptest.Handler("ordinary")
+	f := newFar(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Region") != "eu" {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	s := remoteServer(f.URL, token)
+	s.Headers = func() (map[string]string, error) { return map[string]string{"X-Region": "eu"}, nil }
+	if r := b.must(s, "echo", `{"text":"hello"}`); r.Text != "hello" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRemoteIsAway holds that a call which never reached the server is not said to have
+// perhaps happened.
+func TestRemoteIsAway(t *testing.T) {
+	b := newBench(t)
+	f := newFar(t, mcptest.Handler("ordinary"))
+	s := remoteServer(f.URL, token)
+	b.must(s, "echo", `{"text":"hello"}`)
+	f.Close()
+	r := b.must(s, "write", `{}`)
+	for tries := 3; r.Unknown && tries > 0; tries-- { // those that find the connections lost do not know
+		r = b.must(s, "write", `{}`)
+	}
+	if !r.IsError || r.Unknown || !strings.Contains(r.Text, "connection refused") {
+		t.Errorf("%+v", r)
+	}
 }
 
 // TestRemoteEndsInTheMiddle holds that a connection which is lost in a call ends

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,10 +20,15 @@ type Server struct {
 	Given   []string // variables of Env as the settings name them, without values
 	Network bool     // its process may reach the network even if the agent's commands may not
 	URL     string   // address of a remote server, which has no Command
-	Bearer  func() (string, error)
-	Tools   []string // the tools to offer, by the server's own names; nil: all
-	Trust   bool     // what the server says about effects counts
-	Taint   bool     // its results are text from outside
+	// Token returns what tells a remote server who calls, "" if there is nothing; nil: the
+	// same. refused is what the server has just refused; the same answer again means that
+	// there is no other.
+	Token   func(ctx context.Context, refused string) (string, error)
+	ByLogin bool                              // Token is of a login, which a person can repeat
+	Headers func() (map[string]string, error) // more for each request to a remote server; nil: none
+	Tools   []string                          // the tools to offer, by the server's own names; nil: all
+	Trust   bool                              // what the server says about effects counts
+	Taint   bool                              // its results are text from outside
 	Timeout time.Duration
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -74,12 +75,9 @@ func (n *session) forget() { n.endOnce.Do(func() { close(n.ended) }) }
 
 func (n *session) open(o Options, c Confinement, mark string, log io.WriteCloser) (sdk.Transport, error) {
 	if n.server.URL != "" {
-		t, r, err := remote(n.server)
+		t, r := remote(n.server)
 		n.http = r
-		if err != nil {
-			log.Close()
-		}
-		return t, err
+		return t, nil
 	}
 	dir := o.Dir
 	if c != nil {
@@ -220,6 +218,12 @@ func (n *session) answered(err error) bool {
 	return errors.As(err, &wire) && !ofTransport(wire) && !n.gone()
 }
 
+// unsent reports whether a call failed before the server could take it.
+func unsent(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial" || fika.IsKind(err, fika.Denied)
+}
+
 // ofTransport reports whether an error in the form of an answer comes from the transport:
 // from the library, whose codes these are, or from [eventStream].
 func ofTransport(e *jsonrpc.Error) bool {
@@ -229,9 +233,10 @@ func ofTransport(e *jsonrpc.Error) bool {
 // explain returns an error that says why a server does not answer, as far as that is
 // known.
 func (n *session) explain(ctx context.Context, err error) error {
+	var late tookTooLong
 	switch {
-	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errTimeout):
-		return fika.Errorf(fika.Limit, "", "it did not answer within %s", n.server.Timeout)
+	case ctx.Err() != nil && errors.As(context.Cause(ctx), &late):
+		return fika.Errorf(fika.Limit, "", "%s", late.Error())
 	case ctx.Err() != nil:
 		return fika.Wrap(fika.Interrupted, "mcp server "+n.server.Name, context.Cause(ctx))
 	case n.child == nil:

@@ -163,7 +163,7 @@ func (t *serverTool) run(ctx context.Context, on *session, c tool.Call) (tool.Re
 	}
 	params := &sdk.CallToolParams{Name: t.pinned.Name, Arguments: args}
 	defer on.follow(params, c.Progress)()
-	inner, cancel := context.WithTimeoutCause(ctx, t.server.Timeout, errTimeout)
+	inner, cancel := t.server.bound(ctx)
 	defer cancel()
 	res, err := on.conn.CallTool(inner, params)
 	if errors.Is(err, sdk.ErrSessionMissing) && ctx.Err() == nil {
@@ -171,7 +171,7 @@ func (t *serverTool) run(ctx context.Context, on *session, c tool.Call) (tool.Re
 		return tool.Result{}, errForgotten
 	}
 	if err != nil {
-		return t.failed(ctx, on.explain(inner, err), !on.answered(err))
+		return t.failed(ctx, on.explain(inner, err), !on.answered(err) && !unsent(err))
 	}
 	return t.result(c, res), nil
 }

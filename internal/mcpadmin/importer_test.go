@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
@@ -40,7 +42,7 @@ func TestImportAddRemove(t *testing.T) {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	left := strings.Join(found.Left, "\n")
-	for _, want := range []string{"GITHUB_TOKEN was not taken over", "header X-A was left out", "mem: left out: there is a server mem already", "bad: left out", "none: left out"} {
+	for _, want := range []string{"GITHUB_TOKEN was not taken over", "mem: left out: there is a server mem already", "bad: left out", "none: left out"} {
 		if !strings.Contains(left, want) {
 			t.Errorf("%q is not in %s", want, left)
 		}
@@ -49,7 +51,7 @@ func TestImportAddRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func() string { raw, _ := os.ReadFile(filepath.Join(root, "config.toml")); return string(raw) }
-	if now := read(); !strings.Contains(now, "name = \"github-thing\"\ncommand = \"npx\"\nargs = [\"-y\", \"@x/gh\"]\nenv = [\"GITHUB_TOKEN\", \"LEVEL=debug\"]\n") || !strings.Contains(now, "bearer_env = \"FAR\"") || strings.Contains(now, "ghp_secret") {
+	if now := read(); !strings.Contains(now, "name = \"github-thing\"\ncommand = \"npx\"\nargs = [\"-y\", \"@x/gh\"]\nenv = [\"GITHUB_TOKEN\", \"LEVEL=debug\"]\n") || !strings.Contains(now, "bearer_env = \"FAR\"\nheaders = [\"X-A: b\"]") || strings.Contains(now, "ghp_secret") {
 		t.Errorf("%s", now)
 	}
 	if err := s.Remove("mem"); err != nil {
@@ -67,6 +69,74 @@ func TestImportAddRemove(t *testing.T) {
 		}
 		if _, err := s.Import(file); !fika.IsKind(err, fika.Invalid) {
 			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// TestImportOthers holds that files of other programs are read as those programs write
+// them, that nothing is left out in silence, and that no secret is taken over (row P10).
+func TestImportOthers(t *testing.T) {
+	s, root := open(t, "")
+	for _, c := range []struct {
+		name, text string
+		want, left []string
+	}{
+		{"config.toml", `model = "o5"
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "docs-server"]
+cwd = "/tmp"
+tool_timeout_sec = 90
+startup_timeout_sec = 5
+enabled_tools = ["search"]
+[mcp_servers.docs.env]
+LEVEL = "debug"
+[mcp_servers.far]
+url = "https://mcp.example/mcp"
+bearer_token_env_var = "FAR_TOKEN"
+http_headers = { X-Region = "eu", X-Api-Key = "k-1234567890" }
+env_http_headers = { X-Who = "WHO" }
+`, []string{
+			"[[mcp]]\nname = \"docs\"\ncommand = \"npx\"\nargs = [\"-y\", \"docs-server\"]\nenv = [\"LEVEL=debug\"]\ntools = [\"search\"]\ntimeout_seconds = \"1m30s\"",
+			"[[mcp]]\nname = \"far\"\nurl = \"https://mcp.example/mcp\"\nbearer_env = \"FAR_TOKEN\"\nheaders = [\"X-Api-Key: $FAR_X_API_KEY\", \"X-Region: eu\", \"X-Who: $WHO\"]",
+		}, []string{"docs: cwd was left out", "docs: startup_timeout_sec was left out", "far: the value of the header X-Api-Key was not taken over"}},
+		{"opencode.json", `{"mcp": {"files": {"type": "local", "command": ["npx", "-y", "files-server", "."], "environment": {"TOKEN": "{env:TOKEN}"}, "enabled": false, "timeout": 5000},
+			"far": {"type": "remote", "url": "https://mcp.example/mcp", "headers": {"Authorization": "Bearer {env:FAR}"}}}}`, []string{
+			"[[mcp]]\nname = \"far\"\nurl = \"https://mcp.example/mcp\"\nbearer_env = \"FAR\"",
+			"[[mcp]]\nname = \"files\"\ncommand = \"npx\"\nargs = [\"-y\", \"files-server\", \".\"]\nenv = [\"TOKEN\"]\ndisabled = true",
+		}, []string{"files: timeout was left out, as programs differ in its unit: set timeout_seconds"}},
+		{"vscode.json", `{"mcp": {"servers": {"a": {"command": "x", "alwaysAllow": ["read"]}}}}`, []string{"[[mcp]]\nname = \"a\"\ncommand = \"x\""}, []string{"a: alwaysAllow was left out: what runs without a question is for [[rules]] to say"}},
+		{"secrets.json", `{"mcpServers": {"a": {"command": "x", "args": ["--db", "postgres://me:hunter2@db/x"]}, "b": {"command": "x", "args": ["--api-key", "hunter2"]},
+			"c": {"command": "x", "args": ["--token=hunter2"]}, "d": {"command": ["x", "--password", "hunter2"]}, "e": {"command": "x", "args": ["--token-file", "--verbose"]}}}`,
+			[]string{"[[mcp]]\nname = \"e\"\ncommand = \"x\"\nargs = [\"--token-file\", \"--verbose\"]"},
+			[]string{"a: left out: its argument 2 looks like a secret", "b: left out: its argument 2", "c: left out: its argument 1", "d: left out: its argument 2"}},
+	} {
+		file := filepath.Join(root, c.name)
+		if c.name == "config.toml" {
+			file = filepath.Join(root, "codex.toml")
+		}
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.Import(file)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var got []string
+		for _, e := range found.Entries {
+			got = append(got, e.TOML())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		left := strings.Join(found.Left, "\n")
+		for _, want := range c.left {
+			if !strings.Contains(left, want) {
+				t.Errorf("%s: %q is not in %s", c.name, want, left)
+			}
+		}
+		if strings.Contains(left+strings.Join(got, ""), "hunter2") || strings.Contains(left+strings.Join(got, ""), "k-1234567890") {
+			t.Errorf("%s: a secret was taken over: %s %q", c.name, left, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package mcpadmin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"fika"
@@ -10,6 +11,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/mcp"
+	"fika/internal/oauth"
 	"fika/internal/spelling"
 	"fika/internal/tool"
 	"fika/internal/worker"
@@ -33,6 +35,14 @@ type State struct {
 	Log    string
 	Agents []string // agents and contexts whose tool_permissions name it
 	Line   string   // how the server is reached
+	Login  Login
+}
+
+// Login says how a person's login to a server stands.
+type Login struct {
+	app.LoginState
+	// Needed says that the server is of no use without another login.
+	Needed bool
 }
 
 // Open opens the servers of the home without starting any.
@@ -68,7 +78,48 @@ func (s *Servers) List() []State {
 
 func (s *Servers) state(entry config.MCPServer) State {
 	server, _ := s.toolbox.MCPServer(entry) // a missing variable does not affect what is kept
-	return State{Entry: entry, Pin: s.toolbox.Pins().Load(server), Log: s.home.MCPLog(entry.Name), Agents: s.users(entry.Name), Line: server.AddressLine()}
+	pin := s.toolbox.Pins().Load(server)
+	return State{Entry: entry, Pin: pin, Log: s.home.MCPLog(entry.Name), Agents: s.users(entry.Name), Line: server.AddressLine(), Login: s.loginTo(entry, pin)}
+}
+
+func (s *Servers) loginTo(entry config.MCPServer, pin mcp.Pin) (l Login) {
+	if !entry.IsRemote() || entry.BearerEnv != "" {
+		return l
+	}
+	state, err := s.app.LoginTo(entry)
+	if err != nil {
+		state.Why = err.Error()
+	}
+	return Login{state, pin.NeedsLogin || state.There && !state.Works}
+}
+
+// LogIn has a person log in to a remote server, and asks it for its tools. Error kinds:
+// NotFound, Invalid for a server that takes no login, those of [app.Keyring.LogIn] and of
+// [Servers.Check].
+func (s *Servers) LogIn(ctx context.Context, name string, scopes []string, port int, p oauth.Prompt) (Report, error) {
+	state, err := s.Find(name)
+	if err != nil {
+		return Report{}, err
+	}
+	switch entry := state.Entry; {
+	case !entry.IsRemote():
+		return Report{}, fika.Errorf(fika.Invalid, "", "%s is a program here, and needs no login: its keys are in env", name)
+	case entry.BearerEnv != "":
+		return Report{}, fika.Errorf(fika.Invalid, "", "%s gets the key %s: fika key set %s; for a login, remove bearer_env from its [[mcp]] entry", name, entry.BearerEnv, entry.BearerEnv)
+	}
+	if err := s.app.LogIn(ctx, state.Entry, scopes, port, p); err != nil {
+		return Report{}, fika.Wrap("", "log in to "+name, err)
+	}
+	return s.Check(ctx, name)
+}
+
+// LogOut forgets the login to a server. Error kinds: NotFound, those of the key file.
+func (s *Servers) LogOut(name string) error {
+	state, err := s.Find(name)
+	if err != nil {
+		return err
+	}
+	return s.app.LogOut(state.Entry)
 }
 
 // Find returns one server. Error kind: NotFound when there is none with that name.
@@ -148,6 +199,9 @@ func (s *Servers) Check(ctx context.Context, name string) (Report, error) {
 		return Report{}, err
 	}
 	r, err := s.ask(ctx, state.Entry)
+	if mcp.NeedsLogin(err) {
+		return r, errors.Join(err, s.toolbox.Pins().NoteFailure(r.server, err))
+	}
 	if err != nil {
 		return r, err
 	}
@@ -207,6 +261,9 @@ func (s *Servers) Remove(name string) error {
 		return err
 	}
 	if err := config.RemoveMCPServer(s.home.ConfigFile(), name); err != nil {
+		return err
+	}
+	if err := s.app.ForgetLogin(name); err != nil {
 		return err
 	}
 	return s.toolbox.Pins().Forget(name)

@@ -47,10 +47,10 @@ func (b Toolbox) MCPServer(s config.MCPServer) (mcp.Server, error) {
 	if out.Timeout == 0 {
 		out.Timeout = b.settings.Tools.Timeout
 	}
-	if s.BearerEnv != "" {
-		out.Bearer = func() (string, error) { return b.app.ServerKey(s.BearerEnv, s) }
-	}
 	if s.IsRemote() {
+		out.ByLogin = s.BearerEnv == ""
+		out.Headers = func() (map[string]string, error) { return b.app.ServerHeaders(s) }
+		out.Token = func(ctx context.Context, refused string) (string, error) { return b.app.ServerToken(ctx, s, refused) }
 		return out, nil
 	}
 	if strings.Contains(s.Command, "/") {

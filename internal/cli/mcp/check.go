@@ -73,7 +73,7 @@ func checkOne(ctx context.Context, e *command.Env, s *mcpadmin.Servers, name str
 	if asJSON {
 		err = e.PrintLine(toServerJSON(state))
 	} else {
-		err = e.Print(describe(state))
+		err = e.Print(describe(state, e.Now()))
 	}
 	return errors.Join(agreed, err)
 }

@@ -15,9 +15,9 @@ func newImport(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "import FILE", Short: "import the servers of another program",
 		Long: `Reads a file such as .mcp.json (mcpServers with command, args, env, url,
-headers), shows what becomes of it and what is left out, and writes [[mcp]]
-entries into config.toml. Secrets are not imported, only their names. Nothing is
-started.`,
+headers), opencode.json or Codex's config.toml, shows what becomes of it and what
+is left out, and writes [[mcp]] entries into config.toml. Secrets are not
+imported, only their names. Nothing is started.`,
 		Example: "  fika mcp import .mcp.json\n  fika mcp import ~/.config/other/mcp.json --yes",
 		Args:    command.Exactly(1, "a file"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -7,6 +7,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/config"
+	"fika/internal/mcp"
 	"fika/internal/mcpadmin"
 )
 
@@ -34,6 +35,7 @@ fika downloads nothing; npx and uvx do that themselves, with --network.`,
 	c.Flags().SetInterspersed(false)
 	c.Flags().StringVar(&entry.URL, "url", "", "address of a remote server, instead of a command")
 	c.Flags().StringVar(&entry.BearerEnv, "bearer-env", "", "variable or stored key to send to the server as its token")
+	c.Flags().StringVar(&entry.ClientID, "client-id", "", "as which the server knows fika, for fika mcp login")
 	c.Flags().StringArrayVar(&entry.Env, "env", nil, "variable for the command: NAME, or NAME=VALUE (repeat for several)")
 	c.Flags().BoolVar(&network, "network", false, "let the command reach the network")
 	c.Flags().BoolVar(&entry.Trust, "trust", false, "believe what the server says about the effects of its tools")
@@ -49,6 +51,9 @@ func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry conf
 		}
 	}
 	r, err := s.Try(cmd.Context(), entry)
+	if mcp.NeedsLogin(err) {
+		return installUnseen(e, s, entry, yes)
+	}
 	if err != nil {
 		return err
 	}
@@ -75,8 +80,22 @@ func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry conf
 		if len(state.Agents) == 0 {
 			e.Say("no agent may use it yet. For one: tool_permissions = [%s] in its [[agents]] entry; for all: at the top of config.toml", quoted(s.Permissions(entry.Name)))
 		}
-		return e.Print(describe(state))
+		return e.Print(describe(state, e.Now()))
 	})
+}
+
+// installUnseen adds a server that shows its tools only to those who are logged in.
+func installUnseen(e *command.Env, s *mcpadmin.Servers, entry config.MCPServer, yes bool) error {
+	if !yes {
+		if err := e.Confirm("It shows its tools only after a login. Add it"); err != nil {
+			return err
+		}
+	}
+	if err := s.Add(entry); err != nil {
+		return err
+	}
+	e.Say("added %s; log in to it, which shows its tools: fika mcp login %s", entry.Name, entry.Name)
+	return nil
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -13,10 +13,10 @@ import (
 
 // New returns the command fika mcp.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("mcp", "list, check, call, install and import MCP servers",
+	return command.Group("mcp", "list, check, call, install, import and log in to MCP servers",
 		"An MCP server is a program or an address that provides tools for agents; [[mcp]]\nin config.toml names it. A program runs in the sandbox of the agent's commands.\nAgents call its tools SERVER__TOOL, if tool_permissions contains mcp:SERVER.",
 		"  fika mcp install files npx -y @modelcontextprotocol/server-filesystem .\n  fika mcp check\n  fika mcp call files__list_directory '{\"path\":\".\"}'",
-		newList(e), newShow(e), newCheck(e), newCall(e), newInstall(e), newImport(e), newRemove(e), newServe(e))
+		newList(e), newShow(e), newCheck(e), newCall(e), newInstall(e), newImport(e), newRemove(e), newLogin(e), newLogout(e), newServe(e))
 }
 
 // with opens the servers for one command, calls do, and ends what do started.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +46,7 @@ func newShow(e *command.Env) *cobra.Command {
 					}
 					return e.PrintJSON(j)
 				}
-				return e.Print(describe(state))
+				return e.Print(describe(state, e.Now()))
 			})
 		},
 	}
@@ -54,7 +55,7 @@ func newShow(e *command.Env) *cobra.Command {
 }
 
 // describe returns the text about a server that a person reads.
-func describe(s mcpadmin.State) string {
+func describe(s mcpadmin.State, now time.Time) string {
 	var b strings.Builder
 	row := func(name, text string) {
 		if text != "" {
@@ -65,7 +66,10 @@ func describe(s mcpadmin.State) string {
 	row("state", stateOf(s))
 	row("runs", s.Line)
 	row("says", s.Pin.Says)
-	row("trouble", s.Pin.Failure)
+	row("login", loginLine(s, now))
+	if !s.Login.Needed {
+		row("trouble", s.Pin.Failure)
+	}
 	row("agents", strings.Join(s.Agents, " "))
 	if !s.Entry.IsRemote() {
 		row("log", s.Log)
