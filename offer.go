@@ -8,28 +8,30 @@ type OfferNumber int64
 // OfferState is where an offer stands on its way to the branch that it is for.
 type OfferState string
 
-// The states of an offer. The last five end it; a person may try it again unless it has
+// The states of an offer. The last six end it; a person may try it again unless it has
 // landed.
 const (
 	OfferWaiting   OfferState = "waiting"   // for its turn
 	OfferTrying    OfferState = "trying"    // it is put on the branch in a scratch folder, and checked there
 	OfferMoving    OfferState = "moving"    // checked: the branch is being moved
+	OfferRework    OfferState = "rework"    // it conflicts, or its check has failed, and its agent works on that
 	OfferLanded    OfferState = "landed"    // the branch has it
 	OfferBack      OfferState = "back"      // it conflicts, or its check has failed
 	OfferAsks      OfferState = "asks"      // it changes paths that need a person's yes
+	OfferHeld      OfferState = "held"      // of an agent: it waits for a person, and the reason says why
 	OfferRefused   OfferState = "refused"   // it cannot land as it is, whatever the branch has
 	OfferCancelled OfferState = "cancelled" // by a person
 )
 
 // OfferStates returns every state, in the order in which a list shows them.
 func OfferStates() []OfferState {
-	return []OfferState{OfferAsks, OfferBack, OfferMoving, OfferTrying, OfferWaiting, OfferRefused, OfferCancelled, OfferLanded}
+	return []OfferState{OfferAsks, OfferHeld, OfferBack, OfferMoving, OfferTrying, OfferWaiting, OfferRework, OfferRefused, OfferCancelled, OfferLanded}
 }
 
-// Ended reports whether an offer in this state is not in the queue.
+// Ended reports whether nothing happens to an offer in this state until somebody asks for it.
 func (s OfferState) Ended() bool {
 	switch s {
-	case OfferWaiting, OfferTrying, OfferMoving:
+	case OfferWaiting, OfferTrying, OfferMoving, OfferRework:
 		return false
 	}
 	return true
@@ -44,7 +46,7 @@ type Offer struct {
 	Title  string    // of its commit
 	Tip    string    // the commit that is offered
 	Into   string    // the branch that it is for
-	By     string    // the person who offered it
+	By     string    // the person who offered it, or @ and the agent
 	State  OfferState
 	Reason string // why it is where it is; of a waiting one: why the queue has stopped
 	Base   string // the commit on which it was tried last
@@ -55,9 +57,19 @@ type Offer struct {
 	Asks     []PathRisk // what needs a person's yes
 	Accepted []string   // paths to which a person has said yes
 	// Checked is when Check, the command, passed on New.
-	Check     string
-	Checked   time.Time
-	Version   int64 // counts its changes
+	Check   string
+	Checked time.Time
+	// Request is that in which an agent has offered it, the last time if it did so again;
+	// empty: a person offered it. Chain, Depth, Rights and Taint are those of that request,
+	// and what its agent does because it came back is bound by them.
+	Request   RequestID
+	Chain     RequestID
+	Depth     int
+	Rights    *Rights
+	Taint     string
+	Round     int       // how often it has come back to its agent
+	Rework    RequestID // in which its agent works on it after that; empty: it has not come back, or was offered again
+	Version   int64     // counts its changes
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	EndedAt   time.Time

@@ -108,7 +108,8 @@ func Verbs() []Verb {
 
 		on(OfferObject, list, "list"),
 		on(OfferObject, look, "show"),
-		on(OfferObject, Verb{Conduct: Manages, Repeat: ByKey, Host: true}, "add"), // also commits what its agent has not
+		on(OfferObject, Verb{Conduct: Manages, Repeat: ByKey, Host: true}, "add"),   // also commits what its agent has not
+		on(OfferObject, Verb{Conduct: Speaks, Repeat: ByKey, Host: true}, "submit"), // an agent's own work, which it also commits
 		on(OfferObject, key, "cancel retry"),
 		on(OfferObject, here, "apply"),
 

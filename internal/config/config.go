@@ -255,10 +255,11 @@ const (
 
 // Landing says how work lands on a branch of the project.
 type Landing struct {
-	Into     string
-	Check    string // a command; empty: nothing lands
-	Strategy string
-	Timeout  time.Duration // of the check
+	MaxRounds int // how often an offer comes back to its agent
+	Into      string
+	Check     string // a command; empty: nothing lands
+	Strategy  string
+	Timeout   time.Duration // of the check
 }
 
 // The ways in which work is put on a branch.

@@ -251,7 +251,7 @@ func terminalKeys() []key[Terminal] {
 func boardKeys() []key[Board] {
 	return []key[Board]{
 		{name: "patience", at: func(b *Board) any { return &b.Patience }, min: 1, doc: "How long an agent that has a task of the board may be gone before others may take the task."},
-		{name: "tainted", at: func(b *Board) any { return &b.Tainted }, oneOf: []string{TaskAsks, TaskOpens}, doc: "What becomes of tasks that an agent adds after it has read text from outside: they wait for a person (ask), or are open like any other (allow)."},
+		{name: "tainted", at: func(b *Board) any { return &b.Tainted }, oneOf: []string{TaskAsks, TaskOpens}, doc: "What becomes of tasks that an agent adds, and of work that it offers for landing, after it has read text from outside: they wait for a person (ask), or go on like any other (allow)."},
 	}
 }
 
@@ -261,6 +261,7 @@ func landingKeys() []key[Landing] {
 		{name: "check", at: func(l *Landing) any { return &l.Check }, example: `"make test"`, doc: "The command that says whether work is good: it is run for every commit that the branch is to become, in a clone of its own, confined as the commands of agents are. Unset: nothing lands."},
 		{name: "strategy", at: func(l *Landing) any { return &l.Strategy }, oneOf: []string{LandRebase, LandMerge, LandSquash}, doc: "How work is put on the branch: commit by commit on top (rebase), as one commit with two parents (merge), or as one commit (squash)."},
 		{name: "timeout", at: func(l *Landing) any { return &l.Timeout }, min: 1, max: 7200, doc: "How long the check may take; then it is ended and has failed."},
+		{name: "max_rounds", at: func(l *Landing) any { return &l.MaxRounds }, max: 20, doc: "How often an offer of an agent that conflicts, or whose check fails, comes back to the agent; then it waits for you. 0: never."},
 	}
 }
 

@@ -99,11 +99,11 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	waker := app.Waker{Bus: conn, Subjects: subjects}
 	w.Store.OnEvents(waker.RingEvents)
+	desk := service.DeskOf(func(ctx context.Context) (*service.Service, error) {
+		return service.OnBus(ctx, a, api.Principal{}, redactedBus{conn, a.Secrets()}, subjects)
+	})
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
-		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)),
-		Board: service.DeskOf(func(ctx context.Context) (*service.Service, error) {
-			return service.OnBus(ctx, a, api.Principal{}, redactedBus{conn, a.Secrets()}, subjects)
-		}),
+		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)), Board: desk, Landing: desk,
 	}, nil, o.ByHub)
 	if err != nil {
 		return err

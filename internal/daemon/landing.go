@@ -55,15 +55,15 @@ func landingOf(a *app.App, offers landing.Store, project, home string) *landing.
 	return landing.New(landing.Options{
 		Store: offers, Now: a.Now, Clean: func(mark string) { checks.Clean(home + "-" + mark) },
 		Repository: func(into string) landing.Repository { return at(into) },
-		Command: func() (check, how string, err error) {
+		Settings: func() (landing.Settings, error) {
 			c, err := a.Config()
+			if err == nil && c.Landing.Check == "" {
+				err = fika.Errorf(fika.Invalid, "", "no check is set in [landing]")
+			}
 			if err != nil {
-				return "", "", err
+				return landing.Settings{}, err
 			}
-			if c.Landing.Check == "" {
-				return "", "", fika.Errorf(fika.Invalid, "", "no check is set in [landing]")
-			}
-			return c.Landing.Check, c.Landing.Strategy, nil
+			return landing.Settings{Check: c.Landing.Check, How: c.Landing.Strategy, Rounds: c.Landing.MaxRounds}, nil
 		},
 		Check: func(ctx context.Context, commit, command, mark string) (v landing.Verdict, err error) {
 			c, err := a.Config()

@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"fika"
 	"fika/internal/crash"
+	"fika/internal/sleep"
+	"fika/internal/store"
 	"fika/internal/worktree"
 )
 
@@ -16,6 +19,10 @@ import (
 type Store interface {
 	NextOffer(ctx context.Context) (o fika.Offer, found bool, err error)
 	ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fika.Offer) error) (fika.Offer, error)
+	NextAbandoned(ctx context.Context) (a store.Abandoned, found bool, err error)
+	ReturnOffer(ctx context.Context, was fika.Offer, r store.Returned) (fika.Offer, error)
+	Offer(ctx context.Context, n fika.OfferNumber) (fika.Offer, error)
+	LandedTips(ctx context.Context, o fika.Offer) ([]string, error)
 }
 
 // Repository is where offers land; [worktree.Target] is one.
@@ -36,20 +43,30 @@ type Verdict struct {
 	Output string // its end
 }
 
+// Settings say how work lands now.
+type Settings struct {
+	Check  string // the command that says whether work is good
+	How    string // one of worktree's Land constants
+	Rounds int    // how often an offer comes back to its agent
+}
+
 // Options say how a queue works.
 type Options struct {
 	Store Store
 	// Repository returns where the offers for a branch land.
 	Repository func(into string) Repository
-	// Command returns the command of the check and how work is put on a branch, as the
-	// settings say now.
-	Command func() (check, how string, err error)
+	// Settings returns the settings as they are now. It fails with Invalid if nothing can
+	// land with them.
+	Settings func() (Settings, error)
 	// Check checks a commit with a command, in a place that nothing else has written to.
-	// mark names the processes that it starts. An error means that nothing is known.
+	// mark names the processes that it starts, which have ended when it returns. An error
+	// means that nothing is known.
 	Check func(ctx context.Context, commit, command, mark string) (Verdict, error)
 	// Clean removes what an interrupted check has left: its processes and its files.
 	Clean func(mark string)
 	Now   func() time.Time
+	// Poll is how often a check looks whether its offer is still wanted; 0: once a second.
+	Poll time.Duration
 }
 
 // Queue works offers, one at a time. It is for one goroutine.
@@ -69,6 +86,9 @@ const stopped = "the queue has stopped: "
 // it did anything. A queue that has stopped goes on when its branch has moved, or when a
 // person tries the offer again.
 func (q *Queue) Step(ctx context.Context) (did bool, err error) {
+	if left, found, err := q.o.Store.NextAbandoned(ctx); err != nil || found {
+		return found, orError(err, func() error { return q.end(ctx, left.Offer, fika.OfferHeld, abandoned(left), left.Output) })
+	}
 	o, found, err := q.o.Store.NextOffer(ctx)
 	if err != nil || !found {
 		return false, err
@@ -92,14 +112,21 @@ func (q *Queue) Step(ctx context.Context) (did bool, err error) {
 	if o.State == fika.OfferWaiting && strings.HasPrefix(o.Reason, stopped) && o.Base == g.Commit {
 		return false, nil
 	}
-	check, how, err := q.o.Command()
+	set, err := q.o.Settings()
 	if fika.IsKind(err, fika.Invalid) {
 		return q.stop(ctx, o, g.Commit, reasonOf(err), "")
 	}
 	if err != nil {
 		return false, err
 	}
-	return true, q.try(ctx, r, o, g, check, how)
+	return true, q.try(ctx, r, o, g, set)
+}
+
+func orError(err error, next func() error) error {
+	if err != nil {
+		return err
+	}
+	return next()
 }
 
 // reasonOf returns what an error says.
@@ -126,11 +153,15 @@ func (q *Queue) stop(ctx context.Context, o fika.Offer, base, why, output string
 func (q *Queue) change(ctx context.Context, was fika.Offer, fn func(*fika.Offer)) (fika.Offer, error) {
 	return q.o.Store.ChangeOffer(ctx, was.Number, func(o *fika.Offer) error {
 		if o.Version != was.Version {
-			return fika.Errorf(fika.Conflict, "", "offer %d was changed meanwhile: it is %s", was.Number, o.State)
+			return errChanged(*o)
 		}
 		fn(o)
 		return nil
 	})
+}
+
+func errChanged(now fika.Offer) error {
+	return fika.Errorf(fika.Conflict, "", "offer %d was changed meanwhile: it is %s", now.Number, now.State)
 }
 
 // end ends an offer.
@@ -140,14 +171,18 @@ func (q *Queue) end(ctx context.Context, o fika.Offer, state fika.OfferState, wh
 }
 
 // try puts an offer on the ground, has it checked, and moves the branch.
-func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.Ground, check, how string) error {
+func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.Ground, set Settings) error {
 	o, err := q.change(ctx, o, func(o *fika.Offer) {
 		o.State, o.Reason, o.Base, o.Old, o.New, o.Output, o.Asks = fika.OfferTrying, "", g.Commit, g.Old, "", "", nil
 	})
 	if err != nil {
 		return err
 	}
-	p, err := r.Put(ctx, g.Commit, worktree.Work{Offer: o.Number, Agent: o.Agent, Source: o.Source, Tip: o.Tip, How: how})
+	landed, err := q.o.Store.LandedTips(ctx, o)
+	if err != nil {
+		return err
+	}
+	p, err := r.Put(ctx, g.Commit, worktree.Work{Offer: o.Number, Agent: o.Agent, Source: o.Source, Tip: o.Tip, How: set.How, Landed: landed})
 	asks := slices.DeleteFunc(p.Asks, func(a worktree.Risk) bool { return slices.Contains(o.Accepted, a.Path) })
 	switch {
 	case ctx.Err() != nil:
@@ -155,7 +190,7 @@ func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.
 	case err != nil:
 		return q.end(ctx, o, fika.OfferRefused, reasonOf(err), "")
 	case len(p.Conflicts) > 0:
-		return q.end(ctx, o, fika.OfferBack, "it conflicts with "+o.Into+" in "+strings.Join(p.Conflicts, ", "), p.Text)
+		return q.back(ctx, o, set, "it conflicts with "+o.Into+" in "+strings.Join(p.Conflicts, ", "), p.Text, merging(g.Commit))
 	case p.Nothing && g.Again == "":
 		return q.landed(ctx, r, o, o.Into+" has all of it already")
 	case len(asks) > 0:
@@ -170,15 +205,15 @@ func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.
 	if err := r.Keep(ctx, o.Number, "new", p.Commit); err != nil {
 		return err
 	}
-	v, err := q.o.Check(ctx, p.Commit, check, Mark(o.Number))
+	v, err := q.check(ctx, o, p.Commit, set.Check)
 	if err != nil {
 		return err
 	}
 	if !v.Green {
-		return q.red(ctx, o, g, check, v)
+		return q.red(ctx, o, g, set, v)
 	}
 	if o, err = q.change(ctx, o, func(o *fika.Offer) {
-		o.State, o.New, o.Check, o.Checked, o.Output = fika.OfferMoving, p.Commit, check, q.o.Now(), v.Output
+		o.State, o.New, o.Check, o.Checked, o.Output = fika.OfferMoving, p.Commit, set.Check, q.o.Now(), v.Output
 	}); err != nil {
 		return err
 	}
@@ -187,16 +222,39 @@ func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.
 
 // red sends back an offer whose check has failed. If the check fails on what it was put on as
 // well, that is at fault, and the queue stops.
-func (q *Queue) red(ctx context.Context, o fika.Offer, g worktree.Ground, check string, v Verdict) error {
-	bare, err := q.o.Check(ctx, g.Commit, check, Mark(o.Number))
+func (q *Queue) red(ctx context.Context, o fika.Offer, g worktree.Ground, set Settings, v Verdict) error {
+	bare, err := q.check(ctx, o, g.Commit, set.Check)
 	if err != nil {
 		return err
 	}
 	if !bare.Green {
-		_, err := q.stop(ctx, o, g.Commit, fmt.Sprintf("%s fails on %s itself, at %.12s", check, o.Into, g.Commit), bare.Output)
+		_, err := q.stop(ctx, o, g.Commit, fmt.Sprintf("%s fails on %s itself, at %.12s", set.Check, o.Into, g.Commit), bare.Output)
 		return err
 	}
-	return q.end(ctx, o, fika.OfferBack, check+" fails", v.Output)
+	return q.back(ctx, o, set, set.Check+" fails", v.Output, "")
+}
+
+// check checks a commit for an offer. It ends at once, with Conflict, if the offer is
+// changed meanwhile: a person has cancelled it, or its agent has offered something newer.
+func (q *Queue) check(ctx context.Context, o fika.Offer, commit, command string) (Verdict, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for sleep.For(ctx, cmp.Or(q.o.Poll, time.Second)) == nil {
+			if now, err := q.o.Store.Offer(ctx, o.Number); err == nil && now.Version != o.Version {
+				end(errChanged(now))
+			}
+		}
+	}()
+	v, err := q.o.Check(ctx, commit, command, Mark(o.Number))
+	wanted := context.Cause(ctx)
+	end(nil)
+	<-watched
+	if fika.IsKind(wanted, fika.Conflict) {
+		return Verdict{}, wanted
+	}
+	return v, err
 }
 
 // recover moves the branch for an offer that is being moved, whatever was done of it before:

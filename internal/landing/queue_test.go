@@ -28,6 +28,8 @@ type world struct {
 	killAt    int // the step at which the process dies; 0: never
 	steps     int
 	how       string
+	lease     store.Lease
+	turn      store.Claimed // of the agent
 }
 
 var errKilled = errors.New("killed")
@@ -133,6 +135,23 @@ func (m mortal) ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fi
 	return o, err
 }
 
+func (m mortal) NextAbandoned(ctx context.Context) (store.Abandoned, bool, error) {
+	return m.w.store.NextAbandoned(ctx)
+}
+
+func (m mortal) Offer(ctx context.Context, n fika.OfferNumber) (fika.Offer, error) {
+	return m.w.store.Offer(ctx, n)
+}
+
+func (m mortal) LandedTips(ctx context.Context, o fika.Offer) ([]string, error) {
+	return m.w.store.LandedTips(ctx, o)
+}
+
+func (m mortal) ReturnOffer(ctx context.Context, was fika.Offer, r store.Returned) (o fika.Offer, err error) {
+	err = m.around(func() (err error) { o, err = m.w.store.ReturnOffer(ctx, was, r); return err })
+	return o, err
+}
+
 func (m mortal) Keep(ctx context.Context, n fika.OfferNumber, what, commit string) error {
 	return m.around(func() error { return m.Target.Keep(ctx, n, what, commit) })
 }
@@ -155,7 +174,9 @@ func (w *world) queue() *landing.Queue {
 	m := mortal{w.target, w}
 	return landing.New(landing.Options{
 		Store: m, Repository: func(string) landing.Repository { return m }, Now: time.Now, Clean: func(string) { w.cleaned++ },
-		Command: func() (string, string, error) { return "sh check.sh", w.how, nil },
+		Settings: func() (landing.Settings, error) {
+			return landing.Settings{Check: "sh check.sh", How: w.how, Rounds: 2}, nil
+		},
 		Check: func(ctx context.Context, commit, command, _ string) (v landing.Verdict, err error) {
 			if err := w.dies(); err != nil {
 				return v, err

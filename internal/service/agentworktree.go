@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/config"
 	"fika/internal/worker"
 	"fika/internal/worktree"
 )
@@ -18,24 +19,30 @@ func (s *Agents) Worktree(ctx context.Context, name string, idle bool) (worktree
 	if err != nil {
 		return worktree.Tree{}, err
 	}
-	t, err := s.c.app.Worktree(row.Name)
-	if err != nil {
-		return worktree.Tree{}, fika.Errorf(fika.NotFound, "", "@%s has no worktree: this home is no project's", row.Name)
-	}
-	if idle {
+	if _, err := s.c.app.Worktree(row.Name); err == nil && idle {
 		if err = s.checkIdle(ctx, row.Name); err != nil {
-			return t, err
+			return worktree.Tree{}, err
 		}
 	}
 	settings, err := s.c.app.Settings(row.Name, nil, true)
 	if err != nil {
-		return t, err
+		return worktree.Tree{}, err
+	}
+	return s.treeOf(row.Name, settings)
+}
+
+// treeOf returns the worktree of an agent with settings. It fails with NotFound if the home
+// does not belong to a project.
+func (s *Agents) treeOf(name fika.AgentName, settings config.Settings) (worktree.Tree, error) {
+	t, err := s.c.app.Worktree(name)
+	if err != nil {
+		return t, fika.Errorf(fika.NotFound, "", "@%s has no worktree: this home is no project's", name)
 	}
 	h, err := s.c.app.Home()
 	if err != nil {
 		return t, err
 	}
-	return worker.NewToolbox(s.c.app, h.Folder(row.Name), settings).ConfinedTree(t), nil
+	return worker.NewToolbox(s.c.app, h.Folder(name), settings).ConfinedTree(t), nil
 }
 
 // checkIdle returns Locked if the agent is in the middle of a turn.

@@ -13,7 +13,6 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/authority"
-	"fika/internal/config"
 	"fika/internal/store"
 	"fika/internal/tool"
 )
@@ -132,8 +131,8 @@ func (b *Board) Add(ctx context.Context, list []NewTask) ([]TaskInfo, error) {
 	held := ""
 	if speaker != nil {
 		add.By, add.Writer, add.Chain, add.Request = string(speaker.Agent), fika.ByAgent, speaker.Request.Chain, speaker.Request.ID
-		add.Rights, add.Taint = b.passedOn(speaker)
-		held = b.heldFor(add.Taint, "added")
+		add.Rights, add.Taint = passedOn(b.call, speaker)
+		held = b.c.heldFor(add.Taint, "added")
 	}
 	titles := map[string]int{}
 	for i, n := range list {
@@ -155,24 +154,6 @@ func (b *Board) Add(ctx context.Context, list []NewTask) ([]TaskInfo, error) {
 		add.List = append(add.List, task)
 	}
 	return b.added(ctx, say, list, add)
-}
-
-// passedOn returns the rights that go with what an agent says, and what text from outside it
-// has read: a call in this process knows both exactly.
-func (b *Board) passedOn(speaker *app.Speaker) (*fika.Rights, string) {
-	if b.call != nil {
-		return b.call.Rights, b.call.Taint
-	}
-	return speaker.PassedOn()
-}
-
-// heldFor returns why a task waits for a person that was added or changed by a turn that has
-// read text from outside; "" if it does not.
-func (b *Board) heldFor(taint, how string) string {
-	if taint == "" || b.c.config().Board.Tainted != config.TaskAsks {
-		return ""
-	}
-	return how + " by a turn that has read text from outside (" + taint + ")"
 }
 
 // name returns the name of the caller as the log shows it.

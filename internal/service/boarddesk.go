@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"fika"
@@ -41,8 +40,8 @@ func (b *Board) Report(ctx context.Context, n fika.TaskNumber, r TaskReport) (Ta
 			n = speaker.Request.Task
 		}
 		report.By, report.Agent, report.Request = "@"+string(speaker.Agent), speaker.Agent, speaker.Request.ID
-		report.Rights, report.Taint = b.passedOn(speaker)
-		report.Held = b.heldFor(report.Taint, "changed")
+		report.Rights, report.Taint = passedOn(b.call, speaker)
+		report.Held = b.c.heldFor(report.Taint, "changed")
 	}
 	body := ""
 	if r.Body != nil {
@@ -66,40 +65,8 @@ func (b *Board) Report(ctx context.Context, n fika.TaskNumber, r TaskReport) (Ta
 	return out, err
 }
 
-// DeskOf returns the board for the tools of agents in this process. The service is opened
-// when a tool is first called.
-func DeskOf(open func(context.Context) (*Service, error)) board.Desk { return &desk{open: open} }
-
-// desk is the board as agents use it in a call of a tool.
-type desk struct {
-	open func(context.Context) (*Service, error)
-
-	mu sync.Mutex
-	c  *Service // nil: not opened yet
-}
-
-// board returns the board for the agent of a call. What it writes is refused once the
-// request has ended, and a call that is run again writes once.
-func (d *desk) board(ctx context.Context, c tool.Call) (*Board, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.c == nil {
-		s, err := d.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		d.c = s
-	}
-	as := d.c.As(api.Principal{Kind: api.Agent, Name: string(c.Agent), Door: api.DoorTool, Request: string(c.Request), Step: c.Step})
-	if c.Step != "" {
-		as = as.With(api.Write{Key: c.Name})
-	}
-	b := &Board{c: as, call: &c}
-	return b, b.may("board.show")
-}
-
 // Add implements [board.Desk].
-func (d *desk) Add(ctx context.Context, c tool.Call, tasks []board.Task) ([]TaskInfo, error) {
+func (d *Desk) Add(ctx context.Context, c tool.Call, tasks []board.Task) ([]TaskInfo, error) {
 	list := make([]NewTask, len(tasks))
 	for i, t := range tasks {
 		list[i] = NewTask{Title: strings.TrimSpace(t.Title), Body: t.Body, Priority: fika.DefaultPriority, Capability: t.Capability, Agent: t.Agent, Parent: fika.TaskNumber(t.Parent), Needs: t.Needs}
@@ -115,7 +82,7 @@ func (d *desk) Add(ctx context.Context, c tool.Call, tasks []board.Task) ([]Task
 }
 
 // List implements [board.Desk].
-func (d *desk) List(ctx context.Context, c tool.Call, state fika.TaskState) ([]TaskInfo, error) {
+func (d *Desk) List(ctx context.Context, c tool.Call, state fika.TaskState) ([]TaskInfo, error) {
 	b, err := d.board(ctx, c)
 	if err != nil {
 		return nil, err
@@ -134,7 +101,7 @@ func (d *desk) List(ctx context.Context, c tool.Call, state fika.TaskState) ([]T
 }
 
 // Show implements [board.Desk].
-func (d *desk) Show(ctx context.Context, c tool.Call, n fika.TaskNumber) (TaskInfo, []TaskLine, error) {
+func (d *Desk) Show(ctx context.Context, c tool.Call, n fika.TaskNumber) (TaskInfo, []TaskLine, error) {
 	b, err := d.board(ctx, c)
 	if err != nil {
 		return TaskInfo{}, nil, err
@@ -144,7 +111,7 @@ func (d *desk) Show(ctx context.Context, c tool.Call, n fika.TaskNumber) (TaskIn
 }
 
 // Update implements [board.Desk].
-func (d *desk) Update(ctx context.Context, c tool.Call, u board.Update) (TaskInfo, error) {
+func (d *Desk) Update(ctx context.Context, c tool.Call, u board.Update) (TaskInfo, error) {
 	b, err := d.board(ctx, c)
 	if err != nil {
 		return TaskInfo{}, err

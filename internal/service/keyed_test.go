@@ -26,10 +26,11 @@ type keyedWrite struct {
 
 // byCommand are verbs that repeat by a key or as an intent and whose effect is not the
 // service's: a command does them as a whole, under its key (script/key_command.txtar), or
-// no command offers a key for them (one that goes on with a turn of its own).
+// no command offers a key for them (one that goes on with a turn of its own); or that only an
+// agent does in a call (TestAnAgentOffersItsOwnWork).
 func byCommand(v api.Verb) bool {
 	switch v.Name {
-	case "agent.run", "agent.continue", "agent.clear", "agent.create-context":
+	case "agent.run", "agent.continue", "agent.clear", "agent.create-context", "offer.submit":
 		return true
 	}
 	return v.Repeat == api.Intent && v.Host && (v.Object() == api.AgentObject || v.Object() == api.FileObject)

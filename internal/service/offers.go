@@ -4,19 +4,28 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"fika"
+	"fika/internal/api"
+	"fika/internal/app"
+	"fika/internal/authority"
 	"fika/internal/config"
+	"fika/internal/crash"
 	"fika/internal/sleep"
 	"fika/internal/store"
+	"fika/internal/tool"
 	"fika/internal/worktree"
 )
 
 // Offers is the interface to the work that is to land on the project's branch.
-type Offers struct{ c *Service }
+type Offers struct {
+	c    *Service
+	call *tool.Call // in which an agent asks; nil: a person does
+}
 
 // Offers returns the interface to the offers of this home.
-func (c *Service) Offers() *Offers { return &Offers{c} }
+func (c *Service) Offers() *Offers { return &Offers{c: c} }
 
 // OfferFilter chooses offers.
 type OfferFilter = store.OfferFilter
@@ -41,14 +50,8 @@ func (o *Offers) Add(ctx context.Context, source string) (offer fika.Offer, comm
 	if err := o.c.may("offer.add"); err != nil {
 		return offer, false, err
 	}
-	t, set, err := o.target()
+	t, set, err := o.landable(ctx)
 	if err != nil {
-		return offer, false, err
-	}
-	if set.Check == "" {
-		return offer, false, fika.Errorf(fika.Invalid, "", "nothing says whether work is good: set check in [landing], as in check = \"make test\"; check = \"true\" takes everything")
-	}
-	if _, _, err := t.Identity(ctx); err != nil {
 		return offer, false, err
 	}
 	n := fika.Offer{Source: source, Into: set.Into, By: o.c.config().Username}
@@ -71,6 +74,100 @@ func (o *Offers) Add(ctx context.Context, source string) (offer fika.Offer, comm
 		err = t.Keep(ctx, offer.Number, "tip", offer.Tip)
 	}
 	return offer, committed, err
+}
+
+// landable returns the branch on which work lands. It fails with Invalid if nothing can:
+// without a project, a check or a person's name for git.
+func (o *Offers) landable(ctx context.Context) (worktree.Target, config.Landing, error) {
+	t, set, err := o.target()
+	if err != nil {
+		return t, set, err
+	}
+	if set.Check == "" {
+		return t, set, fika.Errorf(fika.Invalid, "", "nothing says whether work is good: set check in [landing], as in check = \"make test\"; check = \"true\" takes everything")
+	}
+	_, _, err = t.Identity(ctx)
+	return t, set, err
+}
+
+// maxSummary bounds what an agent says of what it offers, in bytes.
+const maxSummary = 4 << 10
+
+// Submit offers the work of the agent that asks, as it is in its worktree now; what is not
+// committed is committed first, with summary as the message. One that came back goes on. It
+// waits for a person if the turn has read text from outside. Error kinds: Invalid for who is
+// no agent with a worktree, and as for [Offers.Add]; Locked while another turn of the agent
+// works in the same tree; Conflict if nothing is new; Denied.
+func (o *Offers) Submit(ctx context.Context, summary string) (fika.Offer, error) {
+	v, rel := o.c.sight(), authority.Foreign
+	if o.c.who.Kind == api.Agent && o.c.who.Request != "" {
+		rel = authority.Own
+	}
+	if err := v.check("offer.submit", rel, "the worktree"); err != nil {
+		return fika.Offer{}, err
+	}
+	speaker, say, err := o.c.speaker(ctx, Alias{})
+	switch summary = strings.TrimSpace(summary); {
+	case err != nil:
+		return fika.Offer{}, err
+	case speaker == nil:
+		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "only an agent submits its own work: fika land AGENT offers it for it")
+	case len(summary) > maxSummary || !utf8.ValidString(summary):
+		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "a summary is UTF-8 text of at most %d bytes", maxSummary)
+	}
+	t, set, err := o.landable(ctx)
+	if err != nil {
+		return fika.Offer{}, err
+	}
+	tree, err := o.ownTree(ctx, speaker)
+	if err != nil {
+		return fika.Offer{}, err
+	}
+	n := fika.Offer{
+		Source: "@" + string(speaker.Agent), Agent: speaker.Agent, By: "@" + string(speaker.Agent), Into: set.Into,
+		Request: speaker.Request.ID, Chain: speaker.Request.Chain, Depth: speaker.Request.Depth,
+	}
+	n.Rights, n.Taint = passedOn(o.call, speaker)
+	// Under a key that is known, nothing is committed again.
+	out, err := once(ctx, say, "offer.submit", []any{summary}, func(to *store.Store) (fika.Offer, error) {
+		crash.Point("offer-freeze")
+		if n.Tip, _, err = tree.Whole(ctx, summary); err != nil {
+			return n, err
+		}
+		crash.Point("offer-frozen")
+		if n.Title, err = t.Title(ctx, n.Tip); err != nil {
+			return n, err
+		}
+		return to.SubmitOffer(ctx, n, o.c.heldFor(n.Taint, "offered"))
+	}, func(done *store.Repeated) (fika.Offer, error) {
+		return o.c.store.Offer(ctx, fika.OfferNumber(done.Last(store.OfferEvent).Seq))
+	})
+	if err == nil && out.State != fika.OfferLanded {
+		err = t.Keep(ctx, out.Number, "tip", out.Tip)
+	}
+	return out, err
+}
+
+// ownTree returns the worktree of the agent that speaks. It fails with Locked while another
+// turn of the agent works there, because what that has begun would be offered, too.
+func (o *Offers) ownTree(ctx context.Context, speaker *app.Speaker) (worktree.Tree, error) {
+	settings, err := o.c.app.Settings(speaker.Agent, nil, true)
+	if err != nil {
+		return worktree.Tree{}, err
+	}
+	if !settings.Worktree {
+		return worktree.Tree{}, fika.Errorf(fika.Invalid, "", "you have no worktree of your own, so there is nothing to offer (workspace = \"worktree\")")
+	}
+	v, err := o.c.Agents.View(ctx, string(speaker.Agent))
+	if err != nil {
+		return worktree.Tree{}, err
+	}
+	for _, r := range v.Running {
+		if r.ID != speaker.Request.ID {
+			return worktree.Tree{}, fika.Errorf(fika.Locked, "", "another turn of yours is at work in the same worktree (request %s): offer when that has ended", r.ID)
+		}
+	}
+	return o.c.Agents.treeOf(speaker.Agent, settings)
 }
 
 // agentOf returns the agent that a person means; "" if they mean a branch.
@@ -100,7 +197,7 @@ func (o *Offers) tip(ctx context.Context, t worktree.Target, n fika.Offer) (tip,
 	} else {
 		var tree worktree.Tree
 		if tree, err = o.c.Agents.Worktree(ctx, string(n.Agent), true); err == nil {
-			tip, committed, err = tree.Whole(ctx)
+			tip, committed, err = tree.Whole(ctx, "")
 		}
 	}
 	if err == nil {
@@ -128,13 +225,13 @@ func (o *Offers) mayOne(verb string) error {
 	return v.check(verb, relation(v.full()), "the offers")
 }
 
-// Cancel takes an offer out of the queue; one that is being checked does not land. Error
-// kinds: NotFound, Denied, Conflict if it has landed, is about to, or was cancelled.
+// Cancel takes an offer out of the queue; one that is being checked does not land, and its
+// agent works on it no more. Error kinds: NotFound, Denied, Conflict if it has landed, is about to, or was cancelled.
 func (o *Offers) Cancel(ctx context.Context, n fika.OfferNumber, why string) (fika.Offer, error) {
 	if err := o.mayOne("offer.cancel"); err != nil {
 		return fika.Offer{}, err
 	}
-	return o.change(ctx, "offer.cancel", n, []any{why}, func(f *fika.Offer) error {
+	out, err := o.change(ctx, "offer.cancel", n, []any{why}, func(f *fika.Offer) error {
 		switch f.State {
 		case fika.OfferLanded, fika.OfferCancelled:
 			return fika.Errorf(fika.Conflict, "", "offer %d is %s", n, f.State)
@@ -144,11 +241,16 @@ func (o *Offers) Cancel(ctx context.Context, n fika.OfferNumber, why string) (fi
 		f.State, f.Reason = fika.OfferCancelled, strings.ToValidUTF8(strings.TrimSpace(why), "")
 		return nil
 	})
+	if err == nil && out.Rework != "" {
+		o.c.wake(ctx, out.Agent)
+	}
+	return out, err
 }
 
-// Retry puts an offer into the queue again, with what its source has now; with paths that
-// the person accepts, with the same commit. Error kinds: as for [Offers.Add], and Conflict for
-// an offer that has landed or is being tried.
+// Retry puts an offer into the queue again, with what its source has now; one that is held,
+// and with paths that the person accepts, with the same commit. It may come back to its agent
+// as often as at first. Error kinds: as for [Offers.Add], and Conflict for an offer that has
+// landed, is being tried or is worked on by its agent.
 func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string) (fika.Offer, error) {
 	if err := o.mayOne("offer.retry"); err != nil {
 		return fika.Offer{}, err
@@ -163,7 +265,8 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 		}
 	}
 	tip, title := before.Tip, before.Title
-	if len(accept) == 0 && before.State != fika.OfferLanded {
+	same := len(accept) > 0 || before.State == fika.OfferHeld
+	if !same && before.State != fika.OfferLanded && before.State != fika.OfferRework {
 		t, _, err := o.target()
 		if err != nil {
 			return before, err
@@ -179,12 +282,14 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 		switch {
 		case f.State == fika.OfferLanded, f.State == fika.OfferTrying, f.State == fika.OfferMoving:
 			return fika.Errorf(fika.Conflict, "", "offer %d is %s", n, f.State)
-		case len(accept) > 0 && f.Tip != tip:
+		case f.State == fika.OfferRework:
+			return fika.Errorf(fika.Conflict, "", "@%s works on offer %d (request %s): cancel the offer first", f.Agent, n, f.Rework)
+		case same && (f.Tip != tip || f.State != before.State):
 			return fika.Errorf(fika.Conflict, "", "offer %d was changed meanwhile: look at it again", n)
 		case f.Tip != tip:
 			f.Accepted = nil
 		}
-		f.State, f.Reason, f.Base, f.Tip, f.Title = fika.OfferWaiting, "", "", tip, title
+		f.State, f.Reason, f.Base, f.Tip, f.Title, f.Round, f.Rework = fika.OfferWaiting, "", "", tip, title, 0, ""
 		for _, path := range accept {
 			if !slices.Contains(f.Accepted, path) {
 				f.Accepted = append(f.Accepted, path)

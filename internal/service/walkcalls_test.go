@@ -554,6 +554,10 @@ func offerCalls() map[string]call {
 			_, _, err := s.Offers().Add(ctx, "main")
 			return err
 		}),
+		"offer.submit": failed(func(ctx context.Context, _ *world, s *service.Service) error {
+			_, err := s.Offers().Submit(ctx, "")
+			return err
+		}),
 		"offer.cancel": failed(func(ctx context.Context, _ *world, s *service.Service) error {
 			_, err := s.Offers().Cancel(ctx, 1, "")
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"fika"
 )
@@ -13,15 +12,23 @@ import (
 type Offers struct{ *db }
 
 const offerColumns = `o.n, o.source, o.agent, o.title, o.tip, o.target, o.created_by, o.state, o.reason, o.base, o.old, o.new, o.output, o.asks, o.accepted,
-o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at`
+o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework`
 
-func scanOffer(s scanner) (o fika.Offer, err error) {
-	var asks, accepted string
+const selectOffer = `SELECT ` + offerColumns + ` FROM offers o`
+
+func scanOffer(s scanner) (fika.Offer, error) { return offerRow(s) }
+
+// offerRow scans an offer, and the columns after it into more.
+func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
+	var asks, accepted, rights string
 	var checked, created, updated, ended int64
-	err = s.Scan(&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
-		&o.Check, &checked, &o.Version, &created, &updated, &ended)
-	if err != nil {
+	dest := []any{&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
+		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework}
+	if err = s.Scan(append(dest, more...)...); err != nil {
 		return o, err
+	}
+	if o.Rights, err = readRights(rights); err != nil {
+		return o, fika.Errorf(fika.Storage, "read offer", "offer %d has rights that cannot be read: %v", o.Number, err)
 	}
 	o.Checked, o.CreatedAt, o.UpdatedAt, o.EndedAt = at(checked), at(created), at(updated), at(ended)
 	for _, list := range []struct {
@@ -49,7 +56,7 @@ func (s Offers) Offer(ctx context.Context, n fika.OfferNumber) (fika.Offer, erro
 }
 
 func offer(ctx context.Context, q querier, n fika.OfferNumber) (fika.Offer, error) {
-	o, found, err := one(ctx, q, scanOffer, `SELECT `+offerColumns+` FROM offers o WHERE o.n = ?`, n)
+	o, found, err := one(ctx, q, scanOffer, selectOffer+` WHERE o.n = ?`, n)
 	if err == nil && !found {
 		err = errNoOffer(n)
 	}
@@ -58,7 +65,7 @@ func offer(ctx context.Context, q querier, n fika.OfferNumber) (fika.Offer, erro
 
 // OfferFilter narrows [Offers.ListOffers]; empty fields match everything.
 type OfferFilter struct {
-	Going  bool             // only those in the queue
+	Going  bool             // only those that have not ended
 	Before fika.OfferNumber // only smaller numbers
 	Limit  int
 }
@@ -73,7 +80,7 @@ func (s Offers) ListOffers(ctx context.Context, f OfferFilter) ([]fika.Offer, er
 	if f.Before > 0 {
 		where, args = append(where, `o.n < ?`), append(args, f.Before)
 	}
-	text := `SELECT ` + offerColumns + ` FROM offers o`
+	text := selectOffer
 	if len(where) > 0 {
 		text += ` WHERE ` + strings.Join(where, ` AND `)
 	}
@@ -84,79 +91,37 @@ func (s Offers) ListOffers(ctx context.Context, f OfferFilter) ([]fika.Offer, er
 // NextOffer returns the first offer in the queue: one that is being tried or moved, else the
 // one that waits longest. found is false if there is none.
 func (s Offers) NextOffer(ctx context.Context) (o fika.Offer, found bool, err error) {
-	o, found, err = one(ctx, s.r, scanOffer, `SELECT `+offerColumns+` FROM offers o WHERE o.ended_at = 0 ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
+	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state <> 'rework' ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
 	return o, found, s.explain("read offer", err)
 }
 
-// AddOffer adds an offer to the end of the queue: Number, State and times are filled in. It
-// fails with Conflict if the same commit is in the queue for the same branch.
-func (s Offers) AddOffer(ctx context.Context, o fika.Offer) (fika.Offer, error) {
-	const op = "add offer"
-	out := o
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		out = o
-		same, found, err := one(ctx, t, scanInt, `SELECT o.n FROM offers o WHERE o.ended_at = 0 AND o.tip = ? AND o.target = ?`, o.Tip, o.Into)
-		if err != nil {
-			return err
-		}
-		if found {
-			return fika.Errorf(fika.Conflict, op, "this commit is in the queue already: offer %d", same)
-		}
-		last, _, err := one(ctx, t, scanInt, `SELECT COALESCE(max(n), 0) FROM offers`)
-		if err != nil {
-			return err
-		}
-		out.Number, out.State, out.Version, out.CreatedAt, out.UpdatedAt = fika.OfferNumber(last)+1, fika.OfferWaiting, 1, at(t.now), at(t.now)
-		if err := t.put(ctx, `INSERT INTO offers (n, source, agent, title, tip, target, created_by, state, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			out.Number, out.Source, out.Agent, out.Title, out.Tip, out.Into, out.By, out.State, t.now, t.now); err != nil {
-			return err
-		}
-		t.tell(event{kind: OfferEvent, seq: int64(out.Number), state: string(out.State)})
-		return nil
-	})
-	return out, err
+// Abandoned is an offer on which nobody works any more, although it is in the state rework.
+type Abandoned struct {
+	fika.Offer
+	Ended fika.RequestState // of the request in which its agent did; empty: it was deleted
+	Why   string            // that ended so
 }
 
-// maxOfferOutput bounds what is kept of the output of a check, in bytes.
-const maxOfferOutput = 32 << 10
+// NextAbandoned returns the first offer that came back to its agent and whose agent has
+// ended its turn without offering it again. found is false if there is none.
+func (s Offers) NextAbandoned(ctx context.Context) (a Abandoned, found bool, err error) {
+	a, found, err = one(ctx, s.r, func(sc scanner) (a Abandoned, err error) {
+		a.Offer, err = offerRow(sc, &a.Ended, &a.Why)
+		return a, err
+	}, `SELECT `+offerColumns+`, COALESCE(r.state, ''), COALESCE(r.reason, '') FROM offers o LEFT JOIN requests r ON r.id = o.rework
+WHERE o.ended_at = 0 AND o.state = 'rework' AND (r.id IS NULL OR r.finished_at > 0) ORDER BY o.n LIMIT 1`)
+	return a, found, s.explain("read offer", err)
+}
 
-// ChangeOffer stores what fn makes of an offer, and returns the offer as it then stands. If
-// fn fails nothing is stored. It fails with NotFound.
-func (s Offers) ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fika.Offer) error) (fika.Offer, error) {
-	const op = "change offer"
-	var out fika.Offer
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
-		if out, err = offer(ctx, t, n); err != nil {
-			return err
-		}
-		if err := fn(&out); err != nil {
-			return err
-		}
-		asks, err := toJSON(op, append([]fika.PathRisk{}, out.Asks...))
-		if err != nil {
-			return err
-		}
-		accepted, err := toJSON(op, append([]string{}, out.Accepted...))
-		if err != nil {
-			return err
-		}
-		out.UpdatedAt = at(t.now)
-		switch {
-		case !out.State.Ended():
-			out.EndedAt = time.Time{}
-		case out.EndedAt.IsZero():
-			out.EndedAt = at(t.now)
-		}
-		out.Reason, out.Output = clip(out.Reason, maxTaskLine), clip(out.Output, maxOfferOutput)
-		changed, err := t.exec(ctx, `UPDATE offers SET title = ?, tip = ?, state = ?, reason = ?, base = ?, old = ?, new = ?, output = ?, asks = ?, accepted = ?, checked_by = ?, checked_at = ?,
-version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`, out.Title, out.Tip, out.State, out.Reason, out.Base, out.Old, out.New, out.Output, asks, accepted,
-			out.Check, ms(out.Checked), t.now, ms(out.EndedAt), n, out.Version)
-		if err == nil && changed == 0 {
-			err = errAgain
-		}
-		out.Version++
-		t.tell(event{kind: OfferEvent, seq: int64(n), state: string(out.State)})
-		return err
-	})
-	return out, err
+// landedTips is how many of an agent's commits that have landed are looked at.
+const landedTips = 20
+
+// LandedTips returns the commits that the agent of an offer has offered for the same branch
+// and that have landed, the newest first; of a person's offer none.
+func (s Offers) LandedTips(ctx context.Context, o fika.Offer) ([]string, error) {
+	if o.Agent == "" {
+		return nil, nil
+	}
+	list, err := many(ctx, s.r, scanText, `SELECT o.tip FROM offers o WHERE o.agent = ? AND o.target = ? AND o.state = 'landed' ORDER BY o.n DESC LIMIT ?`, o.Agent, o.Into, landedTips)
+	return list, s.explain("read landed offers", err)
 }

@@ -17,18 +17,20 @@ import (
 	"fika/internal/tool/board"
 	"fika/internal/tool/job"
 	"fika/internal/tool/note"
+	"fika/internal/tool/offer"
 	"fika/internal/tool/peer"
 )
 
 // agentTools returns the tools that every agent has: those for its notes, those that
-// reach other agents, those for jobs, those of the board, the one that searches its past,
-// and the one that loads skills.
+// reach other agents, those for jobs, those of the board, the one that offers its work,
+// the one that searches its past, and the one that loads skills.
 func (r *Runtime) agentTools() []tool.Tool {
 	notes := note.Tools(note.Options{
 		Store: noteStore{r.worker.Folder}, Versions: r.versions,
 		Reflection: r.settings.ReflectionEnabled && !r.opts.NoReflection, Limit: r.settings.ReflectionCharacterLimit,
 	})
 	return slices.Concat(notes, r.peers().tools(), job.Tools(r.toolbox.jobs), board.Tools(r.opts.Board), []tool.Tool{
+		offer.New(r.opts.Landing),
 		recallTool(r.worker.Store), tool.WithLimit(skillTool(r.toolbox.skills()), r.toolbox.outputLimits()),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"fika"
 	"fika/internal/app"
@@ -36,6 +37,9 @@ type LiveRuntime struct {
 	stamp   config.Stamp
 	now     *Runtime
 	trouble string // the last trouble with a file, reported once
+
+	turns  atomic.Int32 // under way
+	landed string       // what had landed when the worktree was last brought there; of the first of the turns under way
 }
 
 // LiveRuntime makes this process follow its files, and returns a runtime for their
@@ -147,6 +151,13 @@ func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan str
 	if err != nil {
 		return l.last().failRequest(ctx, c, err, o)
 	}
+	// Of several turns at once, the first one begins with what has landed.
+	if first := l.turns.Add(1) == 1; first {
+		if err := l.followLanding(ctx, r, c); err != nil {
+			l.opts.Warn("the worktree stays as it is: " + err.Error())
+		}
+	}
+	defer l.turns.Add(-1)
 	return r.work(ctx, c, stop, o)
 }
 

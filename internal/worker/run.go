@@ -16,6 +16,7 @@ import (
 	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/tool/board"
+	"fika/internal/tool/offer"
 	"fika/internal/turn"
 )
 
@@ -44,6 +45,8 @@ type RunOptions struct {
 	// Ask asks the person at the terminal about a tool call; nil if nobody is there.
 	Ask   Asker
 	Board board.Desk // nil: its tools are not offered
+	// Landing takes what the tool offer offers; nil: that is not there.
+	Landing offer.Desk
 }
 
 // RunResult is the result of a one-shot prompt.
@@ -71,7 +74,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	}
 	live, err := w.LiveRuntime(ctx, RuntimeOptions{
 		Dir: a.Dir(), NoReflection: o.NoReflection, Verbose: o.Verbose, Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn,
-		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask, Board: o.Board,
+		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask, Board: o.Board, Landing: o.Landing,
 	}, o.Flags, false)
 	if err != nil {
 		return RunResult{}, err

@@ -19,6 +19,7 @@ import (
 	"fika/internal/tool"
 	"fika/internal/tool/board"
 	"fika/internal/tool/note"
+	"fika/internal/tool/offer"
 	"fika/internal/turn"
 )
 
@@ -40,6 +41,8 @@ type RuntimeOptions struct {
 	Store turn.Store // usually the worker's own
 	Ask   Asker      // asks the person at the terminal; nil: nobody is there
 	Board board.Desk // nil: its tools are not offered
+	// Landing takes what the tool offer offers; nil: that is not there.
+	Landing offer.Desk
 }
 
 // Runtime is what the turns of a worker run with: tools, hooks, prompt, settings. One

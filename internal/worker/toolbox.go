@@ -25,6 +25,7 @@ import (
 	"fika/internal/tool/file"
 	"fika/internal/tool/job"
 	"fika/internal/tool/note"
+	"fika/internal/tool/offer"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/web"
 	"fika/internal/worktree"
@@ -123,7 +124,7 @@ func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
 // has, and of the one that searches its past.
 func (b Toolbox) AllNames() []string {
 	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
-	return append(b.BuiltinNames(), toolNames(slices.Concat(list, peers{}.tools(), job.Tools(nil), board.Tools(nil), []tool.Tool{recallTool(nil), skillTool(nil)}))...)
+	return append(b.BuiltinNames(), toolNames(slices.Concat(list, peers{}.tools(), job.Tools(nil), board.Tools(nil), []tool.Tool{offer.New(nil), recallTool(nil), skillTool(nil)}))...)
 }
 
 func toolNames(tools []tool.Tool) []string {

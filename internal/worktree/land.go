@@ -26,6 +26,9 @@ type Work struct {
 	Source string         // how people call it
 	Tip    string
 	How    string // one of the Land constants
+	// Landed are earlier commits of the same source that have landed, the newest first: what
+	// is behind them is not put on the branch again.
+	Landed []string
 }
 
 // Put is work that was put on a branch, which does not know yet.
@@ -62,19 +65,23 @@ func (t Target) Put(ctx context.Context, on string, w Work) (p Put, err error) {
 		d.name, d.mail = name, mail
 		d.trailers = append(d.trailers, "Fika-Agent: "+string(w.Agent), "Co-authored-by: "+string(w.Agent)+" <"+string(w.Agent)+"@fika.invalid>")
 	}
+	since, err := t.since(ctx, w)
+	if err != nil {
+		return p, err
+	}
 	merges := ""
 	if w.How == LandRebase {
-		merges, err = git.RunLine(ctx, t.Project, "rev-list", "--merges", "--max-count=1", on+".."+w.Tip)
+		merges, err = git.RunLine(ctx, t.Project, append([]string{"rev-list", "--merges", "--max-count=1"}, between(on, w.Tip, since)...)...)
 	}
 	switch {
 	case err != nil:
 		return p, err
 	case w.How == LandSquash:
-		p, err = t.squash(ctx, on, w, d)
+		p, err = t.squash(ctx, on, since, w, d)
 	case w.How == LandMerge, merges != "": // commits that were merged cannot be put one by one
-		p, err = t.merge(ctx, on, w, d)
+		p, err = t.merge(ctx, on, since, w, d)
 	default:
-		p, err = t.rebase(ctx, on, w.Tip, d)
+		p, err = t.rebase(ctx, on, w.Tip, since, d)
 	}
 	return t.judged(ctx, on, p, err)
 }
@@ -93,8 +100,64 @@ func (t Target) judged(ctx context.Context, on string, p Put, err error) (Put, e
 	return p, err
 }
 
-func (t Target) merge(ctx context.Context, on string, w Work, d dressing) (Put, error) {
-	tree, conflicts, text, err := tryMerge(ctx, t.Project, on, w.Tip)
+// since returns the newest commit behind the work that has landed; "": none has.
+func (t Target) since(ctx context.Context, w Work) (string, error) {
+	for _, tip := range w.Landed {
+		commit, err := t.commitOf(ctx, tip)
+		if err != nil {
+			return "", err
+		}
+		if commit == "" || commit == w.Tip {
+			continue
+		}
+		if behind, err := t.contains(ctx, w.Tip, commit); err != nil || behind {
+			return commit, err
+		}
+	}
+	return "", nil
+}
+
+// between returns the arguments of git that select the commits of tip that are behind
+// neither on nor since.
+func between(on, tip, since string) []string {
+	if since == "" {
+		return []string{on + ".." + tip}
+	}
+	return []string{on + ".." + tip, "^" + since}
+}
+
+// tryOnto is tryMerge of work with the commit on which it is put. If the newest commit that
+// both have is behind since, only what came after that is merged.
+func (t Target) tryOnto(ctx context.Context, on, since, tip string) (tree string, conflicts []string, text string, err error) {
+	if since == "" {
+		return tryMerge(ctx, t.Project, on, tip)
+	}
+	common, err := git.RunLine(ctx, t.Project, "merge-base", on, tip)
+	if err != nil {
+		return "", nil, "", err
+	}
+	if older, err := t.contains(ctx, since, common); err != nil {
+		return "", nil, "", err
+	} else if older {
+		tree, err := t.treeOf(ctx, on)
+		if err != nil {
+			return "", nil, "", err
+		}
+		if on, err = t.ours(ctx, tree, []string{since}); err != nil {
+			return "", nil, "", err
+		}
+	}
+	return tryMerge(ctx, t.Project, on, tip)
+}
+
+// ours makes a commit that stands for our side of a merge.
+func (t Target) ours(ctx context.Context, tree string, parents []string) (string, error) {
+	return t.commit(ctx, tree, parents, "ours", []string{
+		"GIT_AUTHOR_NAME=fika", "GIT_AUTHOR_EMAIL=fika@fika.invalid", "GIT_COMMITTER_NAME=fika", "GIT_COMMITTER_EMAIL=fika@fika.invalid"})
+}
+
+func (t Target) merge(ctx context.Context, on, since string, w Work, d dressing) (Put, error) {
+	tree, conflicts, text, err := t.tryOnto(ctx, on, since, w.Tip)
 	if err != nil || len(conflicts) > 0 {
 		return Put{Conflicts: conflicts, Text: text}, err
 	}
@@ -102,15 +165,15 @@ func (t Target) merge(ctx context.Context, on string, w Work, d dressing) (Put, 
 	return Put{Commit: commit}, err
 }
 
-func (t Target) squash(ctx context.Context, on string, w Work, d dressing) (Put, error) {
-	tree, conflicts, text, err := tryMerge(ctx, t.Project, on, w.Tip)
+func (t Target) squash(ctx context.Context, on, since string, w Work, d dressing) (Put, error) {
+	tree, conflicts, text, err := t.tryOnto(ctx, on, since, w.Tip)
 	if err != nil || len(conflicts) > 0 {
 		return Put{Conflicts: conflicts, Text: text}, err
 	}
 	if same, err := t.treeOf(ctx, on); err != nil || same == tree {
 		return Put{Commit: on}, err
 	}
-	titles, err := git.RunLine(ctx, t.Project, "log", "--reverse", "--no-merges", "--max-count="+strconv.Itoa(maxLanded), "--format=%s", on+".."+w.Tip)
+	titles, err := git.RunLine(ctx, t.Project, append([]string{"log", "--reverse", "--no-merges", "--max-count=" + strconv.Itoa(maxLanded), "--format=%s"}, between(on, w.Tip, since)...)...)
 	if err != nil {
 		return Put{}, err
 	}
@@ -123,10 +186,10 @@ func (t Target) squash(ctx context.Context, on string, w Work, d dressing) (Put,
 	return Put{Commit: commit}, err
 }
 
-// rebase puts the commits of tip that are not behind on, one after the other, on it. Those
-// that change nothing there are left out.
-func (t Target) rebase(ctx context.Context, on, tip string, d dressing) (Put, error) {
-	out, err := git.Run(ctx, t.Project, "rev-list", "--reverse", "--topo-order", "--no-merges", "--max-count="+strconv.Itoa(maxLanded+1), on+".."+tip)
+// rebase puts the commits of tip that are behind neither on nor since, one after the other, on
+// it. Those that change nothing there are left out.
+func (t Target) rebase(ctx context.Context, on, tip, since string, d dressing) (Put, error) {
+	out, err := git.Run(ctx, t.Project, append([]string{"rev-list", "--reverse", "--topo-order", "--no-merges", "--max-count=" + strconv.Itoa(maxLanded+1)}, between(on, tip, since)...)...)
 	if err != nil {
 		return Put{}, err
 	}
@@ -160,8 +223,7 @@ func (t Target) pick(ctx context.Context, on, commit string, d dressing) (next s
 	if parent != "" {
 		parents = append(parents, parent)
 	}
-	ours, err := t.commit(ctx, was, parents, "ours", []string{
-		"GIT_AUTHOR_NAME=fika", "GIT_AUTHOR_EMAIL=fika@fika.invalid", "GIT_COMMITTER_NAME=fika", "GIT_COMMITTER_EMAIL=fika@fika.invalid"})
+	ours, err := t.ours(ctx, was, parents)
 	if err != nil {
 		return "", nil, "", err
 	}

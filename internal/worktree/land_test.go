@@ -241,3 +241,33 @@ func TestAScratchHoldsTheCommitAndNothingElse(t *testing.T) {
 		t.Error("it is still there")
 	}
 }
+
+// Work on top of what has landed before lands, however that was changed since: what has
+// landed is not put on the branch again.
+func TestWhatHasLandedIsNotPutOnAgain(t *testing.T) {
+	for _, how := range []string{LandRebase, LandSquash} {
+		w := newWorld(t)
+		first := w.branch("coders", "main", "cart.go", "one\ntwo\nTHREE\n")
+		w.land(Work{Offer: 1, Agent: "coder", Source: "@coder", Tip: first, How: how})
+		landed, err := w.target().Landed(t.Context())
+		must(t, err)
+		w.land(Work{Offer: 2, Agent: "other", Source: "@other", Tip: w.branch("others", landed, "cart.go", "one\ntwo\nthree again\n"), How: LandRebase})
+		second := w.branch("more", first, "new.go", "new\n")
+		work := Work{Offer: 3, Agent: "coder", Source: "@coder", Tip: second, How: how}
+		if p := w.land(work); len(p.Conflicts) == 0 {
+			t.Errorf("%s: it fits all the same", how)
+		}
+		work.Landed = []string{"0123456789012345678901234567890123456789", second, first}
+		if p := w.land(work); len(p.Conflicts) > 0 || p.Nothing {
+			t.Errorf("%s: %+v", how, p)
+			continue
+		}
+		ref := w.target().Ref()
+		if text := plain(t, w.repo, "show", ref+":cart.go") + plain(t, w.repo, "show", ref+":new.go"); text != "one\ntwo\nthree againnew" {
+			t.Errorf("%s: %q", how, text)
+		}
+		if n := plain(t, w.repo, "log", "--format=%s", ref, "--", "new.go"); strings.Contains(n, "cart") {
+			t.Errorf("%s: %s", how, n)
+		}
+	}
+}

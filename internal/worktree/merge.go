@@ -34,7 +34,7 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 	if err != nil {
 		return m, err
 	}
-	if s.Head, err = t.whole(ctx, s.Head, s.Open, s.Dirty); err != nil {
+	if s.Head, err = t.whole(ctx, s.Head, s.Open, s.Dirty, ""); err != nil {
 		return m, err
 	}
 	m.Committed = s.Dirty
@@ -78,28 +78,28 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 
 // whole commits what is not committed, and returns the commit with all of the agent's work.
 // It fails with Conflict while git is in the middle of something there.
-func (t Tree) whole(ctx context.Context, head, open string, dirty bool) (string, error) {
+func (t Tree) whole(ctx context.Context, head, open string, dirty bool, message string) (string, error) {
 	switch {
 	case open == "conflicts":
 		return "", fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.Agent, t.Agent)
 	case open == "operation":
 		return "", fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git status in fika agent shell %s says what", t.Agent, t.Agent)
 	case dirty:
-		return t.commit(ctx)
+		return t.commit(ctx, message)
 	}
 	return head, nil
 }
 
 // Whole brings all of the agent's work home as a commit, and returns that: what is not
-// committed is committed first, on the agent's branch and in its name. Its errors are those
-// of [Tree.Merge].
-func (t Tree) Whole(ctx context.Context) (commit string, committed bool, err error) {
+// committed is committed first, on the agent's branch and in its name, with a message; "":
+// that it is the agent's work. Its errors are those of [Tree.Merge].
+func (t Tree) Whole(ctx context.Context, message string) (commit string, committed bool, err error) {
 	o, err := t.offers(ctx)
 	if err != nil {
 		return "", false, err
 	}
 	committed = o.commit != o.head
-	commit, err = t.whole(ctx, o.head, o.open, committed)
+	commit, err = t.whole(ctx, o.head, o.open, committed, message)
 	return commit, committed, err
 }
 
@@ -120,6 +120,44 @@ func (t Tree) follow(ctx context.Context, commit string) error {
 	return nil
 }
 
+// advance is a script that moves the tree to a commit, the first argument, if it is on the
+// branch of the second and holds nothing that is not in that commit: no change that is not
+// committed, and no commit but those behind it and those of the other arguments, which have
+// landed. It prints where the tree is then.
+const advance = `set -e
+new=$1 branch=$2
+shift 2
+head=$(git rev-parse --verify -q 'HEAD^{commit}')
+if [ "$head" != "$new" ] && [ "$(git symbolic-ref -q HEAD)" = "refs/heads/$branch" ] && [ -z "$(git status --porcelain | head -c 1)" ]; then
+	git merge-base --is-ancestor "$head" "$new" && set -- "$head"
+	for landed in "$@"; do
+		if [ "$landed" = "$head" ]; then git reset -q --keep "$new"; break; fi
+	done
+fi
+git rev-parse --verify -q 'HEAD^{commit}'`
+
+// Advance moves the tree to a commit of the person's, where work lands, if nothing of the
+// agent's is lost by that: landed are commits of the agent's that have landed. It reports
+// whether the tree is at the commit then.
+func (t Tree) Advance(ctx context.Context, commit string, landed []string) (there bool, err error) {
+	if err := t.check(ctx); err != nil {
+		return false, err
+	}
+	refs, err := t.refs(ctx, t.base())
+	if err != nil {
+		return false, err
+	}
+	refs["merged"] = commit
+	if err := t.keepBorrowed(ctx, refs); err != nil {
+		return false, err
+	}
+	at, err := t.inside(ctx, advance, append([]string{commit, t.Branch()}, landed...)...)
+	if err == nil {
+		err = t.Import(ctx)
+	}
+	return at == commit, err
+}
+
 // prepare makes the merge a commit without touching any file, and returns the command
 // with which the person's own git checks it out.
 func (t Tree) prepare(ctx context.Context, into, ours, theirs, tree, message string) (string, error) {
@@ -136,8 +174,11 @@ func (t Tree) prepare(ctx context.Context, into, ours, theirs, tree, message str
 
 // commit commits everything in the tree in the agent's name, and returns the commit as it
 // came home.
-func (t Tree) commit(ctx context.Context) (string, error) {
-	if _, err := t.inside(ctx, `git -c advice.addEmbeddedRepo=false add -A && git commit -q --no-verify -m "$1"`, "Work of @"+string(t.Agent)); err != nil {
+func (t Tree) commit(ctx context.Context, message string) (string, error) {
+	if message == "" {
+		message = "Work of @" + string(t.Agent)
+	}
+	if _, err := t.inside(ctx, `git -c advice.addEmbeddedRepo=false add -A && git commit -q --no-verify -m "$1"`, message); err != nil {
 		return "", err
 	}
 	if err := t.Import(ctx); err != nil {

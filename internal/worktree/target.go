@@ -106,7 +106,7 @@ func (t Target) Ground(ctx context.Context) (g Ground, err error) {
 	if err != nil || under {
 		return g, err
 	}
-	put, err := t.rebase(ctx, branch, g.Old, dressing{})
+	put, err := t.rebase(ctx, branch, g.Old, "", dressing{})
 	if err != nil {
 		return g, err
 	}

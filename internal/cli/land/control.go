@@ -35,7 +35,7 @@ func newCancel(e *command.Env) *cobra.Command {
 	var why string
 	c := control(e, &cobra.Command{
 		Use: "cancel OFFER", Short: "take an offer out of the queue", Example: "  fika land cancel 3 --reason \"not yet\"",
-		Long: "Takes an offer out of the queue. One that is being checked does not land; its check\ngoes on to its end. The branch and the worktree that it comes from stay as they are.",
+		Long: "Takes an offer out of the queue. The check of one that is being checked ends at once,\nand so does the turn of an agent that works on it. The branch and the worktree that it\ncomes from stay as they are.",
 	}, func(cmd *cobra.Command, o *service.Offers, n fika.OfferNumber) (fika.Offer, error) {
 		return o.Cancel(cmd.Context(), n, why)
 	})
@@ -50,6 +50,7 @@ func newRetry(e *command.Env) *cobra.Command {
 		Use: "retry OFFER", Short: "try an offer again", Example: "  fika land retry 3\n  fika land retry 3 --accept AGENTS.md",
 		Long: `Puts an offer into the queue again that came back, was refused or was cancelled,
 with what its branch or its agent has now, or lets a queue go on that has stopped.
+One of an agent that is held goes on as it was offered.
 
 What makes git or another program run or fetch something lands only with your yes,
 path by path: submodules, .gitmodules, filters and drivers in .gitattributes, links

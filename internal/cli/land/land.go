@@ -22,7 +22,8 @@ func New(e *command.Env) *cobra.Command {
 		`Offers a branch, or the work of an agent with a git worktree, for the branch that
 [landing] into names. The hub takes one offer after the other: it puts the work on
 the branch in a folder of its own, runs the check there, and moves the branch only
-if that succeeds. What conflicts, or fails, comes back.
+if that succeeds. What conflicts, or fails, comes back. Agents with the tool offer
+offer their work by themselves, and get it back to change it.
 
 Your files are never touched, but by fika land apply. A branch that is checked out
 nowhere follows by itself.`,
@@ -87,7 +88,7 @@ func changed(e *command.Env, o fika.Offer, asJSON bool) error {
 		text += "has landed on " + o.Into
 	case fika.OfferBack:
 		text += "came back"
-	case fika.OfferAsks:
+	case fika.OfferAsks, fika.OfferHeld:
 		text += "waits for your yes"
 	default:
 		text += "is " + string(o.State)
@@ -97,7 +98,7 @@ func changed(e *command.Env, o fika.Offer, asJSON bool) error {
 	}
 	e.Say("%s", text)
 	switch o.State {
-	case fika.OfferBack, fika.OfferAsks, fika.OfferRefused:
+	case fika.OfferBack, fika.OfferAsks, fika.OfferHeld, fika.OfferRefused:
 		e.Say("fika land show %d shows it", o.Number)
 	case fika.OfferLanded:
 		e.Say("fika land apply brings it into your files, if you have %s checked out", o.Into)
@@ -122,7 +123,11 @@ type JSON struct {
 	CheckedAt *time.Time       `json:"checked_at"`
 	Asks      []fika.PathRisk  `json:"asks"`
 	Accepted  []string         `json:"accepted"`
-	By        string           `json:"by"`
+	By        string           `json:"by"`      // an agent has an @
+	Request   command.Nullable `json:"request"` // in which an agent has offered it
+	Taint     command.Nullable `json:"taint"`   // the outside text that the agent had read
+	Round     int              `json:"round"`   // how often it has come back to the agent
+	Rework    command.Nullable `json:"rework"`  // the request in which the agent works on it
 	CreatedAt *time.Time       `json:"created_at"`
 	UpdatedAt *time.Time       `json:"updated_at"`
 	EndedAt   *time.Time       `json:"ended_at"`
@@ -133,6 +138,7 @@ func ToJSON(o fika.Offer) JSON {
 	return JSON{
 		Number: o.Number, Source: o.Source, Agent: command.Nullable(o.Agent), Title: o.Title, Into: o.Into, State: string(o.State), Reason: command.Nullable(o.Reason),
 		Tip: o.Tip, Base: command.Nullable(o.Base), Old: command.Nullable(o.Old), New: command.Nullable(o.New), Check: command.Nullable(o.Check), CheckedAt: command.JSONTime(o.Checked),
+		Request: command.Nullable(o.Request), Taint: command.Nullable(o.Taint), Round: o.Round, Rework: command.Nullable(o.Rework),
 		Asks: append([]fika.PathRisk{}, o.Asks...), Accepted: append([]string{}, o.Accepted...), By: o.By,
 		CreatedAt: command.JSONTime(o.CreatedAt), UpdatedAt: command.JSONTime(o.UpdatedAt), EndedAt: command.JSONTime(o.EndedAt),
 	}

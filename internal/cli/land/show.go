@@ -61,8 +61,12 @@ func show(e *command.Env, o fika.Offer) error {
 		term.Fact{Label: "into", Value: o.Into}, term.Fact{Label: "state", Value: state}, term.Fact{Label: "offered", Value: o.Tip}, term.Fact{Label: "put on", Value: o.Base},
 		term.Fact{Label: "landed as", Value: o.New}, term.Fact{Label: "before", Value: o.Old}, term.Fact{Label: "check", Value: check},
 		term.Fact{Label: "accepted", Value: strings.Join(o.Accepted, ", ")}, term.Fact{Label: "by", Value: o.By},
+		term.Fact{Label: "in request", Value: string(o.Request)}, term.Fact{Label: "came back", Value: times(o)}, term.Fact{Label: "reworked in", Value: string(o.Rework)},
 	); err != nil {
 		return err
+	}
+	if o.State == fika.OfferHeld {
+		e.Say("fika land retry %d lets it go on as it was offered; fika land cancel %d ends it", o.Number, o.Number)
 	}
 	if len(o.Asks) > 0 {
 		flags := ""
@@ -81,4 +85,12 @@ func show(e *command.Env, o fika.Offer) error {
 		return nil
 	}
 	return e.Print("\n" + term.Clean(strings.TrimRight(o.Output, "\n")) + "\n")
+}
+
+// times says how often an offer has come back to its agent; "" for never.
+func times(o fika.Offer) string {
+	if o.Round == 0 {
+		return ""
+	}
+	return command.Plural(o.Round, "time")
 }
