@@ -63,6 +63,9 @@ func (m *model) answer(r llmtest.Request) llmtest.Script {
 			return s
 		}
 	}
+	if plan[a.hop].agent == "maker" {
+		return makes(a, r.Messages)
+	}
 	var s llmtest.Script
 	if slow > 0 {
 		s = append(s, llmtest.Delay(slow))

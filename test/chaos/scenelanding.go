@@ -6,10 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"fika/internal/llm"
+	"fika/internal/llm/llmtest"
 )
 
 // landed is a person who offers branches for landing: one that fits, one that conflicts with
-// it, one whose check fails, and one that they cancel.
+// it, one whose check fails, and one that they cancel; and an agent whose work fails first.
 func landed(r *run) {
 	repo := r.project(map[string]string{"fits": "a", "conflicts": "a", "breaks": "broken", "late": "b"})
 	if repo == "" {
@@ -20,16 +23,66 @@ func landed(r *run) {
 	}
 	r.people("land", "cancel", "4", "--key", "cancel")
 	r.people("land", "retry", "4", "--key", "retry")
+	r.offersEnd(4)
+	j := r.ask("task", "maker")
+	if j.accepted {
+		r.offersEnd(5)
+	}
+	r.checkLanded(repo, j.accepted)
+}
+
+// offersEnd waits until there are n offers and all of them have ended, and starts the hub if
+// need be.
+func (r *run) offersEnd(n int) {
 	if !wait(patience, func() bool {
 		if r.hubPID() == 0 && !r.start() {
 			return true
 		}
-		n, err := r.number(`SELECT count(*) FROM offers WHERE ended_at = 0`)
-		return r.over() || err == nil && n == 0
+		ended, err := r.number(`SELECT count(*) FROM offers WHERE ended_at > 0`)
+		return r.over() || err == nil && ended >= n
 	}) {
 		r.bad("offers do not come to an end")
 	}
-	r.checkLanded(repo)
+}
+
+// making is the settings of an agent that offers its work.
+const making = `
+[[agents]]
+id = "maker"
+model = "own"
+workspace = "worktree"
+tool_permissions = ["bash", "offer"]
+max_idle_seconds = 3
+`
+
+// makes answers for the agent that offers: it breaks the check, and repairs that when the
+// offer has come back.
+func makes(a asked, list []llm.Message) llmtest.Script {
+	how, again := "echo x > broken", false
+	calls := 0
+	for _, m := range list {
+		switch {
+		case m.Role == "user" && planned.MatchString(m.Text):
+			calls, again = 0, false
+		case m.Role == "user" && strings.Contains(m.Text, "has come back"):
+			calls, again = 0, true
+		case m.Role == "assistant" && len(m.Calls) > 0:
+			calls++
+		}
+	}
+	id := fmt.Sprintf("m%d-%v-%d", a.job, again, calls)
+	if again {
+		how = "rm -f broken; echo x > made"
+	}
+	switch {
+	case calls == 0:
+		return llmtest.Script{llmtest.Call(id, "bash", fmt.Sprintf(`{"command":%q}`, how)), llmtest.Usage(50, 5)}
+	case calls == 1:
+		return llmtest.Script{llmtest.Call(id, "offer", fmt.Sprintf(`{"summary":"made %v"}`, again)), llmtest.Usage(50, 5)}
+	case again:
+		return llmtest.Script{llmtest.Text("offered again"), llmtest.Usage(50, 5)}
+	}
+	return llmtest.Script{llmtest.Text(fmt.Sprintf("answer %d hop 0", a.job)), llmtest.Usage(50, 5)}
 }
 
 // project makes the home that of a project with branches, each of which adds one file, and
@@ -45,7 +98,7 @@ func (r *run) project(branches map[string]string) string {
 		r.bad("project: %v", err)
 		return ""
 	}
-	r.configure("[landing]\ncheck = \"test ! -e broken\"\n")
+	r.configure("[landing]\ncheck = \"test ! -e broken\"\n" + making)
 	steps := [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "eve"}, {"config", "user.email", "eve@example.org"}, {"commit", "-q", "--allow-empty", "-m", "first"}}
 	for _, args := range steps {
 		r.git(repo, args...)
@@ -74,8 +127,17 @@ func (r *run) git(dir string, args ...string) string {
 
 // checkLanded holds that the branch has what passed, once, and that nothing is left of how
 // it came there.
-func (r *run) checkLanded(repo string) {
-	if titles := r.git(repo, "log", "--reverse", "--format=%s", "main"); titles != "first\nfits\nlate" {
+func (r *run) checkLanded(repo string, made bool) {
+	want := "first\nfits\nlate"
+	if made {
+		want += "\nmade false\nmade true"
+		n, err := r.number(`SELECT count(*) FROM offers WHERE n = 5 AND state = 'landed' AND round = 1`)
+		rounds, failed := r.number(`SELECT count(*) FROM requests r JOIN agents a ON a.id = r.agent WHERE a.name = 'maker' AND r.retry_of = ''`)
+		if err != nil || failed != nil || n != 1 || rounds != 2 {
+			r.bad("the agent's offer came back in %d requests, and is where it should be: %d (%v, %v)", rounds-1, n, err, failed)
+		}
+	}
+	if titles := r.git(repo, "log", "--reverse", "--format=%s", "main"); titles != want {
 		r.bad("main has %q", titles)
 	}
 	if n, err := r.number(`SELECT count(*) FROM offers WHERE n = 1 AND state = 'landed' OR n IN (2, 3) AND state = 'back' OR n = 4 AND state = 'landed'`); err != nil || n != 4 {
