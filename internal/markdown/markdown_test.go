@@ -154,3 +154,27 @@ func TestCodeWithStyles(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeIsInColour: what is coloured is the same whether code comes whole, in pieces, or
+// as the unfinished rest that is drawn again and again; a language that nobody knows has
+// one colour.
+func TestCodeIsInColour(t *testing.T) {
+	o := Options{Width: 28, Indent: 2, Style: term.NewStyle(true)}
+	const text = "```go {.numbered}\nx := `a\nb` // some words that are too long for a line\n```\n\n```what\nif\n```\n"
+	want := "  x := \x1b[32m`a\x1b[0m\n" +
+		"  \x1b[32mb`\x1b[0m \x1b[2m// some words that\x1b[0m\n" +
+		"      \x1b[2mare too long for a\x1b[0m\n" +
+		"      \x1b[2mline\x1b[0m\n\n" +
+		"  \x1b[36mif\x1b[0m\n"
+	if got := Render(text, o); got != want {
+		t.Errorf("whole:\n%q\nwant\n%q", got, want)
+	}
+	s, got := NewStream(o), ""
+	for _, r := range text {
+		got += s.Add(string(r))
+		s.Tail().Rows(28, 5)
+	}
+	if got += s.End(); got != want {
+		t.Errorf("in pieces:\n%q\nwant\n%q", got, want)
+	}
+}

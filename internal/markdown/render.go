@@ -7,6 +7,7 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
+	"fika/internal/syntax"
 	"fika/internal/term"
 )
 
@@ -134,7 +135,7 @@ func (r *renderer) writeBlock(n ast.Node, src []byte) {
 		r.writeLine(row{{text: strings.Repeat("─", min(40, r.roomLeft())), look: faint}})
 	case *ast.CodeBlock:
 		r.writeFence("")
-		r.codeLines(n, src)
+		r.codeLines(n, src, "")
 		r.writeFence("")
 	case *ast.FencedCodeBlock:
 		info := ""
@@ -142,12 +143,12 @@ func (r *renderer) writeBlock(n ast.Node, src []byte) {
 			info = string(n.Info.Segment.Value(src))
 		}
 		r.writeFence(info)
-		r.codeLines(n, src)
+		r.codeLines(n, src, info)
 		r.writeFence("")
 	case *ast.HTMLBlock:
-		r.codeLines(n, src)
+		r.codeLines(n, src, "")
 		if n.HasClosure() {
-			r.writeCode(string(n.ClosureLine.Value(src)))
+			r.writeCode(string(n.ClosureLine.Value(src)), &syntax.Scanner{})
 		}
 	case *ast.Blockquote:
 		r.writeIndented(row{{text: "│ ", look: faint}}, row{{text: "│ ", look: faint}}, func() { r.writeChildren(n, src) })
@@ -193,34 +194,69 @@ func (r *renderer) writeFence(info string) {
 	}
 }
 
-func (r *renderer) codeLines(n ast.Node, src []byte) {
+// codeLines writes code. info is what the writer says of it, at first its language.
+func (r *renderer) codeLines(n ast.Node, src []byte, info string) {
+	scanner := newScanner(info)
 	lines := n.Lines()
 	for i := range lines.Len() {
 		seg := lines.At(i)
-		r.writeCode(string(seg.Value(src)))
+		r.writeCode(string(seg.Value(src)), &scanner)
 	}
+}
+
+func newScanner(info string) syntax.Scanner {
+	language, _, _ := strings.Cut(strings.TrimSpace(info), " ")
+	language, _, _ = strings.Cut(language, "{")
+	return syntax.New(language)
 }
 
 // hangCode is how far the rest of a broken line of code is moved to the right.
 const hangCode = 4
 
-// writeCode writes a line of code. Below an indent, one that is too long is broken between
-// words.
-func (r *renderer) writeCode(line string) {
+// writeCode writes a line of code, the next of those that scanner has seen. Below an
+// indent, one that is too long is broken between words.
+func (r *renderer) writeCode(line string, scanner *syntax.Scanner) {
 	line = strings.TrimRight(line, "\n")
+	content := row{}
+	for _, p := range scanner.Line(line) {
+		content = append(content, span{text: p.Text, look: lookOf(p.Kind, scanner.Known())})
+	}
 	rest := strings.TrimLeft(line, " \t")
 	lead := line[:len(line)-len(rest)]
 	room := r.o.width() - r.indent.rowWidth() - term.Width(strings.ReplaceAll(lead, "\t", "    ")) - hangCode
 	if r.o.Indent == 0 || room < minProse || term.Width(rest) <= room+hangCode {
-		r.writeLine(row{{text: line, look: code}})
+		r.writeLine(content)
 		return
 	}
+	at := len(lead)
 	for i, part := range strings.Split(term.Wrap(rest, room), "\n") {
+		at += strings.Index(line[at:], part) // the space at which a line is broken is not in a part
+		hang := ""
 		if i > 0 {
-			part = strings.Repeat(" ", hangCode) + part
+			hang = strings.Repeat(" ", hangCode)
 		}
-		r.writeLine(row{{text: lead + part, look: code}})
+		r.writeLine(append(row{{text: lead + hang}}, content.cut(at, at+len(part))...))
+		at += len(part)
 	}
+}
+
+func lookOf(k syntax.Kind, known bool) look {
+	switch k {
+	case syntax.Comment:
+		return faint
+	case syntax.String, syntax.Added:
+		return green
+	case syntax.Keyword:
+		return magenta
+	case syntax.Key, syntax.Number:
+		return code
+	case syntax.Removed:
+		return red
+	}
+	if known {
+		return 0
+	}
+	return code
 }
 
 // writeParagraph writes a paragraph, or a table if the paragraph is one.

@@ -10,7 +10,7 @@ import (
 )
 
 // look is the appearance of a piece of text: a set of the following.
-type look uint8
+type look uint16
 
 const (
 	bold look = 1 << iota
@@ -20,6 +20,9 @@ const (
 	crossed
 	code
 	person
+	green
+	magenta
+	red
 )
 
 // span is a piece of text with one look. href, if not empty, is the address it links to.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
+	"fika/internal/syntax"
 	"fika/internal/term"
 )
 
@@ -33,6 +34,7 @@ type fence struct {
 	mark   byte
 	length int
 	indent int
+	syntax syntax.Scanner
 }
 
 // openList is a list some of whose items have already been returned.
@@ -288,7 +290,7 @@ func (s *Stream) openFence() string {
 	lines := strings.Split(strings.TrimSuffix(string(s.pending), "\n"), "\n")
 	opener := strings.TrimLeft(lines[0], " ")
 	info := strings.TrimLeft(opener, opener[:1])
-	s.fence = &fence{mark: opener[0], length: len(opener) - len(info), indent: len(lines[0]) - len(opener)}
+	s.fence = &fence{mark: opener[0], length: len(opener) - len(info), indent: len(lines[0]) - len(opener), syntax: newScanner(info)}
 	r := newRenderer(s.p, s.o)
 	if (s.blank || s.o.Style.IsOn()) && s.said {
 		r.out = append(r.out, "")
@@ -308,7 +310,7 @@ func (s *Stream) codeLine(line string) string {
 		return s.closeFence()
 	}
 	r := newRenderer(s.p, s.o)
-	r.writeCode(s.fence.outdentLine(line))
+	r.writeCode(s.fence.outdentLine(line), &s.fence.syntax)
 	return s.joinRows(r.out)
 }
 
@@ -354,7 +356,11 @@ type Tail struct {
 
 // Tail returns the part that is unfinished now.
 func (s *Stream) Tail() Tail {
-	t := Tail{s: Stream{o: s.o, p: s.p, said: s.said, blank: s.blank, list: s.list, fence: s.fence}}
+	t := Tail{s: Stream{o: s.o, p: s.p, said: s.said, blank: s.blank, list: s.list}}
+	if s.fence != nil {
+		f := *s.fence
+		t.s.fence = &f
+	}
 	t.src = string(s.pending) + s.partial
 	if cut := lastBytes(t.src, maxTail); len(cut) < len(t.src) {
 		if _, after, ok := strings.Cut(cut, "\n"); ok {
@@ -376,7 +382,8 @@ func (t Tail) Rows(width, n int) []string {
 	t.s.o.Width, t.s.o.Links = width, false
 	r := newRenderer(t.s.p, t.s.o)
 	if t.s.fence != nil {
-		r.writeCode(lastBytes(t.src, width))
+		scanner := t.s.fence.syntax // what is drawn is scanned again when it is finished
+		r.writeCode(lastBytes(t.src, width), &scanner)
 	} else {
 		t.s.writeBlocks(&r, []byte(t.src))
 	}

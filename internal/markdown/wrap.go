@@ -192,10 +192,22 @@ func (l look) styleCodes() string {
 	for _, c := range [...]struct {
 		of   look
 		code string
-	}{{bold, "1"}, {faint, "2"}, {italic, "3"}, {underlined, "4"}, {crossed, "9"}, {code, "36"}, {person, "1;33"}} {
+	}{{bold, "1"}, {faint, "2"}, {italic, "3"}, {underlined, "4"}, {crossed, "9"}, {code, "36"}, {person, "1;33"}, {green, "32"}, {magenta, "35"}, {red, "31"}} {
 		if l&c.of != 0 {
 			codes = append(codes, c.code)
 		}
 	}
 	return strings.Join(codes, ";")
+}
+
+// cut returns the spans of the bytes of a row from one to another.
+func (w row) cut(from, to int) row {
+	var out row
+	for _, s := range w {
+		if a, b := max(0, from), min(len(s.text), to); a < b {
+			out = append(out, span{text: s.text[a:b], look: s.look, href: s.href})
+		}
+		from, to = from-len(s.text), to-len(s.text)
+	}
+	return out
 }
