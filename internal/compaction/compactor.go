@@ -221,7 +221,7 @@ func (c *Compactor) decideCommit(ctx context.Context, p Plan, h History, n notes
 		return spentOn(usage, c.cfg.ModelID), err
 	}
 	if was, now := p.Before-p.After+turn.EstimateTokens(n.summary), turn.EstimateTokens(summary); now >= max(was, leastWorth) {
-		return spentOn(usage, c.cfg.ModelID), fika.Errorf(fika.Provider, "compact", "the summary (%d tokens) is longer than what it replaces (%d); nothing was changed", now, was)
+		return spentOn(usage, c.cfg.ModelID), fika.Errorf(fika.Provider, "", "the summary (%d tokens) is longer than what it replaces (%d); nothing was changed", now, was)
 	}
 	upTo, kept := p.entryMarks(h.UpTo)
 	return &turn.Compacting{

@@ -124,7 +124,7 @@ func (c *Compactor) foldParts(ctx context.Context, units []Unit, n notes, budget
 		}
 		text := strings.TrimSpace(resp.Text)
 		if text == "" {
-			return "", usage, fika.Errorf(fika.Provider, "compact", "the model gave an empty summary; nothing was changed")
+			return "", usage, fika.Errorf(fika.Provider, "", "the model gave an empty summary; nothing was changed")
 		}
 		n.summary = c.capSummary(text)
 	}
