@@ -1,0 +1,114 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSessionInterrupts: what an agent has said until Esc stays in view, with who
+// interrupted it; somebody who comes in the middle of an answer sees it from its
+// beginning.
+func TestSessionInterrupts(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"one\"\nreply = \"I begin with the parser.\"\nstall = true\n[[rule]]\nmatch = \"two\"\nreply = \"The second.\"\n")
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	var late string
+	shown := seen(h.scene([]act{
+		{"/help", typed("one\r")},
+		{"I begin with the parser.", func(*terminal) string {
+			late = seen(h.dialogue([][2]string{{"I begin with the parser.", "/quit\r"}}))
+			return "\x1b"
+		}},
+		{"was interrupted by you", typed("two\r")},
+		{"The second.\n", typed("/quit\r")},
+	}))
+	if !strings.Contains(late, "I begin with the parser.") {
+		t.Errorf("a second terminal sees\n%s", late)
+	}
+	if !strings.Contains(shown, "coder\n  I begin with the parser.\n") {
+		t.Errorf("the partial answer is not kept in\n%s", shown)
+	}
+	out, _ := h.run(0, "chat", "view", sessionName(t, h))
+	has(t, "the view", out, "I begin with the parser.", "interrupted by", "The second.")
+}
+
+// TestSessionQueues: what is typed while a tool runs waits above the line, where it can
+// be taken back, and is read by the next model call of the same turn.
+func TestSessionQueues(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "tool_permissions = [\"bash\"]\n"+sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"build\"\nround = 1\ntool_calls = [{name = \"bash\", args = {command = \"until [ -e go ]; do sleep 0.05; done\"}}]\n"+
+		"[[rule]]\nmatch = \"and docs\"\nreply = \"Built, with docs.\"\n[[rule]]\nround = 2\nreply = \"Built alone.\"\n")
+	folder := coderWorkspace(t, h)
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.scene([]act{
+		{"/help", typed("build\r")},
+		{"coder bash", typed("and docs\r")},
+		{"and docs\"  after this tool call of coder", typed("and tests\r")},
+		{"and tests\"", typed("\x1b[A")},
+		{"> and tests", typed("\x15/queue\r")},
+		{"/queue", func(*terminal) string {
+			if err := os.WriteFile(filepath.Join(folder, "go"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+			return ""
+		}},
+		{"Built, with docs.\n", typed("/quit\r")},
+	}))
+	if strings.Contains(shown, "▌ and tests") || !strings.Contains(shown, "▌ and docs") {
+		t.Errorf("what was taken back was said, or what waited was not:\n%s", shown)
+	}
+}
+
+// TestSessionModes: Shift-Tab changes what agents do without asking; in ask mode an edit
+// is shown as a diff that one key allows.
+func TestSessionModes(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "tool_permissions = [\"create\", \"edit\"]\n"+sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"change\"\nround = 1\ntool_calls = [{name = \"edit\", args = {path = \"cart.go\", old = \"total := 1\", new = \"total := 2\"}}]\n[[rule]]\nround = 2\nreply = \"It is {{first 30 .Result}}.\"\n")
+	file := filepath.Join(coderWorkspace(t, h), "cart.go")
+	if err := os.WriteFile(file, []byte("total := 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.dialogue([][2]string{
+		{"/help", "/mode ask\r"}, {"you are asked before", "change it\r"}, {"a key above answers", "y"}, {"It is ", "/mode plan\r"}, {"plan mode", "/undo\r"}, {"undone", "/quit\r"},
+	}))
+	for _, want := range []string{"- total := 1", "you allowed @coder", "restored cart.go"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q was not seen in\n%s", want, shown)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "total := 1\n" {
+		t.Errorf("after /undo the file is %q, %v", text, err)
+	}
+}
+
+// coderWorkspace makes the folder in which the agent coder works.
+func coderWorkspace(t *testing.T, h *home) string {
+	t.Helper()
+	folder := filepath.Join(h.dir, "contexts", "coder", "workspace")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// sessionName returns the name of the only session of a home.
+func sessionName(t *testing.T, h *home) string {
+	t.Helper()
+	out, _ := h.run(0, "chat", "list")
+	for _, word := range strings.Fields(out) {
+		if strings.HasPrefix(word, "s-") {
+			return word
+		}
+	}
+	t.Fatalf("no session in\n%s", out)
+	return ""
+}
