@@ -11,6 +11,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/folder"
 	"fika/internal/hook"
+	"fika/internal/store"
 	"fika/internal/worker"
 )
 
@@ -73,7 +74,7 @@ func newClearing(ctx context.Context, w *worker.Worker) (c clearing, err error) 
 		return c, err
 	}
 	if unread > 0 {
-		err = ignoreEnough(r.backwards(ctx, func(e fika.Entry) error {
+		err = ignoreEnough(r.backwards(ctx, func(e store.EntrySize) error {
 			if e.Type == fika.Message && e.Request == "" {
 				c.unread = append(c.unread, e.Seq)
 			}

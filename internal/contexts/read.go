@@ -292,20 +292,20 @@ func (c *State) measure(ctx context.Context, r *Reader) error {
 	if size <= 0 {
 		size = config.DefaultContextWindow
 	}
-	add := func(e fika.Entry) error {
-		switch e.Type {
+	add := func(t fika.EntryType, tokens int64) error {
+		switch t {
 		case fika.Message, fika.ToolCall, fika.ToolResult:
-			c.Tokens += turn.EstimateEntry(e)
+			c.Tokens += tokens
 		}
 		if c.Tokens > size {
 			return errEnough
 		}
 		return nil
 	}
-	if err := r.eachForeign(Part{}, add); err != nil {
+	if err := r.eachForeign(Part{}, func(e fika.Entry) error { return add(e.Type, turn.EstimateEntry(e)) }); err != nil {
 		return ignoreEnough(err)
 	}
-	return ignoreEnough(r.backwards(ctx, add))
+	return ignoreEnough(r.backwards(ctx, func(e store.EntrySize) error { return add(e.Type, turn.EstimateSize(e)) }))
 }
 
 // extent counts the entries of a part.
@@ -330,14 +330,14 @@ func (r *Reader) extent(ctx context.Context, p Part) (sum store.Extent, err erro
 }
 
 // backwards calls do for the entries of the window in the database, newest first.
-func (r *Reader) backwards(ctx context.Context, do func(fika.Entry) error) error {
+func (r *Reader) backwards(ctx context.Context, do func(store.EntrySize) error) error {
 	spans, err := r.spans(ctx, Part{})
 	if err != nil {
 		return err
 	}
 	for _, q := range slices.Backward(spans) {
 		for upto := q.Upto; upto > q.Since; {
-			page, err := r.store.Before(ctx, q.Conversation, upto, pageBack)
+			page, err := r.store.Sizes(ctx, q.Conversation, upto, pageBack)
 			if err != nil || len(page) == 0 {
 				return err
 			}
@@ -355,4 +355,4 @@ func (r *Reader) backwards(ctx context.Context, do func(fika.Entry) error) error
 }
 
 // pageBack is how many entries are read backwards at a time.
-const pageBack = 200
+const pageBack = 500

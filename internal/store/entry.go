@@ -183,6 +183,24 @@ func (s Transcripts) Before(ctx context.Context, c fika.ConversationID, upto int
 	return all, s.explain("read entries", err)
 }
 
+// EntrySize is how much an entry holds.
+type EntrySize struct {
+	Seq         int64
+	Type        fika.EntryType
+	Request     fika.RequestID
+	From        int // the bytes of the sender
+	Content     int // the bytes of the content
+	Attachments []fika.Attachment
+}
+
+// Sizes is [Transcripts.Before] for counting: it reads no texts.
+func (s Transcripts) Sizes(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]EntrySize, error) {
+	all, err := many(ctx, s.r, scanSize, `SELECT e.seq, e.type, e.request, octet_length(e.content), octet_length(e.sender),
+CASE WHEN e.metadata LIKE '%"attachments"%' THEN e.metadata ELSE '' END FROM entries e WHERE e.conversation = ? AND e.seq <= ?`+notExpired+
+		` ORDER BY e.seq DESC LIMIT ?`, c, upto, s.nowMS(), noLimit(limit))
+	return all, s.explain("read entries", err)
+}
+
 // OfRequest reads the entries that a request wrote, in order.
 func (s Transcripts) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
 	if id == "" {

@@ -98,6 +98,20 @@ func entryRow(s scanner, more ...any) (fika.Entry, error) {
 
 func scanEntry(s scanner) (fika.Entry, error) { return entryRow(s) }
 
+func scanSize(s scanner) (EntrySize, error) {
+	var e EntrySize
+	var meta string
+	if err := s.Scan(&e.Seq, &e.Type, &e.Request, &e.Content, &e.From, &meta); err != nil || meta == "" {
+		return e, err
+	}
+	var m fika.EntryMeta
+	if err := json.Unmarshal([]byte(meta), &m); err != nil {
+		return e, fika.Errorf(fika.Storage, "read entry", "entry %d has metadata that cannot be read: %v", e.Seq, err)
+	}
+	e.Attachments = m.Attachments
+	return e, nil
+}
+
 const requestColumns = `r.id, r.kind, r.origin, r.agent, r.conversation, r.parent, r.retry_of, r.chain, r.depth,
 r.upto_seq, r.state, r.reason, r.owner_epoch, r.cancel_at, r.deadline, r.payload, r.body_hash, r.outcome,
 r.attempts, r.touched, r.announced_at, r.created_at, r.started_at, r.finished_at, r.rights, r.passes, r.taint, r.addressed, r.handed, r.task`

@@ -25,12 +25,19 @@ const (
 
 // EstimateTokens estimates the tokens of a text as a quarter of its bytes, rounded up.
 // It is used where the provider has not counted them.
-func EstimateTokens[T ~string | ~[]byte](text T) int64 { return int64(len(text)+3) / 4 }
+func EstimateTokens[T ~string | ~[]byte](text T) int64 { return tokensOf(len(text)) }
+
+func tokensOf(bytes int) int64 { return int64(bytes+3) / 4 }
 
 // EstimateEntry estimates the tokens of an entry as it will be sent, pictures included.
 func EstimateEntry(e fika.Entry) int64 {
-	n := EstimateTokens(e.Content) + EstimateTokens(e.From) + 8
-	for _, a := range e.Meta.Attachments {
+	return EstimateSize(store.EntrySize{From: len(e.From), Content: len(e.Content), Attachments: e.Meta.Attachments})
+}
+
+// EstimateSize is EstimateEntry for one whose texts were not read.
+func EstimateSize(e store.EntrySize) int64 {
+	n := tokensOf(e.Content) + tokensOf(e.From) + 8
+	for _, a := range e.Attachments {
 		n += a.Tokens()
 	}
 	return n

@@ -252,6 +252,13 @@ var entryTests = map[string]func(*world){
 		equal(w, "types", count(store.EntryQuery{Types: []fika.EntryType{fika.Notice}}), "[]")
 		page := must(w.Before(w.ctx, room.ID, 5, 2))(w)
 		equal(w, "page", fmt.Sprint(page[0].Seq, page[1].Seq), "5 4")
+		for i, z := range must(w.Sizes(w.ctx, room.ID, 5, 2))(w) {
+			x := page[i]
+			equal(w, "size", fmt.Sprint(z), fmt.Sprint(store.EntrySize{Seq: x.Seq, Type: x.Type, Request: x.Request, From: len(x.From), Content: len(x.Content)}))
+		}
+		sent := []fika.Attachment{{Name: "a.png", MIME: "image/png"}}
+		must(w.AppendCompaction(w.ctx, room.ID, "bob", "é", fika.EntryMeta{UpTo: 1, Attachments: sent}))(w)
+		equal(w, "size", fmt.Sprint(must(w.Sizes(w.ctx, room.ID, 99, 1))(w)[0]), fmt.Sprint(store.EntrySize{Seq: 11, Type: fika.Compaction, From: 3, Content: 2, Attachments: sent}))
 		e := must(w.EntryByID(w.ctx, room.ID, page[0].ID))(w)
 		equal(w, "by id", e.Seq, 5)
 		_, err := w.EntryByID(w.ctx, room.ID, "nothing")
