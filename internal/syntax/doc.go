@@ -6,4 +6,6 @@
 // a colour. The libraries for this build the tables of all their languages whenever a
 // program that links them starts, which costs more than fika's own start; here a language
 // costs nothing until code in it is shown.
+//
+// Read first: [Scanner.Line], then [grammarOf].
 package syntax
