@@ -152,7 +152,7 @@ func TestLogInState(t *testing.T) {
 		Show: func(address string) error {
 			ended, saw := visit(t, address)
 			if !strings.HasPrefix(saw, "400") || !strings.Contains(saw, "does not belong to the login that is waiting") {
-				t.Errorf("the browser saw %s", saw)
+				return fika.Errorf(fika.Failed, "", "the browser saw %s", saw)
 			}
 			if _, err := io.WriteString(keyboard, ended+"\n\nno address\n"); err != nil {
 				t.Error(err)

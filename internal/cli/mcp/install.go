@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,6 +47,9 @@ fika downloads nothing; npx and uvx do that themselves, with --network.`,
 
 func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry config.MCPServer, yes bool) error {
 	e.Say("this goes into config.toml:\n\n%s\n", indent(entry.TOML()))
+	if runner := filepath.Base(entry.Command); slices.Contains(runners(), runner) && entry.Network != "on" {
+		e.Say("%s fetches what is not installed yet, for minutes and in vain without --network (before the name)\n", runner)
+	}
 	if !yes {
 		if err := e.Confirm("Start it, to see its tools"); err != nil {
 			return err
@@ -83,6 +88,9 @@ func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry conf
 		return e.Print(describe(state, e.Now()))
 	})
 }
+
+// runners are programs that fetch the server that they run.
+func runners() []string { return []string{"npx", "bunx", "pnpx", "uvx", "pipx"} }
 
 // installUnseen adds a server that shows its tools only to those who are logged in.
 func installUnseen(e *command.Env, s *mcpadmin.Servers, entry config.MCPServer, yes bool) error {
