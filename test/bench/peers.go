@@ -109,7 +109,7 @@ func (p peer) play(ctx context.Context, bin, dir string) ([]prefix.Row, error) {
 	})
 	defer counter.Close()
 	cmd := p.run(filepath.Join(bin, p.name), counter.URL(), home, prefix.StoryPrompt)
-	cmd.Dir = work
+	cmd.Dir, cmd.Env = work, append(cmd.Env, "PWD="+work) // which opencode takes for its folder
 	said, err := cmd.CombinedOutput()
 	if err == nil && n <= prefix.StoryParts {
 		err = fmt.Errorf("it made %d calls", n)
