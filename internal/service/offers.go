@@ -135,6 +135,9 @@ func (o *Offers) Submit(ctx context.Context, summary string) (fika.Offer, error)
 			return n, err
 		}
 		crash.Point("offer-frozen")
+		if has, err := t.Has(ctx, n.Tip); err != nil || has {
+			return n, orNothing(err, n)
+		}
 		if n.Title, err = t.Title(ctx, n.Tip); err != nil {
 			return n, err
 		}
@@ -146,6 +149,14 @@ func (o *Offers) Submit(ctx context.Context, summary string) (fika.Offer, error)
 		err = t.Keep(ctx, out.Number, "tip", out.Tip)
 	}
 	return out, err
+}
+
+// orNothing returns err or, without one, that there is nothing to offer.
+func orNothing(err error, n fika.Offer) error {
+	if err != nil {
+		return err
+	}
+	return fika.Errorf(fika.Conflict, "", "there is nothing to offer: %s has all of your worktree", n.Into)
 }
 
 // ownTree returns the worktree of the agent that speaks. It fails with Locked while another

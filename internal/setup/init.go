@@ -20,6 +20,7 @@ type Plan struct {
 	Team      *template.Team // nil: no agents
 	Model     string         // empty: each person's own
 	AgentsMD  bool           // AGENTS.md is read
+	Landing   Landing        // of a team whose work lands
 	Templates template.Set
 	User      string // the person's home, whose models may be named
 }
@@ -126,13 +127,16 @@ func (p Plan) files() ([]newFile, error) {
 	}
 	var agents []newFile
 	if p.Team != nil {
-		b.WriteString("\n[master]\n# Who is spoken to when nobody is named.\ndefault_agent = " + config.QuoteTOML(p.Team.Agents[0]) + "\n")
-		for _, name := range p.Team.Agents {
-			t, err := p.Templates.Find(name)
+		b.WriteString("\n[master]\n# Who is spoken to when nobody is named.\ndefault_agent = " + config.QuoteTOML(p.Team.Agents[0].Name) + "\n")
+		if p.Team.Lands {
+			b.WriteString(p.Landing.settings())
+		}
+		for _, m := range p.Team.Agents {
+			t, err := p.Templates.Find(m.Template)
 			if err != nil {
 				return nil, err
 			}
-			agents = append(agents, newFile{filepath.Join("agents", name+".md"), t.FileFor(template.Choice{})})
+			agents = append(agents, newFile{filepath.Join("agents", m.Name+".md"), t.FileFor(template.Choice{})})
 		}
 	}
 	return append([]newFile{{"config.toml", b.String()}}, agents...), nil

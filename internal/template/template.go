@@ -176,15 +176,28 @@ func quoted(s string) string {
 type Team struct {
 	Name        string
 	Description string
-	Agents      []string // templates; the first is addressed when no agent is named
+	Agents      []Member // the first is addressed when no agent is named
+	Lands       bool     // its work lands on a branch, checked
+}
+
+// Member is an agent of a team, and the template that it is made from.
+type Member struct{ Name, Template string }
+
+// members are agents that are called as their templates.
+func members(names ...string) (out []Member) {
+	for _, n := range names {
+		out = append(out, Member{n, n})
+	}
+	return out
 }
 
 // ShippedTeams returns the teams that fika ships.
 func ShippedTeams() []Team {
 	return []Team{
-		{"review", "one writes code, one reviews it, one tests it", []string{"coder", "reviewer", "tester"}},
-		{"research", "one finds out, one builds, one tests", []string{"researcher", "coder", "tester"}},
-		{"discussion", "two argue about a question, and one leads them to a decision", []string{"moderator", "researcher", "reviewer"}},
+		{"review", "one writes code, one reviews it, one tests it", members("coder", "reviewer", "tester"), false},
+		{"research", "one finds out, one builds, one tests", members("researcher", "coder", "tester"), false},
+		{"discussion", "two argue about a question, and one leads them to a decision", members("moderator", "researcher", "reviewer"), false},
+		{"build", "one plans tasks, three build them side by side, one reviews; it lands checked", []Member{{"lead", "lead"}, {"builder", "builder"}, {"reviewer", "board-reviewer"}}, true},
 	}
 }
 

@@ -159,6 +159,18 @@ func (t Target) HasLanded(ctx context.Context, commit string) (bool, error) {
 	return t.contains(ctx, now, commit)
 }
 
+// Has reports whether the branch has a commit, or it has landed.
+func (t Target) Has(ctx context.Context, commit string) (bool, error) {
+	if has, err := t.HasLanded(ctx, commit); err != nil || has {
+		return has, err
+	}
+	branch, err := t.commitOf(ctx, t.branch())
+	if err != nil || branch == "" {
+		return false, err
+	}
+	return t.contains(ctx, branch, commit)
+}
+
 // Follow brings the branch to what has landed, if nobody has it checked out and it has gone
 // no other way. moved reports whether it did. It leaves the moving to git fetch, which
 // refuses a branch that any working tree has checked out or is rebasing.

@@ -123,7 +123,7 @@ func (r *run) traces(db querier) map[int]trace {
 			note(askedFor, text, func(t *trace) { t.asked++ })
 		}
 	}
-	for _, text := range column(r, db, `SELECT state || ' ' || {prompt} FROM requests WHERE retry_of = '' AND kind <> 'notify'`) {
+	for _, text := range column(r, db, `SELECT state || ' ' || COALESCE({prompt}, '') FROM requests WHERE retry_of = '' AND kind <> 'notify'`) {
 		state, _, _ := strings.Cut(text, " ")
 		note(askedFor, text, func(t *trace) { t.states = append(t.states, state) })
 	}

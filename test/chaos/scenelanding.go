@@ -51,7 +51,7 @@ const making = `
 id = "maker"
 model = "own"
 workspace = "worktree"
-tool_permissions = ["bash", "offer"]
+tool_permissions = ["bash", "create", "offer"]
 max_idle_seconds = 3
 `
 

@@ -35,7 +35,7 @@ func FirstMinute(ctx context.Context, e *command.Env) (bool, error) {
 	if err := q.findModel(ctx); err != nil {
 		return false, err
 	}
-	err = runInit(e, initOptions{team: team, yes: true, goesOn: true})
+	err = runInit(ctx, e, initOptions{team: team, yes: true, goesOn: true})
 	return err == nil, err
 }
 

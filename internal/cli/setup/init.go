@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -41,9 +42,9 @@ Without arguments, on a terminal, it asks for the team, the model and whether
 agents read AGENTS.md. If you choose no model, each person uses their own.`,
 		Example: "  fika init\n  fika init --team review\n  fika init -y   # the review team, and no questions",
 		Args:    command.Exactly(0, "no arguments"),
-		RunE:    func(*cobra.Command, []string) error { return runInit(e, o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd.Context(), e, o) },
 	}
-	c.Flags().StringVar(&o.team, "team", "", "agents to start with: review, research, discussion or none")
+	c.Flags().StringVar(&o.team, "team", "", "agents to start with: review, research, discussion, build or none")
 	c.Flags().StringVarP(&o.model, "model", "m", "", "model for everybody who works on the project (id or nickname)")
 	c.Flags().BoolVar(&o.noAgentsMD, "no-agents-md", false, "do not let agents read AGENTS.md")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask no questions")
@@ -57,7 +58,7 @@ agents read AGENTS.md. If you choose no model, each person uses their own.`,
 	return c
 }
 
-func runInit(e *command.Env, o initOptions) error {
+func runInit(ctx context.Context, e *command.Env, o initOptions) error {
 	root, err := setup.ProjectPlace(e.App())
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func runInit(e *command.Env, o initOptions) error {
 	}
 	asks := e.InTTY && !o.yes
 	if o.team == "" && !asks && !o.yes {
-		return command.UsageError("which team? --team review, research, discussion or none; -y takes review, since there is no terminal to ask on")
+		return command.UsageError("which team? --team review, research, discussion, build or none; -y takes review, since there is no terminal to ask on")
 	}
 	q := questions{e: e, in: bufio.NewReader(e.Keyboard)}
 	if o.team == "" && asks {
@@ -84,6 +85,9 @@ func runInit(e *command.Env, o initOptions) error {
 	}
 	if plan.Team, err = chosenTeam(o.team); err != nil {
 		return err
+	}
+	if plan.Team != nil && plan.Team.Lands {
+		plan.Landing = setup.FindLanding(ctx, root)
 	}
 	files, err := setup.InitProject(plan)
 	if err != nil {
@@ -114,6 +118,9 @@ func runInit(e *command.Env, o initOptions) error {
 			return err
 		}
 	}
+	if plan.Team != nil && plan.Team.Lands {
+		sayLanding(e, plan.Landing)
+	}
 	if !o.goesOn {
 		sayNext(e, p, instructions)
 	}
@@ -129,6 +136,18 @@ func putInForce(e *command.Env) (*setup.Pending, error) {
 	}
 	e.Reopen()
 	return p, err
+}
+
+// sayLanding says how the work of the team lands, and what that still lacks.
+func sayLanding(e *command.Env, l setup.Landing) {
+	if l.Check == "" {
+		e.Warn("no test command found, so nothing lands: set check in [landing] of .fika/config.toml")
+	} else {
+		e.Say("what the team builds lands on %s if %s passes there (found in %s, not run yet; [landing] in .fika/config.toml)", l.Into, l.Check, l.Found)
+	}
+	if l.Missing != "" {
+		e.Warn("the builders' worktrees need " + l.Missing)
+	}
 }
 
 // sayNext says what the person can do next. instructions is the name of the file that
