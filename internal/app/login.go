@@ -29,6 +29,11 @@ func (k *Keyring) LogIn(ctx context.Context, s config.MCPServer, scopes []string
 	if err != nil {
 		return err
 	}
+	lock, err := f.LockLogin(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // closing it releases the lock
 	return k.storeLogin(ctx, f, s.Name, l)
 }
 
@@ -79,27 +84,36 @@ func (k *Keyring) LoginTo(s config.MCPServer) (LoginState, error) {
 
 // LogOut forgets the tokens of the login to a server; the server is not told. It fails
 // with NotFound if there is no login.
-func (k *Keyring) LogOut(s config.MCPServer) error {
-	f, err := k.Keys()
-	if err != nil {
-		return err
-	}
-	if _, err := f.Login(s.Name); err != nil {
-		return err
-	}
-	return f.SetLogin(s.Name, keyfile.Login{URL: s.URL, Ended: "you have logged out"}, k.opts.Now())
+func (k *Keyring) LogOut(ctx context.Context, s config.MCPServer) error {
+	return k.endLogin(ctx, s.Name, func(f keyfile.File) error {
+		return f.SetLogin(s.Name, keyfile.Login{URL: s.URL, Ended: "you have logged out"}, k.opts.Now())
+	})
 }
 
 // ForgetLogin removes what is kept of the login to a server, if there is anything.
-func (k *Keyring) ForgetLogin(server string) error {
-	f, err := k.Keys()
-	if err == nil {
-		err = f.RemoveLogin(server)
-	}
+func (k *Keyring) ForgetLogin(ctx context.Context, server string) error {
+	err := k.endLogin(ctx, server, func(f keyfile.File) error { return f.RemoveLogin(server) })
 	if fika.IsKind(err, fika.NotFound) {
 		return nil
 	}
 	return err
+}
+
+// endLogin ends a login while nobody renews it, which would store it again.
+func (k *Keyring) endLogin(ctx context.Context, server string, end func(keyfile.File) error) error {
+	f, err := k.Keys()
+	if err != nil {
+		return err
+	}
+	if _, err := f.Login(server); err != nil {
+		return err
+	}
+	lock, err := f.LockLogin(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // closing it releases the lock
+	return end(f)
 }
 
 // ServerToken returns what tells a remote MCP server who calls: the key that bearer_env

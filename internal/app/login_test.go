@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -182,7 +183,7 @@ func TestServerTokenBound(t *testing.T) {
 	l.entry.URL = "https://evil.example/mcp"
 	l.needs("", "the last login was to 127.0.0.1")
 	l.entry.URL = at
-	if err := l.open().LogOut(l.entry); err != nil {
+	if err := l.open().LogOut(t.Context(), l.entry); err != nil {
 		t.Fatal(err)
 	}
 	l.needs("", "you have logged out")
@@ -192,7 +193,30 @@ func TestServerTokenBound(t *testing.T) {
 			t.Errorf("%s is still there, %v", secret, err)
 		}
 	}
-	if err := l.open().LogOut(config.MCPServer{Name: "other"}); !fika.IsKind(err, fika.NotFound) {
+	if err := l.open().LogOut(t.Context(), config.MCPServer{Name: "other"}); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestLogOutWaitsForRenewal holds that a login does not come back because it was being
+// renewed when its person logged out.
+func TestLogOutWaitsForRenewal(t *testing.T) {
+	l := newLoggedIn(t, func(*oauthtest.Behaviour) {})
+	reached, release := make(chan struct{}), make(chan struct{})
+	l.server.Behave(func(b *oauthtest.Behaviour) { b.Before = func() { close(reached); <-release } })
+	var renewal sync.WaitGroup
+	a := l.open()
+	renewal.Go(func() { _, _ = a.ServerToken(t.Context(), l.entry, l.first) })
+	<-reached
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.open().LogOut(gone, l.entry); !fika.IsKind(err, fika.Interrupted) {
+		t.Errorf("it did not wait: %v", err)
+	}
+	close(release)
+	if err := l.open().LogOut(t.Context(), l.entry); err != nil {
+		t.Error(err)
+	}
+	renewal.Wait()
+	l.needs("", "you have logged out")
 }

@@ -54,13 +54,13 @@ func TestImportAddRemove(t *testing.T) {
 	if now := read(); !strings.Contains(now, "name = \"github-thing\"\ncommand = \"npx\"\nargs = [\"-y\", \"@x/gh\"]\nenv = [\"GITHUB_TOKEN\", \"LEVEL=debug\"]\n") || !strings.Contains(now, "bearer_env = \"FAR\"\nheaders = [\"X-A: b\"]") || strings.Contains(now, "ghp_secret") {
 		t.Errorf("%s", now)
 	}
-	if err := s.Remove("mem"); err != nil {
+	if err := s.Remove(t.Context(), "mem"); err != nil {
 		t.Fatal(err)
 	}
 	if now := read(); !strings.HasPrefix(now, "# mine\n[chat]\nmax_depth = 7\n") || strings.Contains(now, "mem") {
 		t.Errorf("%s", now)
 	}
-	if err := s.Remove("nobody"); !fika.IsKind(err, fika.NotFound) {
+	if err := s.Remove(t.Context(), "nobody"); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range []string{"[]", "{}", `{"mcpServers": 3}`, "no json"} {

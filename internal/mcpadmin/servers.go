@@ -114,12 +114,12 @@ func (s *Servers) LogIn(ctx context.Context, name string, scopes []string, port 
 }
 
 // LogOut forgets the login to a server. Error kinds: NotFound, those of the key file.
-func (s *Servers) LogOut(name string) error {
+func (s *Servers) LogOut(ctx context.Context, name string) error {
 	state, err := s.Find(name)
 	if err != nil {
 		return err
 	}
-	return s.app.LogOut(state.Entry)
+	return s.app.LogOut(ctx, state.Entry)
 }
 
 // Find returns one server. Error kind: NotFound when there is none with that name.
@@ -256,14 +256,14 @@ func (s *Servers) Add(entries ...config.MCPServer) error {
 }
 
 // Remove removes a server from the home's config.toml, with what is kept of it.
-func (s *Servers) Remove(name string) error {
+func (s *Servers) Remove(ctx context.Context, name string) error {
 	if _, err := s.Find(name); err != nil {
 		return err
 	}
 	if err := config.RemoveMCPServer(s.home.ConfigFile(), name); err != nil {
 		return err
 	}
-	if err := s.app.ForgetLogin(name); err != nil {
+	if err := s.app.ForgetLogin(ctx, name); err != nil {
 		return err
 	}
 	return s.toolbox.Pins().Forget(name)

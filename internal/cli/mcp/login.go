@@ -81,9 +81,9 @@ func newLogout(e *command.Env) *cobra.Command {
 		Long:    "Forgets the tokens of a login. The server is not told: its own pages end a login\nthere, too.",
 		Example: "  fika mcp logout linear",
 		Args:    command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
-				if err := s.LogOut(args[0]); err != nil {
+				if err := s.LogOut(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				e.Say("logged out of %s", args[0])
