@@ -326,7 +326,9 @@ func (s Retention) oldRequests(ctx context.Context, q querier, before int64, fro
 			if r.may {
 				b.Month = month
 				ids = append(ids, r.id)
-				tasks[r.conversation] = tasks[r.conversation] || r.kind == fika.Task
+				if r.kind == fika.Task {
+					tasks[r.conversation] = true
+				}
 			}
 		}
 	}
@@ -347,7 +349,7 @@ func (b *Batch) addRequests(ctx context.Context, q querier, ids []any, tasks map
 		if err != nil {
 			return err
 		}
-		if tasks[c] && !more && pinned == 0 {
+		if !more && pinned == 0 {
 			over = append(over, c)
 		}
 	}
