@@ -39,7 +39,7 @@ func TestA7Session(t *testing.T) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}
-	again := seen(h.dialogue([][2]string{{"▌ two\n", "/new\r"}, {"— a new session", "/who\r"}, {"— user", "/quit\r"}}))
+	again := seen(h.dialogue([][2]string{{"▌ two\n", "/new\r"}, {"— a new session", "/who\r"}, {"— user", "/resume\r"}, {"@coder one", "/quit\r"}}))
 	if !strings.Contains(again, "▌ one\n\ncoder\n  first answer\n") || strings.Count(again, "/help") != 2 {
 		t.Errorf("coming back shows\n%s", again)
 	}

@@ -66,7 +66,7 @@ func TestSessionQueues(t *testing.T) {
 }
 
 // TestSessionModes: Shift-Tab changes what agents do without asking; in ask mode an edit
-// is shown as a diff that one key allows.
+// is shown as a diff that one key allows, and ctrl-c ends a turn whose call waits.
 func TestSessionModes(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "tool_permissions = [\"create\", \"edit\"]\n"+sessionHome)
@@ -78,7 +78,8 @@ func TestSessionModes(t *testing.T) {
 	h.run(0, "up")
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "/mode ask\r"}, {"you are asked before", "change it\r"}, {"a key above answers", "y"}, {"It is ", "/mode plan\r"}, {"plan mode", "/undo\r"}, {"undone", "/quit\r"},
+		{"/help", "/mode ask\r"}, {"you are asked before", "change it\r"}, {"a key above answers", "\x03"}, {"cancelled what @coder asks you about", ""},
+		{"was interrupted by you", ""}, {"is no longer asked", "change it once more\r"}, {"a key above answers", "y"}, {"It is ", "/mode plan\r"}, {"plan mode", "/undo\r"}, {"undone", "/quit\r"},
 	}))
 	for _, want := range []string{"- total := 1", "you allowed @coder", "restored cart.go"} {
 		if !strings.Contains(shown, want) {
@@ -87,6 +88,22 @@ func TestSessionModes(t *testing.T) {
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "total := 1\n" {
 		t.Errorf("after /undo the file is %q, %v", text, err)
+	}
+}
+
+// TestDemo: the demo kills its hub and an agent in the middle of an answer, in front of the
+// person, goes on, and has each answer once.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes six seconds")
+	}
+	t.Parallel()
+	h := newHome(t, "")
+	out, errs := h.run(0, "demo")
+	has(t, "what is said", out, "so a repeat changes nothing", "Agreed by arya and gendry")
+	has(t, "what is done", errs, "kill -9 of the hub and of arya, in the middle of that answer", "the hub is up again", "5 answers by three agents")
+	if strings.Count(out, "so a repeat changes nothing") != 1 {
+		t.Errorf("the interrupted answer is not there once:\n%s", out)
 	}
 }
 

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +19,7 @@ import (
 	"fika/internal/cli/hub"
 	"fika/internal/cli/page"
 	"fika/internal/service"
+	"fika/internal/term"
 )
 
 //go:embed config.toml rules.toml
@@ -25,6 +29,8 @@ const (
 	demoChat    = "design"
 	demoMessage = "@arya please sketch an API for notes"
 	demoTimeout = 2 * time.Minute
+	// answersBeforeKill is after which answer the next one is interrupted.
+	answersBeforeKill = 2
 )
 
 // New returns the command fika demo.
@@ -33,15 +39,40 @@ func New(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "demo", Short: "watch three agents talk to each other, offline",
 		Long: `Starts a hub with three agents in a folder of its own, sends one sentence to a
-chat, shows what the agents make of it, and removes everything again. It needs
-no key and no network: the agents use the scripted model, which answers from a
+chat, shows what the agents make of it, and removes everything again. In the
+middle of an answer the hub and the agent are killed, and go on. It needs no key
+and no network: the agents use the scripted model, which answers from a
 rules file. Everything else is real: processes, bus, database, tools.`,
 		Example: "  fika demo\n  fika demo --keep   # and look into the folder afterwards",
 		Args:    command.Exactly(0, "no arguments"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), e, keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := runDemo(cmd.Context(), e, keep); err != nil || keep || !e.InTTY || !e.OutTTY {
+				return err
+			}
+			return beginHere(cmd.Context(), e)
+		},
 	}
 	c.Flags().BoolVar(&keep, "keep", false, "keep the folder (the hub is still stopped)")
 	return c
+}
+
+// beginHere opens the session in the current folder, in a program of its own, if the person
+// wants that.
+func beginHere(ctx context.Context, e *command.Env) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return fika.Wrap(fika.Failed, "demo", err)
+	}
+	if e.Confirm("begin here, in "+term.CleanLine(dir)) != nil {
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fika.Wrap(fika.Failed, "demo", err)
+	}
+	session := exec.CommandContext(ctx, program)
+	session.Stdin, session.Stdout, session.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return session.Run()
 }
 
 // runDemo runs the demo in a home of its own.
@@ -73,7 +104,12 @@ func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 		return err
 	}
 	d.Say("%s", d.ErrStyle().Dim(fmt.Sprintf("$ fika chat send %s %q", demoChat, demoMessage)))
-	if err := demoTalk(ctx, d, c, conv); err != nil {
+	shown, err := page.OfChat(ctx, d, c, conv, false)
+	if err != nil {
+		return err
+	}
+	talk := demoTalk{e: d, c: c, conv: conv, shown: shown}
+	if err := talk.run(ctx); err != nil {
 		return err
 	}
 	return demoSum(ctx, d, c, conv, time.Since(begun))
@@ -107,38 +143,131 @@ func quietEnv(getenv func(string) string) func(string) string {
 	}
 }
 
-// demoTalk sends the sentence to the chat and shows what follows until nothing waits or
-// runs in it.
-func demoTalk(ctx context.Context, e *command.Env, c *service.Service, conv fika.Conversation) error {
-	live, err := c.Chats.Watch(conv)
+// demoTalk is the chat of the demo, as far as it has been shown.
+type demoTalk struct {
+	e     *command.Env
+	c     *service.Service
+	conv  fika.Conversation
+	shown page.Page
+	last  int64 // seq
+	ended int   // answers
+}
+
+// run sends the sentence to the chat and shows what follows until nothing waits or runs in
+// it. In the middle of an answer it kills the hub and the agent that answers, and starts
+// the hub again.
+func (t *demoTalk) run(ctx context.Context) error {
+	if _, err := t.c.Chats.Send(ctx, t.conv, demoMessage, service.Alias{}); err != nil {
+		return err
+	}
+	if err := t.follow(ctx, func() (bool, error) { return t.ended == answersBeforeKill, nil }); err != nil {
+		return err
+	}
+	if err := t.kill(ctx); err != nil {
+		return err
+	}
+	return t.follow(ctx, func() (bool, error) { return isQuiet(ctx, t.c, t.conv) })
+}
+
+// follow shows what is said and done until over, asked after each entry, says so.
+func (t *demoTalk) follow(ctx context.Context, over func() (bool, error)) error {
+	live, err := t.c.Chats.Watch(t.conv)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	if _, err := c.Chats.Send(ctx, conv, demoMessage, service.Alias{}); err != nil {
-		return err
-	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	shown, err := page.OfChat(ctx, e, c, conv, false)
-	if err != nil {
-		return err
-	}
-	show := func(x fika.Entry) error {
-		if err := e.Print(shown.Entry(service.Node{Entry: x}, nil)); err != nil {
+	err = live.Run(watching, service.EntryQuery{Conversation: t.conv.ID, Since: t.last}, func(x fika.Entry) error {
+		if watching.Err() != nil {
+			return nil
+		}
+		if err := t.e.Print(t.shown.Entry(service.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
-		quiet, err := isQuiet(ctx, c, conv)
-		if quiet {
+		t.last = x.Seq
+		if isAnswer(x) {
+			t.ended++
+		}
+		done, err := over()
+		if done {
 			stop()
 		}
 		return err
-	}
-	err = live.Run(watching, service.EntryQuery{Conversation: conv.ID}, show)
+	})
 	if ctx.Err() != nil {
 		return fika.Errorf(fika.Failed, "demo", "the agents did not come to an end in %s", demoTimeout)
 	}
 	return err
+}
+
+// kill kills the hub and the agent that is answering, as soon as some of its answer is
+// there, and starts the hub again. If the answer comes to its end before, it does nothing.
+func (t *demoTalk) kill(ctx context.Context) error {
+	speaker, said, err := t.speaking(ctx)
+	if err != nil || speaker == "" {
+		return err
+	}
+	t.e.Say("%s is saying: %s …", speaker, said)
+	of := service.HubOf(t.e.App())
+	p, _, err := of.Process()
+	if err != nil {
+		return err
+	}
+	agents, err := t.c.Agents.List(ctx, false)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(agents, func(v service.AgentView) bool { return string(v.Row.Name) == speaker })
+	if at < 0 {
+		return fika.Errorf(fika.NotFound, "demo", "no process of %s", speaker)
+	}
+	for _, pid := range []int{p.PID, agents[at].PID} {
+		if p, err := os.FindProcess(pid); err == nil {
+			if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return fika.Wrap(fika.Failed, "demo", err)
+			}
+		}
+	}
+	style := t.e.ErrStyle()
+	t.e.Say("%s", style.Red(fmt.Sprintf("✗ kill -9 of the hub and of %s, in the middle of that answer (pids %d and %d)", speaker, p.PID, agents[at].PID)))
+	begun := time.Now()
+	if _, _, err := of.Start(ctx); err != nil {
+		return err
+	}
+	t.e.Say("%s the hub is up again after %s; nothing is lost, and %s answers\n", style.Green("✓"), time.Since(begun).Round(10*time.Millisecond), speaker)
+	return nil
+}
+
+// speaking waits until an agent has said enough of an answer to be interrupted, and returns
+// its name and what it has said; "" if nothing is being said any more.
+func (t *demoTalk) speaking(ctx context.Context) (name, said string, err error) {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		now, err := t.c.Chats.SoFar(ctx, t.conv)
+		if err != nil {
+			return "", "", err
+		}
+		for _, s := range now {
+			if words := strings.Fields(s.Data.Chunk); len(words) > 5 {
+				return s.AgentName, strings.Join(words, " "), nil
+			}
+		}
+		entries, err := t.c.Conversations.Entries(ctx, service.EntryQuery{Conversation: t.conv.ID, Since: t.last})
+		if err != nil || slices.ContainsFunc(entries, isAnswer) {
+			return "", "", err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return "", "", ctx.Err()
+		}
+	}
+}
+
+func isAnswer(x fika.Entry) bool {
+	return x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Meta.Final
 }
 
 // isQuiet reports whether nothing waits and nothing runs in a conversation.
@@ -164,13 +293,13 @@ func demoSum(ctx context.Context, e *command.Env, c *service.Service, conv fika.
 		switch {
 		case x.Type == fika.ToolCall:
 			calls++
-		case x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Meta.Final:
+		case isAnswer(x):
 			hops++
 		}
 	}
 	e.Say("%d answers by three agents in processes of their own, %d tool calls, in %s", hops, calls, took.Round(10*time.Millisecond))
-	if hops < 5 || calls < 1 {
-		return fika.Errorf(fika.Failed, "demo", "expected 5 answers (4 hops) and a tool call")
+	if hops != 5 || calls < 1 {
+		return fika.Errorf(fika.Failed, "demo", "expected 5 answers (4 hops), each once, and a tool call")
 	}
 	return nil
 }
@@ -185,6 +314,8 @@ func endDemo(e *command.Env, home string, keep bool) error {
 		e.Say("kept: fika --home %s chat view %s", home, demoChat)
 		return err
 	}
-	e.Say("next: name an agent of yours in ~/.fika/config.toml ([[agents]] id = \"coder\"), then fika opens a session with it")
+	if !e.InTTY || !e.OutTTY {
+		e.Say("next: fika, in a folder of yours, offers a team and opens a session with it")
+	}
 	return errors.Join(err, os.RemoveAll(home))
 }
