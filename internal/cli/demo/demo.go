@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/hub"
 	"fika/internal/cli/page"
+	"fika/internal/cli/session"
+	"fika/internal/cli/setup"
 	"fika/internal/service"
 	"fika/internal/term"
 )
@@ -56,8 +57,8 @@ rules file. Everything else is real: processes, bus, database, tools.`,
 	return c
 }
 
-// beginHere opens the session in the current folder, in a program of its own, if the person
-// wants that.
+// beginHere goes on into the session in the current folder, as fika alone would, if the
+// person wants that.
 func beginHere(ctx context.Context, e *command.Env) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -66,13 +67,16 @@ func beginHere(ctx context.Context, e *command.Env) error {
 	if e.Confirm("begin here, in "+term.CleanLine(dir)) != nil {
 		return nil
 	}
-	program, err := os.Executable()
+	config, err := e.App().Config()
 	if err != nil {
-		return fika.Wrap(fika.Failed, "demo", err)
+		return err
 	}
-	session := exec.CommandContext(ctx, program)
-	session.Stdin, session.Stdout, session.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return session.Run()
+	if len(config.Agents) == 0 {
+		if made, err := setup.FirstMinute(ctx, e); err != nil || !made {
+			return err
+		}
+	}
+	return session.Open(ctx, e)
 }
 
 // runDemo runs the demo in a home of its own.
