@@ -103,7 +103,7 @@ func (l *LiveRuntime) current(ctx context.Context) (*Runtime, error) {
 	s, err := l.worker.App.Settings(l.worker.Folder.Name, l.flags, l.quiet)
 	var unreadable *config.Problems
 	if errors.As(err, &unreadable) {
-		l.warnOnce(app.BrokenConfig(err) + "; until that is mended the last settings that could be read are in force")
+		l.warnOnce(app.BrokenConfig(err) + "; until it is corrected the last settings that could be read are in force")
 		return l.now, nil
 	}
 	if err != nil {
