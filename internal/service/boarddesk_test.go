@@ -13,25 +13,32 @@ import (
 	"fika/internal/tool/board"
 )
 
+// atWork gives agents a task each, and returns the requests, which they have begun.
+func (h keyHome) atWork(t *testing.T, c *service.Service, agents ...string) map[fika.AgentName]service.RequestInfo {
+	t.Helper()
+	for _, name := range agents {
+		row, err := c.Agents.Find(t.Context(), name)
+		check(t, err)
+		_, err = c.Requests.Submit(t.Context(), row, service.Ask{Kind: fika.TaskRequest, Prompt: "work"})
+		check(t, err)
+		check(t, h.begin(row.Name, 1))
+	}
+	list, err := c.Requests.List(t.Context(), service.RequestFilter{})
+	check(t, err)
+	out := map[fika.AgentName]service.RequestInfo{}
+	for _, q := range list {
+		out[q.AgentName] = q
+	}
+	return out
+}
+
 // The tools of the board speak for the request of their call: with its rights and what it
 // has read, once, and only while it runs.
 func TestTheBoardsToolsSpeakForTheirCall(t *testing.T) {
 	h := keyHome{root: t.TempDir()}
 	c, _ := openIn(t, h.root, "[[agents]]\nid = \"lead\"\ntool_permissions = [\"board\"]\n[[agents]]\nid = \"coder\"\n")
 	ctx := t.Context()
-	for _, name := range []string{"lead", "coder"} {
-		row, err := c.Agents.Find(ctx, name)
-		check(t, err)
-		_, err = c.Requests.Submit(ctx, row, service.Ask{Kind: fika.TaskRequest, Prompt: "plan it"})
-		check(t, err)
-		check(t, h.begin(row.Name, 1))
-	}
-	requests := map[fika.AgentName]service.RequestInfo{}
-	list, err := c.Requests.List(ctx, service.RequestFilter{})
-	check(t, err)
-	for _, q := range list {
-		requests[q.AgentName] = q
-	}
+	requests := h.atWork(t, c, "lead", "coder")
 	desk := service.DeskOf(func(context.Context) (*service.Service, error) { return c, nil })
 	call := func(name fika.AgentName, step int, taint string) tool.Call {
 		q := requests[name]

@@ -39,19 +39,7 @@ func TestAnAgentOffersItsOwnWork(t *testing.T) {
 	tree := worktree.TreeOf(h.root, "coder", filepath.Join(h.root, "repo"))
 	_, _, err := tree.Open(ctx)
 	check(t, err)
-	for _, name := range []string{"coder", "plain"} {
-		row, err := c.Agents.Find(ctx, name)
-		check(t, err)
-		_, err = c.Requests.Submit(ctx, row, service.Ask{Kind: fika.TaskRequest, Prompt: "build it"})
-		check(t, err)
-		check(t, h.begin(row.Name, 1))
-	}
-	requests := map[fika.AgentName]service.RequestInfo{}
-	list, err := c.Requests.List(ctx, service.RequestFilter{})
-	check(t, err)
-	for _, q := range list {
-		requests[q.AgentName] = q
-	}
+	requests := h.atWork(t, c, "coder", "plain")
 	desk := service.DeskOf(func(context.Context) (*service.Service, error) { return c, nil })
 	call := func(name fika.AgentName, step int, taint string) tool.Call {
 		q := requests[name]
