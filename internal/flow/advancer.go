@@ -18,7 +18,7 @@ type Runs interface {
 	View(ctx context.Context, run fika.RequestID) (store.RunView, error)
 	Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error)
 	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer store.Answer) (store.Applied, error)
-	LimitRun(ctx context.Context, v store.RunView, reason string) error
+	LimitRun(ctx context.Context, v store.RunView, limit, reason string) error
 	// Due returns the runs that somebody has to advance; with an id, that one only,
 	// if it is due.
 	Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.RequestID, error)
@@ -166,8 +166,8 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	}
 	k.Lock()
 	defer k.Unlock()
-	if reached := k.definition.Limits.Reached(v.Spent); v.Stop == "" && reached != "" {
-		return moved, a.opts.Runs.LimitRun(ctx, v, "the run has come to its limit "+reached)
+	if limit, value := k.definition.Limits.Reached(v.Spent); v.Stop == "" && limit != "" {
+		return moved, a.opts.Runs.LimitRun(ctx, v, limit, "the run came to its limit "+limit+" ("+value+")")
 	}
 	p, err := workflow.NextPlan(workflow.View{
 		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Outputs}, Lists: k.lists,

@@ -31,6 +31,19 @@ max_parallel = 3
 retry = 2
 prompt = "do {{.item}}"
 [[steps]]
+id = "part"
+needs = ["plan"]
+agent = "b"
+for_each = "steps.plan.output"
+prompt = "part {{.item}}"
+[[steps]]
+id = "rest"
+needs = ["part"]
+join = "ended"
+agent = "c"
+for_each = "steps.part.failed"
+prompt = "mend {{.item.item}}: {{.item.error}}"
+[[steps]]
 id = "talk"
 needs = ["plan"]
 chat = { agents = ["a", "c"], topic = "talk about it", max = 4 }
@@ -58,9 +71,9 @@ workflow = "inner"
 repeat = { until = "round >= 2", max = 3 }
 [[steps]]
 id = "end"
-needs = ["loop", "each"]
+needs = ["loop", "each", "rest"]
 agent = "c"
-prompt = "{{.steps.loop.output}} {{json .steps.each.output}}"
+prompt = "{{.steps.loop.output}} {{json .steps.each.output}} {{json .steps.part.output}} {{json .steps.rest.output}}"
 `
 
 const inner = `
@@ -126,6 +139,8 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 		case prompt == "do y" && tried[prompt] == 0:
 			tried[prompt]++
 			return "", errors.New("busy")
+		case prompt == "part x", prompt == "part u":
+			return "", errors.New("no key")
 		}
 		return string(a) + " did " + prompt, nil
 	}

@@ -51,11 +51,14 @@ func (p planned) Items(ctx context.Context, row string, most int) ([]workflow.Ou
 		return nil, err
 	}
 	for _, r := range p.plan.Rows {
-		if r.Parent != row || r.State != workflow.Done || r.From == "" || r.Index >= len(list) {
-			continue
-		}
-		if list[r.Index], err = p.Output(ctx, r.From); err != nil {
-			return nil, err
+		switch {
+		case r.Parent != row || !r.State.Ended() || r.Index >= len(list):
+		case r.State != workflow.Done:
+			list[r.Index] = workflow.Output{Error: r.Why()}
+		case r.From != "":
+			if list[r.Index], err = p.Output(ctx, r.From); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return list, nil

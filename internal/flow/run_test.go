@@ -341,7 +341,31 @@ func TestLimit(t *testing.T) {
 		r := w.work(run)
 		w.want("state", r.State, fika.RequestFailed)
 		w.want("kind", r.Outcome.ErrorKind, fika.Limit)
+		w.want("says", r.Outcome.Error, "the run came to its limit max_turns (3)")
+		w.want("limit", r.Result.Limit, workflow.LimitTurns)
 		w.want("asked", len(w.asked), 3)
+		w.want("not by a limit", w.work(w.start("[limits]\nmax_turns=3\n[[steps]]\nid='x'\nagent='a'\nprompt='x'\n", nil)).Result.Limit, "")
+	})
+}
+
+// TestTimeLimit: a run whose time is up names that limit, whoever finds it.
+func TestTimeLimit(t *testing.T) {
+	onEngines(t, func(w *world) {
+		text := "[limits]\nmax_time='10m'\n[[steps]]\nid='x'\nagent='a'\nprompt='x'\n"
+		for name, find := range map[string]func(*store.Claimed){
+			"who ends a step":         func(c *store.Claimed) { w.end(c) },
+			"who looks for deadlines": func(*store.Claimed) { must(w.store.Expire(w.Context()))(w) },
+		} {
+			run := w.start(text+"[[steps]]\nid='y'\nneeds=['x']\nagent='b'\nprompt='y'\n", nil)
+			w.advance(run)
+			c := w.claim("a")
+			w.clock.Advance(11 * time.Minute)
+			find(c)
+			r := w.advance(run)
+			w.want(name, r.State, fika.RequestFailed)
+			w.want(name, r.Result.Limit, workflow.LimitTime)
+			w.want(name, strings.Contains(r.Outcome.Error, "max_time"), true)
+		}
 	})
 }
 

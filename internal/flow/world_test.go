@@ -119,7 +119,11 @@ func (w *world) startDefinition(d *workflow.Definition, given map[string]string)
 	w.ok(err)
 	inputs, err := json.Marshal(bound)
 	w.ok(err)
-	r, err := w.store.Start(w.Context(), store.NewRun{Name: d.Name, Definition: frozen, Inputs: inputs, From: "ann", Title: "test"})
+	n := store.NewRun{Name: d.Name, Definition: frozen, Inputs: inputs, From: "ann", Title: "test"}
+	if d.Limits.Time > 0 {
+		n.Deadline = w.clock.Now().Add(d.Limits.Time)
+	}
+	r, err := w.store.Start(w.Context(), n)
 	w.ok(err)
 	return r.ID
 }

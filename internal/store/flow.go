@@ -432,7 +432,7 @@ func scanOutput(sc scanner) (o workflow.Output, err error) {
 }
 
 // Items reads the outputs of the items of a row of kind each, by index; items without
-// an output are empty. It fails with [workflow.ErrTooMuch] if the outputs exceed most
+// an output are empty, and those that have ended otherwise say why. It fails with [workflow.ErrTooMuch] if the outputs exceed most
 // characters in all.
 func (s Flows) Items(ctx context.Context, row string, most int) ([]workflow.Output, error) {
 	const op = "read outputs"
@@ -457,7 +457,18 @@ JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output WHERE i.parent = ? AN
 		return i, err
 	}, `SELECT o.json, o.content, i.position FROM flow_steps i JOIN flow_steps s ON s.id = i.source
 JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output WHERE i.parent = ? AND i.parent <> '' AND i.state = 'done' ORDER BY i.position`, row)
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	// Of several attempts at an item, the last one says why it is not done.
+	ended, err := many(ctx, s.r, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.parent = ? AND s.parent <> ''
+AND s.state IN ('failed', 'cancelled', 'skipped', 'blocked') ORDER BY s.position, s.attempt`, row)
 	out := make([]workflow.Output, n)
+	for _, r := range ended {
+		if r.Index < len(out) {
+			out[r.Index] = workflow.Output{Error: r.Why()}
+		}
+	}
 	for _, i := range list {
 		if i.at < len(out) {
 			out[i.at] = i.Output

@@ -99,10 +99,11 @@ func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (R
 	return r, woken, err
 }
 
-// LimitRun ends a run that has reached one of its limits, which reason names.
-func (s Flows) LimitRun(ctx context.Context, v RunView, reason string) error {
+// LimitRun ends a run that has reached one of its limits: limit is its name as in
+// [workflow.Limits], and reason says so to people.
+func (s Flows) LimitRun(ctx context.Context, v RunView, limit, reason string) error {
 	_, err := s.control(ctx, "end run", v.ID, func(ctx context.Context, t *tx, r Run) error {
-		return t.stopFlow(ctx, r.Conversation, r.Request, workflow.ReasonLimit, reason)
+		return t.stopFlow(ctx, r.Conversation, r.Request, limit, reason)
 	})
 	return err
 }

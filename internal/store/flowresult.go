@@ -57,7 +57,7 @@ func (a *applying) endRun(ctx context.Context, answer Answer) error {
 	default:
 		e.state, e.reason, e.outcome.ErrorKind = fika.RequestFailed, result.Error, fika.Failed
 		if result.Reason == workflow.ReasonLimit {
-			e.outcome.ErrorKind = fika.Limit
+			e.reason, e.outcome.ErrorKind = orText(r.reason, result.Error), fika.Limit
 		}
 	}
 	if answer.Text != "" {

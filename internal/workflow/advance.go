@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -103,6 +104,9 @@ func ready(s *Step, steps map[string]*Row) (verdict State, first, why string) {
 		}
 		ended++
 		switch {
+		case r.State == Failed && r.Done > 0: // some items are there to be read
+			done++
+			bad = cmp.Or(bad, r)
 		case r.State == Done:
 			done++
 			if winner == nil || r.Ended.Before(winner.Ended) {
@@ -120,7 +124,7 @@ func ready(s *Step, steps map[string]*Row) (verdict State, first, why string) {
 		return Running, winner.Step, ""
 	case !all:
 		return "", "", ""
-	case bad == nil && (s.Join == "" || s.Join == JoinAll), s.Join == JoinEnded && done > 0:
+	case bad == nil && (s.Join == "" || s.Join == JoinAll), s.Join == JoinEnded && (done > 0 || len(s.Needs) == 1 && skipped == 0):
 		return Running, "", ""
 	case skipped == len(s.Needs):
 		return Skipped, "", "all that it needs was skipped"

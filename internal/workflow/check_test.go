@@ -67,6 +67,8 @@ func TestCheck(t *testing.T) {
 		"nested predicate": {plan + "when = 'all([1], any([2], # == 3))'\n", []string{`w.toml:5:27: when: a predicate inside a predicate would look at every pair: split it into two steps`}},
 		"variables":        {plan + "when = 'let x = 1; x == 1'\n", []string{`w.toml:5:13: when: variables are not for conditions: write it out, or let a step work it out`}},
 		"clock":            {plan + "when = 'now() > now()'\n", []string{`w.toml:5:9: when: there is no function "now"`, `w.toml:5:17: when: there is no function "now"`}},
+		"ended":            {plan + "join = \"ended\"\n", []string{`w.toml:5:8: join = "ended" belongs to a step that needs others`}},
+		"failed":           {plan + "[[steps]]\nid = \"b\"\nneeds = [\"plan\"]\nagent = \"coder\"\nprompt = \"{{.steps.plan.failed}}\"\n", []string{`w.toml:9:13: prompt: failed belongs to a step with for_each; whether plan failed is in steps.plan.state`}},
 		"join":             {plan + "join = \"any\"\n", []string{`w.toml:5:8: join belongs to a step that needs two or more others`}},
 		"belonging":        {plan + "schema = {type = \"object\"}\ninputs = {a = 1}\n", []string{`w.toml:5:10: schema belongs to output = "json"`, `w.toml:6:10: inputs belong to workflow = "NAME"`}},
 		"schema":           {plan + "output = \"json\"\nschema = {type = \"objekt\"}\n", []string{`w.toml:6:10: schema is no JSON Schema: there is no type "objekt"; did you mean object?`}},

@@ -83,10 +83,36 @@ func (d *dataBuilder) addStep(path []string) {
 			entry = map[string]any{"state": string(r.State), "error": r.Error, "output": ""}
 			d.steps[id] = entry
 		}
+		if d.def.Step(id).ForEach != "" && (len(path) < 3 || path[2] == "failed") {
+			entry["failed"] = d.failedOf(r)
+		}
 		if len(path) < 3 || path[2] == "output" {
 			entry["output"] = d.outputOf(r)
 		}
 	}
+}
+
+// maxItemError bounds what of an item's error is passed on, in bytes.
+const maxItemError = 1000
+
+// failedOf returns the items of a step that are not done, and why.
+func (d *dataBuilder) failedOf(g *Row) []any {
+	out := []any{}
+	if d.err != nil || g.State != Failed || g.Count == 0 {
+		return out
+	}
+	d.sources = append(d.sources, g.ID)
+	items, err := d.list(g, d.stepOf(g))
+	if d.wrong = cmp.Or(d.wrong, err); err != nil {
+		return out
+	}
+	for i, o := range d.items(g) {
+		if o.Error != "" && i < len(items) {
+			why := strings.ToValidUTF8(o.Error[:min(len(o.Error), maxItemError)], "")
+			out = append(out, map[string]any{"index": json.Number(strconv.Itoa(i)), "item": items[i], "error": why})
+		}
+	}
+	return out
 }
 
 // first returns the step that was first among those of join = "any".
@@ -130,10 +156,10 @@ func (e *engine) stored(id string) Output {
 	return out
 }
 
-// items returns the outputs of all items of a group that is done. Those that end in
-// this plan are not in the store yet.
+// items returns the outputs of all items of a group that is done or has failed. Those
+// that end in this plan are not in the store yet.
 func (d *dataBuilder) items(g *Row) []Output {
-	if g.Count == 0 || g.State != Done {
+	if g.Count == 0 || g.State != Done && g.State != Failed {
 		return nil
 	}
 	list, err := d.Outputs.Items(g.ID)
@@ -144,7 +170,11 @@ func (d *dataBuilder) items(g *Row) []Output {
 	d.fail(err)
 	list = append(list, make([]Output, max(0, g.Count-len(list)))...)
 	for _, r := range d.order {
-		if r.Parent == g.ID && r.State == Done && d.changed[r.ID] && r.From != "" {
+		switch {
+		case r.Parent != g.ID || !d.changed[r.ID] || !r.State.Ended():
+		case r.State != Done:
+			list[r.Index] = Output{Error: r.Why()}
+		case r.From != "":
 			list[r.Index] = d.stored(r.From)
 		}
 	}

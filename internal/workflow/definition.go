@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"fika"
@@ -82,26 +83,35 @@ type Spent struct {
 	Time   time.Duration // since it began
 }
 
-// Reached returns the name of the first limit that a run has reached, or "".
-func (l Limits) Reached(s Spent) string {
+// The names of the limits.
+const (
+	LimitCost   = "max_cost"
+	LimitTokens = "max_tokens"
+	LimitTurns  = "max_turns"
+	LimitTime   = "max_time"
+)
+
+// Reached returns the name of the first limit that a run has reached, and its value as
+// people read it; the name is empty if it has reached none.
+func (l Limits) Reached(s Spent) (name, value string) {
 	switch {
 	case l.Cost > 0 && s.Cost >= l.Cost:
-		return fmt.Sprintf("max_cost (%.2f)", l.Cost)
+		return LimitCost, fmt.Sprintf("%.2f", l.Cost)
 	case l.Tokens > 0 && s.Tokens >= l.Tokens:
-		return fmt.Sprintf("max_tokens (%d)", l.Tokens)
+		return LimitTokens, strconv.FormatInt(l.Tokens, 10)
 	case l.Turns > 0 && s.Turns >= l.Turns:
-		return fmt.Sprintf("max_turns (%d)", l.Turns)
+		return LimitTurns, strconv.Itoa(l.Turns)
 	case l.Time > 0 && s.Time >= l.Time:
-		return fmt.Sprintf("max_time (%s)", l.Time)
+		return LimitTime, l.Time.String()
 	}
-	return ""
+	return "", ""
 }
 
 // The ways in which a step waits for the steps that it needs.
 const (
 	JoinAll   = "all"   // all are done; one that failed blocks it
 	JoinAny   = "any"   // the first is done; the others are cancelled
-	JoinEnded = "ended" // all have ended, and at least one is done
+	JoinEnded = "ended" // all have ended, and there is something done among several
 )
 
 // The kinds of outputs.

@@ -55,7 +55,7 @@ func (e *engine) count(g, r *Row) {
 		g.Done++
 	} else {
 		if g.Failed == 0 || r.Index < g.FirstFailed {
-			g.FirstFailed, g.Error = r.Index, describe(r)
+			g.FirstFailed, g.Error = r.Index, r.Why()
 		}
 		g.Failed++
 	}
@@ -70,8 +70,8 @@ func (e *engine) count(g, r *Row) {
 	}
 }
 
-// describe returns in a few words why a row is not done.
-func describe(r *Row) string {
+// Why returns in a few words why a row is not done.
+func (r *Row) Why() string {
 	if r.Error != "" {
 		return r.Error
 	}
@@ -113,7 +113,7 @@ func (e *engine) finish(scope *Row, d *Definition) {
 	if scope == nil {
 		result := &Result{State: Done, Parts: e.parts()}
 		if bad != nil {
-			result.State, result.Reason, result.Error = Failed, ReasonStep, "step "+bad.Path+" "+string(bad.State)+": "+describe(bad)
+			result.State, result.Reason, result.Error = Failed, ReasonStep, "step "+bad.Path+" "+string(bad.State)+": "+bad.Why()
 		}
 		for _, r := range e.live() {
 			if r.Parent != "" {
@@ -124,7 +124,7 @@ func (e *engine) finish(scope *Row, d *Definition) {
 		return
 	}
 	if bad != nil {
-		e.end(scope, Failed, ReasonStep, "step "+bad.Step+" "+string(bad.State)+": "+describe(bad))
+		e.end(scope, Failed, ReasonStep, "step "+bad.Step+" "+string(bad.State)+": "+bad.Why())
 		return
 	}
 	if err := e.giveOutput(scope, d, steps); err != nil {
@@ -141,10 +141,8 @@ func firstFailure(d *Definition, steps map[string]*Row) *Row {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		r := steps[s.ID]
-		if r.State == Failed || r.State == Cancelled && r.Reason != ReasonNotNeeded {
-			if !madeUpFor(s, d, steps) {
-				return r
-			}
+		if r.notDone() && !madeUpFor(s, d, steps) {
+			return r
 		}
 	}
 	return nil

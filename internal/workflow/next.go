@@ -183,7 +183,7 @@ func (e *engine) stop() {
 			return
 		}
 		if !r.State.Ended() {
-			e.cancel(r, Cancelled, e.Stop, "")
+			e.cancel(r, Cancelled, reasonOf(e.Stop), "")
 		}
 	}
 	for _, r := range e.live() {
@@ -191,9 +191,26 @@ func (e *engine) stop() {
 			return // the next pass retires it
 		}
 	}
-	state, text := Cancelled, "the run was cancelled"
-	if e.Stop == ReasonLimit {
-		state, text = Failed, "the run came to one of its limits"
+	e.out.Result = &Result{State: Cancelled, Reason: ReasonStopped, Error: "the run was cancelled", Parts: e.parts()}
+	if e.Stop != ReasonStopped {
+		e.out.Result.State, e.out.Result.Reason, e.out.Result.Limit = Failed, ReasonLimit, limitOf(e.Stop)
+		e.out.Result.Error = "the run came to its limit " + e.out.Result.Limit
 	}
-	e.out.Result = &Result{State: state, Reason: e.Stop, Error: text, Parts: e.parts()}
+}
+
+// reasonOf returns the reason of the rows that end because a run is to end.
+func reasonOf(stop string) string {
+	if stop == ReasonStopped {
+		return stop
+	}
+	return ReasonLimit
+}
+
+// limitOf returns the name of the limit for which a run is to end. Whoever finds that
+// the time of a request is up knows of no limits and gives [ReasonLimit].
+func limitOf(stop string) string {
+	if stop == ReasonLimit {
+		return LimitTime
+	}
+	return stop
 }

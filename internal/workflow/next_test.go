@@ -72,6 +72,9 @@ func (w *world) Items(id string) ([]workflow.Output, error) {
 			list[r.Index] = w.outputs[r.From]
 			size += len(list[r.Index].Text)
 		}
+		if r.Parent == id && r.State.Ended() && r.State != workflow.Done && list[r.Index].Text == "" {
+			list[r.Index] = workflow.Output{Error: r.Why()}
+		}
 	}
 	if size > workflow.MaxList {
 		return nil, workflow.ErrTooMuch

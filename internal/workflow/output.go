@@ -13,8 +13,9 @@ import (
 
 // Output is the complete output of a row.
 type Output struct {
-	Text string
-	JSON bool
+	Text  string
+	JSON  bool
+	Error string // of an item that is not done: why; there is no text then
 }
 
 // Outputs reads the outputs that were stored when rows ended. An error from it ends
@@ -22,8 +23,8 @@ type Output struct {
 type Outputs interface {
 	// Output returns the output of a row that is done.
 	Output(row string) (Output, error)
-	// Items returns the outputs of the items of a row of kind each, in order, with an
-	// empty one for an item that has none. It fails with [ErrTooMuch] if they exceed
+	// Items returns the outputs of the items of a row of kind each that has ended, in
+	// order, with an empty one for an item that has none. It fails with [ErrTooMuch] if they exceed
 	// [MaxList] together.
 	Items(row string) ([]Output, error)
 }

@@ -171,7 +171,7 @@ func TestNextStop(t *testing.T) {
 			}
 			w.end(rapid.SampledFrom(w.openIDs()).Draw(t, "ends"))
 		}
-		w.stop = rapid.SampledFrom([]string{workflow.ReasonStopped, workflow.ReasonLimit}).Draw(t, "why")
+		w.stop = rapid.SampledFrom([]string{workflow.ReasonStopped, workflow.ReasonLimit, workflow.LimitTurns}).Draw(t, "why")
 		before := len(w.asked)
 		disturbed(t, w)
 		if len(w.asked) != before || len(w.open) > 0 || w.result.State == workflow.Done {
@@ -334,14 +334,14 @@ func TestNextTooMuch(t *testing.T) {
 func TestLimitsReached(t *testing.T) {
 	l := workflow.Limits{Cost: 2, Tokens: 100, Turns: 3, Time: time.Hour}
 	for want, s := range map[string]workflow.Spent{
-		"": {Cost: 1.99, Tokens: 99, Turns: 2, Time: time.Minute}, "max_cost (2.00)": {Cost: 2}, "max_tokens (100)": {Tokens: 100}, "max_turns (3)": {Turns: 4}, "max_time (1h0m0s)": {Time: time.Hour},
+		" ": {Cost: 1.99, Tokens: 99, Turns: 2, Time: time.Minute}, "max_cost 2.00": {Cost: 2}, "max_tokens 100": {Tokens: 100}, "max_turns 3": {Turns: 4}, "max_time 1h0m0s": {Time: time.Hour},
 	} {
-		if got := l.Reached(s); got != want {
-			t.Errorf("%+v: %q, want %q", s, got, want)
+		if name, value := l.Reached(s); name+" "+value != want {
+			t.Errorf("%+v: %s %s, want %q", s, name, value, want)
 		}
 	}
-	if got := (workflow.Limits{}).Reached(workflow.Spent{Cost: 1e9}); got != "" {
-		t.Errorf("no limit: %q", got)
+	if name, _ := (workflow.Limits{}).Reached(workflow.Spent{Cost: 1e9}); name != "" {
+		t.Errorf("no limit: %q", name)
 	}
 }
 

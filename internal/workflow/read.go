@@ -89,10 +89,10 @@ func definitionKeys() []key[Definition] {
 
 func limitKeys() []key[Limits] {
 	return []key[Limits]{
-		scalar("max_cost", func(l *Limits) any { return &l.Cost }, toml.Limits{}),
-		scalar("max_tokens", func(l *Limits) any { return &l.Tokens }, toml.Limits{}),
-		scalar("max_turns", func(l *Limits) any { return &l.Turns }, toml.Limits{}),
-		scalar("max_time", func(l *Limits) any { return &l.Time }, toml.Limits{}),
+		scalar(LimitCost, func(l *Limits) any { return &l.Cost }, toml.Limits{}),
+		scalar(LimitTokens, func(l *Limits) any { return &l.Tokens }, toml.Limits{}),
+		scalar(LimitTurns, func(l *Limits) any { return &l.Turns }, toml.Limits{}),
+		scalar(LimitTime, func(l *Limits) any { return &l.Time }, toml.Limits{}),
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 // ResumeRows returns the rows to write so that a run that has ended goes on: finished
 // work stays, the rest is done again as new attempts, and so are the step from (if
 // not empty) and all steps that need it. Of a for_each, only the items that are not
-// done are repeated. The definition may differ from the one that the run had before.
+// done are repeated. If nothing is left but failures that later steps have accepted,
+// these are repeated, and all steps that need them. The definition may differ from the
+// one that the run had before.
 //
 // rows are the live rows of the run's own steps and, for those of kind each, the last
 // attempt at every item. ResumeRows fails with NotFound if there is no step from, and
@@ -29,7 +31,15 @@ func ResumeRows(run string, before, now *Definition, rows []Row, from string) ([
 	if from != "" && now.Step(from) == nil {
 		return nil, fika.Errorf(fika.NotFound, "", "there is no step %s%s", toml.Quote(from), orKnown(from, now.stepIDs()))
 	}
-	again := r.again(from)
+	var roots []string
+	if from != "" {
+		roots = []string{from}
+	}
+	added := slices.ContainsFunc(now.Steps, func(s Step) bool { return r.steps[s.ID] == nil })
+	again := r.again(roots)
+	if len(again) == 0 && !added {
+		again = r.again(r.accepted())
+	}
 	for i := range before.Steps {
 		id := before.Steps[i].ID
 		old := r.steps[id]
@@ -38,14 +48,13 @@ func ResumeRows(run string, before, now *Definition, rows []Row, from string) ([
 		case now.Step(id) == nil:
 			old.Live = false
 			r.out = append(r.out, *old)
-		case again[id] && id != from && r.reopens(old):
+		case again[id] && id != from && r.reopens(old) && !anyOf(again, now.ancestors(id)):
 			r.reopen(old)
 		case again[id]:
 			old.Redo = true
 			r.out = append(r.out, *old)
 		}
 	}
-	added := slices.ContainsFunc(now.Steps, func(s Step) bool { return r.steps[s.ID] == nil })
 	if len(r.out) == 0 && !added {
 		return nil, fika.Errorf(fika.Invalid, "", "all steps are done: name one with --from to do it again, with those that need it")
 	}
@@ -60,35 +69,69 @@ type resumption struct {
 	out         []Row
 }
 
-// again returns the steps that are not to stay as they are.
-func (r *resumption) again(from string) map[string]bool {
-	again := map[string]bool{}
-	states := map[string]*Row{}
+// states returns the rows of the steps as they are written now; a step without one has
+// an empty row.
+func (r *resumption) states() map[string]*Row {
+	out := map[string]*Row{}
 	for i := range r.now.Steps {
 		id := r.now.Steps[i].ID
-		if states[id] = r.steps[id]; states[id] == nil {
-			states[id] = &Row{}
+		if out[id] = r.steps[id]; out[id] == nil {
+			out[id] = &Row{}
 		}
 	}
+	return out
+}
+
+// again returns the steps that are not to stay as they are: those that are not done, the
+// roots, and all that need a root.
+func (r *resumption) again(roots []string) map[string]bool {
+	again := map[string]bool{}
+	states := r.states()
 	for i := range r.now.Steps {
 		s := &r.now.Steps[i]
-		switch row := states[s.ID]; {
-		case s.ID == from:
+		row := states[s.ID]
+		if slices.Contains(roots, s.ID) || row.State == Blocked || row.notDone() && !madeUpFor(s, r.now, states) {
 			again[s.ID] = true
-		case row.State == Blocked, row.State == Failed, row.State == Cancelled && row.Reason != ReasonNotNeeded:
-			again[s.ID] = !madeUpFor(s, r.now, states)
 		}
 	}
 	for i := range r.now.Steps {
 		s := &r.now.Steps[i]
 		after := r.now.ancestors(s.ID)
-		for id := range after {
-			if again[id] && (states[s.ID].State != Done || from != "" && (id == from || after[from])) {
-				again[s.ID] = true
-			}
+		afterRoot := slices.ContainsFunc(roots, func(id string) bool { return after[id] })
+		if anyOf(again, after) && (states[s.ID].State != Done || afterRoot) {
+			again[s.ID] = true
 		}
 	}
 	return again
+}
+
+// notDone reports whether a row has ended without what was wanted of it.
+func (r *Row) notDone() bool {
+	return r.State == Failed || r.State == Cancelled && r.Reason != ReasonNotNeeded
+}
+
+func anyOf(all, of map[string]bool) bool {
+	for id := range of {
+		if all[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// accepted returns the steps that are not done and whose failure a step with
+// join = "ended" has made up for.
+func (r *resumption) accepted() []string {
+	var out []string
+	states := r.states()
+	for i := range r.now.Steps {
+		s := &r.now.Steps[i]
+		taken := slices.ContainsFunc(r.now.Steps, func(o Step) bool { return o.Join == JoinEnded && slices.Contains(o.Needs, s.ID) })
+		if taken && states[s.ID].notDone() {
+			out = append(out, s.ID)
+		}
+	}
+	return out
 }
 
 // reopens reports whether the finished items of a row can stay: the step is written

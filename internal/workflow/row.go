@@ -135,7 +135,8 @@ type View struct {
 	Lists map[string][]any
 	Now   time.Time
 	// While Paused, nothing happens. Stop, if not empty, says why the run is to end:
-	// [ReasonStopped] or [ReasonLimit].
+	// [ReasonStopped], the name of the limit that it has reached, or [ReasonLimit] if
+	// its time is up.
 	Paused bool
 	Stop   string
 	// Max bounds how many rows a plan touches; 0 means a few hundred. A plan may
@@ -189,6 +190,7 @@ type Result struct {
 	State  State // done, failed or cancelled
 	Reason string
 	Error  string // which step, and why
+	Limit  string // the name of the limit that ended it, as in [Limits]; empty: none did
 	Parts  []Part
 }
 

@@ -165,8 +165,13 @@ func (s scope) resolveStep(path []string) (shape, string) {
 		return walkFields(whole, got, path[3:])
 	case "state", "error":
 		return walkFields(whole, shape{kind: TypeText}, path[3:])
+	case "failed":
+		if other.ForEach == "" {
+			return shape{}, fmt.Sprintf("failed belongs to a step with for_each; whether %s failed is in steps.%s.state", id, id)
+		}
+		return walkFields(whole, shape{kind: TypeList}, path[3:])
 	}
-	return shape{}, fmt.Sprintf("a step has no %s%s", toml.Quote(path[2]), orKnown(path[2], []string{"output", "state", "error"}))
+	return shape{}, fmt.Sprintf("a step has no %s%s", toml.Quote(path[2]), orKnown(path[2], []string{"output", "state", "error", "failed"}))
 }
 
 // outputShape returns what is known about a step's output, that of one item or of

@@ -18,6 +18,7 @@ type runJSON struct {
 	Title        string                `json:"title"`
 	State        string                `json:"state"` // running, ending, paused, done, failed, cancelled
 	Error        *string               `json:"error"`
+	Limit        *string               `json:"limit"` // which ended it: max_cost, max_tokens, max_turns, max_time
 	Answer       *string               `json:"answer"`
 	Results      []resultJSON          `json:"results"`
 	From         string                `json:"from"`
@@ -59,6 +60,7 @@ func toRunJSON(r service.Run) runJSON {
 		StartedAt: r.Begun.UTC(), PausedAt: command.JSONTime(r.Paused), FinishedAt: command.JSONTime(r.Ended),
 	}
 	if r.Result != nil {
+		j.Limit = command.Optional(r.Result.Limit)
 		for _, p := range r.Result.Parts {
 			state := string(p.State)
 			if state == "" {

@@ -173,6 +173,9 @@ func printRun(e *command.Env, r service.Run, d *workflow.Definition, steps []ser
 		used += ", " + m
 	}
 	p("used", used)
+	if r.Result != nil {
+		p("limit", r.Result.Limit)
+	}
 	p("error", r.Outcome.Error)
 	_ = e.Printf("\n")
 }
