@@ -34,11 +34,11 @@ func (k *Keyring) adviceOn(m config.Model) string {
 	case m.APIKeyEnv == "":
 		return "the provider wants an API key, and model \"" + m.ID + "\" names none: set api_key_env in its [[models]] entry to the environment variable that holds it"
 	case isLent:
-		return fmt.Sprintf("the key %s in the environment of the shell that opened a session (pid %d) was refused for model %q; export a valid one there and open the session again", m.APIKeyEnv, lender.of.PID, m.ID)
+		return fmt.Sprintf("the key %s in the environment of the shell that opened a session (pid %d) was refused for model %q (export a valid one there and open the session again)", m.APIKeyEnv, lender.of.PID, m.ID)
 	case k.opts.Getenv(m.APIKeyEnv) == "":
-		return "the stored key " + m.APIKeyEnv + " was refused for model \"" + m.ID + "\"; replace it: fika key set " + m.APIKeyEnv
+		return "the stored key " + m.APIKeyEnv + " was refused for model \"" + m.ID + "\" (fika key set " + m.APIKeyEnv + " replaces it)"
 	case k.byHub:
-		return "the key " + m.APIKeyEnv + " in the environment of " + k.whoseEnvironment() + " was refused for model \"" + m.ID + "\"; export a valid one, then: fika down && fika up"
+		return "the key " + m.APIKeyEnv + " in the environment of " + k.whoseEnvironment() + " was refused for model \"" + m.ID + "\" (export a valid one, or unset it and: fika key set " + m.APIKeyEnv + "; then: fika down && fika up)"
 	}
-	return "the key " + m.APIKeyEnv + " in the environment of this shell was refused for model \"" + m.ID + "\"; export a valid one, or unset it and: fika key set " + m.APIKeyEnv
+	return "the key " + m.APIKeyEnv + " in the environment of this shell was refused for model \"" + m.ID + "\" (export a valid one, or unset it and: fika key set " + m.APIKeyEnv + ")"
 }

@@ -20,7 +20,7 @@ func TestAdviceOnARefusedKey(t *testing.T) {
 		env, byHub bool
 		want       string
 	}{
-		{false, false, "the stored key SOME_KEY was refused for model \"m\"; replace it: fika key set SOME_KEY"},
+		{false, false, "the stored key SOME_KEY was refused for model \"m\" (fika key set SOME_KEY replaces it)"},
 		{true, false, "in the environment of this shell"},
 		{true, true, "in the environment of the hub"},
 	} {

@@ -117,7 +117,7 @@ func TestKeys(t *testing.T) {
 	if _, err := a.Model(other); err == nil || strings.Contains(err.Error(), "very-secret-value") {
 		t.Errorf("for another host: %v", err)
 	}
-	if got := a.KeyOrigin(s.Model); got != "stored (fika key list)" {
+	if got := a.KeyOrigin(s.Model); got != "stored: fika key list" {
 		t.Errorf("got %q", got)
 	}
 	b := open(t, app.Options{Root: root, Getenv: func(name string) string { return map[string]string{"KIMS_KEY": "outside-0123456789abcdef"}[name] }})

@@ -217,7 +217,7 @@ func (k *Keyring) KeyOrigin(m config.Model) string {
 	case k.opts.Getenv(m.APIKeyEnv) != "":
 		return "environment " + m.APIKeyEnv
 	case err == nil && f.Has(m.APIKeyEnv):
-		return "stored (fika key list)"
+		return "stored: fika key list"
 	}
 	return "missing: fika key set " + m.APIKeyEnv
 }

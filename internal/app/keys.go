@@ -82,7 +82,7 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 			values[name] = v // the value in use
 		}
 	}
-	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"} {
+	for _, name := range config.UsualKeys() {
 		add(name)
 	}
 	if c, err := k.config.Config(); err == nil {

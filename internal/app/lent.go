@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/config"
 	"fika/internal/keyfile"
 	"fika/internal/process"
 )
@@ -53,7 +54,7 @@ func (k *Keyring) LendKeys() (end func(), err error) {
 
 // modelKeys returns the names of the variables that hold keys of models.
 func (k *Keyring) modelKeys() []string {
-	names := []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"}
+	names := config.UsualKeys()
 	if c, err := k.config.Config(); err == nil {
 		for _, m := range c.Models {
 			if full, err := c.FindModel(m.ID, k.opts.Getenv); err == nil && full.APIKeyEnv != "" && !slices.Contains(names, full.APIKeyEnv) {

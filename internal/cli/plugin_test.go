@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,7 +108,8 @@ func (h *home) scene(acts []act, args ...string) string {
 // ended is scene for a command that need not end well.
 func (h *home) ended(acts []act, args ...string) (string, error) {
 	h.t.Helper()
-	cmd := exec.Command("fika", args...)
+	line := append(append(slices.Clone(h.by), "fika"), args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env = h.work, h.env
 	keys, tty, err := pty.Open()
 	if err != nil {

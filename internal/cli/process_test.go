@@ -24,6 +24,7 @@ type home struct {
 	dir  string
 	work string // where commands run
 	env  []string
+	by   []string // what runs fika at a terminal; empty: nothing
 }
 
 func newHome(t *testing.T, config string, env ...string) *home {

@@ -31,6 +31,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"fika":      func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv)) },
+		"lonely":    func() { os.Exit(lonely(os.Args[1:])) },
 		"oauthprog": func() { os.Exit(oauthtest.Main(os.Args[1:], mcptest.Handler("ordinary"))) },
 		"guestprog": func() { os.Exit(guesttest.Serve(strings.Join(os.Args[1:], " "))) },
 	})

@@ -129,3 +129,22 @@ func sessionName(t *testing.T, h *home) string {
 	t.Fatalf("no session in\n%s", out)
 	return ""
 }
+
+// TestUndoUnderAWaitingQuestion: what a turn has changed that waits for the person is not
+// undone before it is over, and what ends it is named as a session knows it.
+func TestUndoUnderAWaitingQuestion(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "tool_permissions = [\"create\"]\n"+sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"make\"\nround = 1\ntool_calls = [{name = \"create\", args = {path = \"a.txt\", content = \"a\\n\"}}]\n"+
+		"[[rule]]\nmatch = \"make\"\nround = 2\ntool_calls = [{name = \"create\", args = {path = \"b.txt\", content = \"b\\n\"}}]\n")
+	made := filepath.Join(coderWorkspace(t, h), "a.txt")
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	h.dialogue([][2]string{
+		{"/help", "/mode ask\r"}, {"you are asked before", "make it\r"}, {"a key above answers", "y"}, {"you allowed @coder", ""}, {"b.txt", "/undo\r"},
+		{"wait for it, or /stop", "/stop\r"}, {"1 running turn cancelled", "/undo\r"}, {"a.txt\n", "/quit\r"},
+	})
+	if exists(made) {
+		t.Error("the file is still there")
+	}
+}

@@ -236,6 +236,7 @@ func TestDefaultModel(t *testing.T) {
 		{map[string]string{"OPENAI_API_KEY": "x", "ANTHROPIC_API_KEY": "y"}, closed.URL, "anthropic claude-sonnet-5-5"},
 		{map[string]string{"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "y"}, closed.URL, "openai gpt-5.5"},
 		{map[string]string{"OPENROUTER_API_KEY": "y"}, closed.URL, "openai openrouter/auto"},
+		{map[string]string{"GEMINI_API_KEY": "z"}, closed.URL, "gemini gemini-2.5-pro"},
 		{nil, ollama.URL + "/v1", "openai qwen3:8b"},
 		{nil, closed.URL + "/v1", " "},
 	} {

@@ -20,21 +20,38 @@ func userHome() string {
 	return dir
 }
 
-// DefaultModel chooses a model if no file does: by the first of ANTHROPIC_API_KEY,
-// OPENAI_API_KEY and OPENROUTER_API_KEY that env has, else the first model of an Ollama
-// on this machine (asked for at most a fifth of a second). An Invalid error says what
-// to set.
+// usual is the model that a provider's usual key means where no file chooses one.
+type usual struct{ variable, id string }
+
+func usualModels() []usual {
+	return []usual{
+		{"ANTHROPIC_API_KEY", "claude-sonnet-5-5"},
+		{"OPENAI_API_KEY", "gpt-5.5"},
+		{"OPENROUTER_API_KEY", "openrouter/auto"},
+		{"GEMINI_API_KEY", "gemini-2.5-pro"},
+	}
+}
+
+// UsualKeys returns the variables that hold the keys of the providers that are known
+// without a setting, in the order in which [DefaultModel] looks for them.
+func UsualKeys() []string {
+	var names []string
+	for _, u := range usualModels() {
+		names = append(names, u.variable)
+	}
+	return names
+}
+
+// DefaultModel chooses a model if no file does: by the first of [UsualKeys] that env has,
+// else the first model of an Ollama on this machine (asked for at most a fifth of a
+// second). An Invalid error says what to set.
 func DefaultModel(env func(string) string) (Model, error) {
 	return defaultModel(env, ollamaURL)
 }
 
 func defaultModel(env func(string) string, ollama string) (Model, error) {
 	none := Default()
-	for _, p := range []struct{ variable, id string }{
-		{"ANTHROPIC_API_KEY", "claude-sonnet-5-5"},
-		{"OPENAI_API_KEY", "gpt-5.5"},
-		{"OPENROUTER_API_KEY", "openrouter/auto"},
-	} {
+	for _, p := range usualModels() {
 		if env != nil && env(p.variable) != "" {
 			return none.completeModel(Model{ID: p.id, APIKeyEnv: p.variable}, route{}, env)
 		}
@@ -42,8 +59,9 @@ func defaultModel(env func(string) string, ollama string) (Model, error) {
 	if id := askOllama(ollama); id != "" {
 		return none.completeModel(Model{ID: id, BaseURL: ollama}, route{}, env)
 	}
-	return Model{}, fika.Errorf(fika.Invalid, "choose model", `no model is configured, and none was found. Do one of these:
-  export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, or OPENROUTER_API_KEY)
+	return Model{}, fika.Errorf(fika.Invalid, "", `no model is configured, and none was found. Do one of these:
+  fika key set ANTHROPIC_API_KEY (or OPENAI_API_KEY, OPENROUTER_API_KEY, GEMINI_API_KEY)
+  export ANTHROPIC_API_KEY=...   (or one of the others)
   ollama pull NAME               (a model on this machine, once Ollama runs)
   in config.toml: model = "NAME", and a [[models]] entry with its id, base_url and api_key_env
 To look around without a model: fika demo`)

@@ -213,9 +213,9 @@ func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) api.Status
 // modelOf returns the agent's model from its settings, the first if there are several.
 // If none is configured, it does not ask the network for one.
 func (s *agentSurvey) modelOf(name fika.AgentName) (string, config.ModelChoice) {
-	keys := s.c.app.Getenv("ANTHROPIC_API_KEY") + s.c.app.Getenv("OPENAI_API_KEY") + s.c.app.Getenv("OPENROUTER_API_KEY")
+	hasKey := slices.ContainsFunc(config.UsualKeys(), func(name string) bool { return s.c.app.Getenv(name) != "" })
 	entry := s.c.config().Agent(name)
-	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "" && len(entry.Models) == 0) && keys == "" {
+	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "" && len(entry.Models) == 0) && !hasKey {
 		return "", config.ModelChoice{}
 	}
 	set, err := s.c.app.Settings(name, nil, true)

@@ -38,6 +38,21 @@ func KnownGuests() []string {
 	return names
 }
 
+// Guest is an agent program that is known by name.
+type Guest struct{ Name, Program string }
+
+// FoundGuests returns the known agent programs that are installed in one of the folders of
+// path, as such or as the program that their people use.
+func FoundGuests(path string) []Guest {
+	var found []Guest
+	for _, k := range knownGuests() {
+		if installed(k.command[0], path) || installed(k.name, path) {
+			found = append(found, Guest{k.name, strings.TrimSuffix(k.about, ", a guest")})
+		}
+	}
+	return found
+}
+
 // GuestOf returns the agent, still to be created, whose turns a program does: a known one, or
 // a command with its arguments. called is its name; empty: that of the program. path is the
 // PATH in which programs are looked up. Error kinds: NotFound for a program that is not

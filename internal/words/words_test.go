@@ -174,3 +174,11 @@ func FuzzSay(f *testing.F) {
 		words.Say(api.Stands(api.Code(code), args...), time.Time{})
 	})
 }
+
+// TestInSession: what a session is told to type is what it understands.
+func TestInSession(t *testing.T) {
+	got := words.InSession("it waits (fika request retry 01a21d03-253a asks at once), or fika request cancel 01a21d03; fika chat resume s-2026-1; fika chat resume --all; fika key set K")
+	if want := "it waits (/retry asks at once), or /stop; /unpause; fika chat resume --all; fika key set K"; got != want {
+		t.Errorf("got %s", got)
+	}
+}

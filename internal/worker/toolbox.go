@@ -138,10 +138,7 @@ func toolNames(tools []tool.Tool) []string {
 // modelVariables returns the names of the environment variables through which the
 // models of this home are reached.
 func (b Toolbox) modelVariables() []string {
-	names := []string{
-		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
-		"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE",
-	}
+	names := append(config.UsualKeys(), "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE")
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -13,6 +13,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
+	"fika/internal/words"
 )
 
 // Script formats the entries of a session as they look when they happen: the person's
@@ -83,6 +84,7 @@ func (s *Script) Entry(x fika.Entry) string {
 		x.Content = strings.TrimSuffix(x.Content, s.me) + "you"
 		fallthrough
 	case x.Type != fika.Message:
+		x.Content = words.InSession(x.Content)
 		return strings.TrimRight(s.page.Entry(service.Node{Entry: x}, nil), "\n")
 	case x.From == s.me:
 		return s.typed(x.Content)

@@ -16,6 +16,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/term"
 	"fika/internal/view"
+	"fika/internal/words"
 )
 
 // Options configure a screen. Env, Console and Page are required.
@@ -86,13 +87,25 @@ func (s *Screen) Close() error {
 // Print shows lines unchanged.
 func (s *Screen) Print(text string) { s.feed.Print(text) }
 
-// Note shows a message from fika, apart from what is said in the chat.
+// Note shows a message from fika, apart from what is said in the chat. In a session the
+// commands that it names are those of the session. Its lines after the first are indented,
+// so that none of them passes for a note of its own.
 func (s *Screen) Note(text string) {
+	if s.script != nil {
+		text = words.InSession(text)
+	}
 	if !s.con.Interactive() {
 		s.env.Say("%s", text) // only what is said in the chat goes to stdout
 		return
 	}
-	s.feed.Print(s.env.OutStyle().Dim(term.Wrap(term.CleanLine(text), s.con.Width()-1)))
+	lines := strings.Split(term.Clean(text), "\n")
+	for i, l := range lines {
+		if i > 0 {
+			l = "  " + strings.TrimLeft(l, " ")
+		}
+		lines[i] = term.Wrap(l, s.con.Width()-1)
+	}
+	s.feed.Print(s.env.OutStyle().Dim(strings.Join(lines, "\n")))
 }
 
 // NoteOnce is Note for trouble that may last: the same text is shown only once.

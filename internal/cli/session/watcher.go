@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -168,7 +169,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *service.Service, queue []ser
 		if q.IsOver() || q.IsRunning() {
 			continue
 		}
-		x := view.Worker{Name: string(q.Agent), Doing: words.Brief(q.Status, now), Since: q.Since, Next: q.Status.Code == api.WaitingBusy}
+		x := view.Worker{Name: string(q.Agent), Doing: words.InSession(words.Brief(q.Status, now)), Since: q.Since, Next: q.Status.Code == api.WaitingBusy}
 		switch {
 		case q.Status.Code == api.WaitingApproval: // asked in full elsewhere
 			x.Doing = "waits for your approval"
@@ -178,7 +179,11 @@ func (w *watcher) waitingOf(ctx context.Context, c *service.Service, queue []ser
 			if other := c.Availability.InsteadOf(ctx, q.Agent); other != "" {
 				instead = fmt.Sprintf("; what is said in a chat is not handed over, but @%s could be asked", other)
 			}
-			w.screen.NoteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), instead))
+			reason := page.Reason(q, now)
+			if !strings.HasPrefix(reason, "@") { // else it says whose
+				reason = fmt.Sprintf("@%s waits: %s", q.Agent, reason)
+			}
+			w.screen.NoteOnce(reason + instead)
 			x.Doing = "waits (/why)"
 		}
 		out = append(out, x)

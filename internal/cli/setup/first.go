@@ -10,6 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/setup"
 	"fika/internal/template"
+	"fika/internal/term"
 )
 
 // FirstMinute offers a team to a person at a terminal in a folder that has no agents, and
@@ -25,9 +26,9 @@ func FirstMinute(ctx context.Context, e *command.Env) (bool, error) {
 	q := questions{e: e, in: bufio.NewReader(e.Keyboard)}
 	e.Say("no agents here yet. A team is a few files in .fika/ that you can read and edit:")
 	for _, t := range template.ShippedTeams() {
-		e.Say("  %-11s %s", t.Name, t.Description)
+		sayChoice(e, t.Name, t.Description)
 	}
-	e.Say("  %-11s one prompt, without agents", "no")
+	sayChoice(e, "no", "one prompt, without agents")
 	team, err := q.offeredTeam()
 	if err != nil || team == "" {
 		return false, err
@@ -37,6 +38,14 @@ func FirstMinute(ctx context.Context, e *command.Env) (bool, error) {
 	}
 	err = runInit(ctx, e, initOptions{team: team, yes: true, goesOn: true})
 	return err == nil, err
+}
+
+// sayChoice prints what can be chosen and what it is; its later rows begin where the first
+// one does.
+func sayChoice(e *command.Env, name, what string) {
+	const column = 14
+	lines := strings.Split(term.FoldLines(what, max(e.Width, 2*column)-column), "\n")
+	e.Say("  %-11s %s", name, strings.Join(lines, "\n"+strings.Repeat(" ", column)))
 }
 
 // offeredTeam asks which team to set up; "" stands for none.
@@ -62,11 +71,12 @@ func (q questions) offeredTeam() (string, error) {
 // provider is a maker whose key fika can use without further settings.
 type provider struct{ name, prefix, key, host string }
 
-// providers returns the makers, the longest prefixes of their keys first.
+// providers returns the makers, a longer prefix of keys before one that it begins with.
 func providers() []provider {
 	return []provider{
 		{"anthropic", "sk-ant-", "ANTHROPIC_API_KEY", "api.anthropic.com"},
 		{"openrouter", "sk-or-", "OPENROUTER_API_KEY", "openrouter.ai"},
+		{"gemini", "AIza", "GEMINI_API_KEY", "generativelanguage.googleapis.com"},
 		{"openai", "sk-", "OPENAI_API_KEY", "api.openai.com"},
 	}
 }
@@ -80,7 +90,11 @@ func (q questions) findModel(ctx context.Context) error {
 	if _, err := q.e.App().PlainModel(); err == nil {
 		return nil
 	}
-	q.e.Say("no model found: no key in this shell, none stored, no Ollama that runs here.\npaste a key of Anthropic, OpenAI or OpenRouter (what you type is not shown), or enter to look around without:")
+	q.e.Say("no model found: no key in this shell, none stored, no Ollama that runs here.")
+	for _, g := range setup.FoundGuests(q.e.Getenv("PATH")) {
+		q.e.Say("%s is on this machine: fika agent add %s makes it an agent, with an account of its own", g.Program, g.Name)
+	}
+	q.e.Say("paste a key of Anthropic, OpenAI, OpenRouter or Gemini (what you type is not shown), or enter to look around without:")
 	line, err := q.e.ReadSecret(q.e.Keyboard)
 	if errors.Is(err, context.Canceled) {
 		return fika.Errorf(fika.Interrupted, "", "nothing was made")
@@ -109,7 +123,7 @@ func (q questions) whoseKey(value string) (provider, error) {
 		}
 	}
 	for {
-		word, err := q.ask("whose key is it? anthropic, openai or openrouter", "openai")
+		word, err := q.ask("whose key is it? anthropic, openai, openrouter or gemini", "openai")
 		if err != nil {
 			return provider{}, err
 		}

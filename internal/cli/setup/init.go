@@ -107,7 +107,9 @@ func runInit(ctx context.Context, e *command.Env, o initOptions) error {
 		return err
 	}
 	e.Say("made .fika/ (%s); data goes to %s", strings.Join(files, ", "), shortened(p.Project.Home, e.Getenv("HOME")))
-	if !asks || instructions == "" {
+	if o.goesOn && !hasModel(e) {
+		e.Say("no model yet: fika key set ANTHROPIC_API_KEY, in another terminal, counts at once")
+	} else if !asks || instructions == "" {
 		e.Say("%s", modelLine(e))
 	} else if !q.yes(modelLine(e) + "; read " + instructions + "?") {
 		instructions = ""
@@ -161,6 +163,12 @@ func sayNext(e *command.Env, p *setup.Pending, instructions string) {
 		return
 	}
 	e.Say("next: fika, to talk to them, or fika \"a question\"; commit .fika to share it")
+}
+
+// hasModel reports whether a model is configured or found.
+func hasModel(e *command.Env) bool {
+	_, err := e.App().PlainModel()
+	return err == nil
 }
 
 // modelLine returns which model is used, and why.
@@ -221,9 +229,9 @@ func (q questions) ask(what, usual string) (string, error) {
 
 func (q questions) team() (string, error) {
 	for _, t := range template.ShippedTeams() {
-		q.e.Say("  %-11s %s", t.Name, t.Description)
+		sayChoice(q.e, t.Name, t.Description)
 	}
-	q.e.Say("  %-11s no agents yet", "none")
+	sayChoice(q.e, "none", "no agents yet")
 	for {
 		word, err := q.ask("team?", template.ShippedTeams()[0].Name)
 		if err != nil {
