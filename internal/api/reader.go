@@ -13,6 +13,10 @@ type Reader interface {
 	Trace(ctx context.Context, id string) (Trace, error)
 	// Search returns messages that have all the words, newest first.
 	Search(ctx context.Context, words string, page Page) (List[FoundInfo], error)
+	// Mentions returns, of each conversation, the newest message since a time in which an
+	// agent names the principal, a person, if they have said nothing in it since; newest
+	// first.
+	Mentions(ctx context.Context, since time.Time) ([]FoundInfo, error)
 	// Runs returns runs, newest first, whether they have ended or not.
 	Runs(context.Context, Page) (List[RunInfo], error)
 	// RunSteps returns the steps of a run as its definition has them, with the latest

@@ -14,9 +14,12 @@ type Service interface {
 	Lister
 	Speaker
 	Controller
+	RunLeader
 	Accountant
 	Reader
 	Meter
+	Boarder
+	Lander
 }
 
 // Lister reads lists page by page.
@@ -70,6 +73,17 @@ type Controller interface {
 	Session(ctx context.Context, w Write) (string, error)
 	// Answer answers an approval. It fails with [Conflict] if it has been answered.
 	Answer(ctx context.Context, approval int64, a Answer, w Write) error
+}
+
+// RunLeader leads runs of workflows, each named by its id.
+type RunLeader interface {
+	// ResumeRun goes on with a run that is over: with the steps that are not done, and, if
+	// from is not empty, with that step and all that depend on it.
+	ResumeRun(ctx context.Context, run, from string, w Write) error
+	// PauseRun, ContinueRun and CancelRun lead a run that is not over.
+	PauseRun(ctx context.Context, run string, w Write) error
+	ContinueRun(ctx context.Context, run string, w Write) error
+	CancelRun(ctx context.Context, run, reason string, w Write) error
 }
 
 // Limits of a [Page].

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/limit"
 )
 
 // TaskWhy is a task with why nobody takes it, or who has it.
@@ -24,11 +25,29 @@ func (b *Board) Why(ctx context.Context, n fika.TaskNumber) (w TaskWhy, err erro
 	if w.TaskInfo, err = b.c.store.Task(ctx, n); err != nil {
 		return w, err
 	}
-	w.Why, err = b.why(ctx, w.TaskInfo)
+	w.Why, err = b.answers().why(ctx, w.TaskInfo)
 	return w, err
 }
 
-func (b *Board) why(ctx context.Context, t TaskInfo) ([]api.Status, error) {
+// boardAnswers says of many tasks why nobody takes them, and reads what holds for all of
+// them once.
+type boardAnswers struct {
+	*Board
+	paused bool
+	takers []taker
+	read   bool
+}
+
+func (b *Board) answers() *boardAnswers { return &boardAnswers{Board: b} }
+
+// taker is an agent that takes tasks of the board.
+type taker struct {
+	fika.Agent
+	takes *limit.Board
+	why   api.Status // of any task that it may take
+}
+
+func (b *boardAnswers) why(ctx context.Context, t TaskInfo) ([]api.Status, error) {
 	number := strconv.FormatInt(int64(t.Number), 10)
 	var lacks, dropped []string
 	for _, n := range t.Unmet() {
@@ -55,50 +74,60 @@ func (b *Board) why(ctx context.Context, t TaskInfo) ([]api.Status, error) {
 	if len(lacks) > 0 {
 		out = append(out, api.Stands(api.BoardNeeds, "list", strings.Join(lacks, ", ")))
 	}
-	if paused, err := b.c.store.AllPaused(ctx); err != nil {
+	if err := b.readOnce(ctx); err != nil {
 		return nil, err
-	} else if paused {
+	}
+	if b.paused {
 		out = append(out, api.Stands(api.WaitingPausedAll))
 	}
 	if len(out) > 0 {
 		return out, nil
 	}
-	return b.whoTakes(ctx, t)
-}
-
-// whoTakes says of each agent that may take a task why it does not.
-func (b *Board) whoTakes(ctx context.Context, t TaskInfo) (out []api.Status, err error) {
-	has, err := b.c.store.AtTasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range b.c.config().Agents {
-		takes := b.c.app.BoardOf(fika.AgentName(e.ID))
-		if takes == nil {
-			continue
+	for _, a := range b.takers {
+		if a.takes.Takes(a.ID, a.Pool, t.BoardTask) {
+			out = append(out, a.why)
 		}
-		row, err := b.c.store.Agent(ctx, fika.AgentName(e.ID))
-		if fika.IsKind(err, fika.NotFound) { // the hub makes its row
-			row, err = fika.Agent{Name: fika.AgentName(e.ID)}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !takes.Takes(row.ID, row.Pool, t.BoardTask) {
-			continue
-		}
-		why := b.c.Availability.neverAnswers(ctx, row)
-		switch {
-		case !why.IsClear():
-		case has[row.ID] >= max(1, takes.Most):
-			why = api.Stands(api.BoardFull, "agent", string(row.Name))
-		default:
-			why = api.Stands(api.AgentNext, "agent", string(row.Name))
-		}
-		out = append(out, why)
 	}
 	if len(out) == 0 {
 		out = append(out, api.Stands(api.BoardNobody, "agent", string(t.AgentName), "capability", t.Capability))
 	}
 	return out, nil
+}
+
+// readOnce reads who takes tasks, and why each does not take one now.
+func (b *boardAnswers) readOnce(ctx context.Context) (err error) {
+	if b.read {
+		return nil
+	}
+	if b.paused, err = b.c.store.AllPaused(ctx); err != nil {
+		return err
+	}
+	has, err := b.c.store.AtTasks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range b.c.config().Agents {
+		a := taker{takes: b.c.app.BoardOf(fika.AgentName(e.ID))}
+		if a.takes == nil {
+			continue
+		}
+		a.Agent, err = b.c.store.Agent(ctx, fika.AgentName(e.ID))
+		if fika.IsKind(err, fika.NotFound) { // the hub makes its row
+			a.Agent, err = fika.Agent{Name: fika.AgentName(e.ID)}, nil
+		}
+		if err != nil {
+			return err
+		}
+		a.why = b.c.Availability.neverAnswers(ctx, a.Agent)
+		switch {
+		case !a.why.IsClear():
+		case has[a.ID] >= max(1, a.takes.Most):
+			a.why = api.Stands(api.BoardFull, "agent", string(a.Name))
+		default:
+			a.why = api.Stands(api.AgentNext, "agent", string(a.Name))
+		}
+		b.takers = append(b.takers, a)
+	}
+	b.read = true
+	return nil
 }

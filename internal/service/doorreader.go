@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"fika"
@@ -106,4 +107,43 @@ func (d door) RunSteps(ctx context.Context, id string) (info api.RunInfo, steps 
 		steps = append(steps, step)
 	}
 	return runInfo(run), steps, nil
+}
+
+func (d door) Mentions(ctx context.Context, since time.Time) ([]api.FoundInfo, error) {
+	list, err := d.c.Mentions(ctx, since)
+	out := []api.FoundInfo{}
+	for _, x := range list {
+		text := x.Content
+		if len(text) > mostMentionText {
+			text = strings.ToValidUTF8(text[:mostMentionText], "") + "…"
+		}
+		out = append(out, api.FoundInfo{Conversation: string(x.ConversationName), Seq: x.Seq, From: x.From, At: x.At, Snippet: text})
+	}
+	return out, d.fails(err)
+}
+
+// ofRun does something to a run that is named by its id or the beginning of it.
+func (d door) ofRun(ctx context.Context, id string, w api.Write, do func(*Runs, Run) error) error {
+	s := d.write(w).Runs()
+	run, err := s.Find(ctx, id)
+	if err == nil {
+		err = do(s, run)
+	}
+	return d.fails(err)
+}
+
+func (d door) ResumeRun(ctx context.Context, id, from string, w api.Write) error {
+	return d.ofRun(ctx, id, w, func(s *Runs, r Run) error { _, err := s.Resume(ctx, r, nil, from); return err })
+}
+
+func (d door) PauseRun(ctx context.Context, id string, w api.Write) error {
+	return d.ofRun(ctx, id, w, func(s *Runs, r Run) error { _, err := s.Pause(ctx, r.ID); return err })
+}
+
+func (d door) ContinueRun(ctx context.Context, id string, w api.Write) error {
+	return d.ofRun(ctx, id, w, func(s *Runs, r Run) error { _, err := s.Continue(ctx, r.ID); return err })
+}
+
+func (d door) CancelRun(ctx context.Context, id, reason string, w api.Write) error {
+	return d.ofRun(ctx, id, w, func(s *Runs, r Run) error { _, err := s.Cancel(ctx, r.ID, reason); return err })
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fika"
@@ -126,4 +127,25 @@ func stands(dir, path string) bool {
 		}
 	}
 	return false
+}
+
+// Unapplied returns what has landed, the working tree that has the branch checked out, and
+// how many commits have landed that this one has not; as zero what there is not.
+func (t Target) Unapplied(ctx context.Context) (landed, into string, commits int, err error) {
+	if landed, err = t.Landed(ctx); err != nil || landed == "" {
+		return landed, "", 0, err
+	}
+	if into, err = t.CheckedOut(ctx); err != nil || into == "" {
+		return landed, into, 0, err
+	}
+	has, err := head(ctx, into)
+	if err != nil {
+		return landed, into, 0, err
+	}
+	n, err := git.RunLine(ctx, t.Project, "rev-list", "--count", has+".."+landed)
+	if err != nil {
+		return landed, into, 0, err
+	}
+	commits, err = strconv.Atoi(n)
+	return landed, into, commits, err
 }

@@ -18,12 +18,17 @@ type action func(ctx context.Context, to api.Service, r *http.Request, w api.Wri
 // header, which no page of another origin can set: sent again, it takes effect once.
 func (s *site) actions(mux *http.ServeMux) {
 	for path, do := range map[string]action{
-		"/approvals/{number}":    answer,
-		"/requests/{id}/retry":   retry,
-		"/requests/{id}/cancel":  cancel,
-		"/chats/{name}/{verb}":   control,
-		"/everything/{verb}":     control,
-		"/chats/{name}/messages": say,
+		"/approvals/{number}":      answer,
+		"/requests/{id}/retry":     retry,
+		"/requests/{id}/cancel":    cancel,
+		"/chats/{name}/{verb}":     control,
+		"/everything/{verb}":       control,
+		"/chats/{name}/messages":   say,
+		"/board":                   addTask,
+		"/board/{number}/{verb}":   changeTask,
+		"/landing/apply":           apply,
+		"/landing/{number}/{verb}": changeOffer,
+		"/runs/{id}/{verb}":        leadRun,
 	} {
 		mux.HandleFunc("POST "+path, s.act(do))
 	}
@@ -75,11 +80,11 @@ func answer(ctx context.Context, to api.Service, r *http.Request, w api.Write) (
 
 func retry(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
 	_, err := to.Retry(ctx, r.PathValue("id"), w)
-	return "It begins anew.", err
+	return "Retried.", err
 }
 
 func cancel(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
-	return "It ends.", to.Cancel(ctx, r.PathValue("id"), r.PostFormValue("why"), w)
+	return "Cancelled.", to.Cancel(ctx, r.PathValue("id"), r.PostFormValue("why"), w)
 }
 
 // control pauses, resumes, stops or continues a conversation, or all.
@@ -102,7 +107,28 @@ func control(ctx context.Context, to api.Service, r *http.Request, w api.Write) 
 	return "", &api.Error{Code: api.NotFound}
 }
 
+// say posts a message; with a name in to, it is for that agent.
 func say(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
-	_, err := to.Send(ctx, api.Message{Conversation: r.PathValue("name"), Text: r.PostFormValue("text")}, w)
+	text := r.PostFormValue("text")
+	if name := r.PostFormValue("to"); name != "" {
+		text = "@" + name + " " + text
+	}
+	_, err := to.Send(ctx, api.Message{Conversation: r.PathValue("name"), Text: text}, w)
 	return "", err
+}
+
+// leadRun does one of the things that a person can do to a run.
+func leadRun(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	id := r.PathValue("id")
+	switch r.PathValue("verb") {
+	case "resume":
+		return "Retried.", to.ResumeRun(ctx, id, r.PostFormValue("from"), w)
+	case "pause":
+		return "Paused: running steps finish, nothing new begins.", to.PauseRun(ctx, id, w)
+	case "continue":
+		return "Continued.", to.ContinueRun(ctx, id, w)
+	case "cancel":
+		return "Cancelled.", to.CancelRun(ctx, id, r.PostFormValue("why"), w)
+	}
+	return "", &api.Error{Code: api.NotFound}
 }

@@ -15,6 +15,10 @@ const (
 	failedFor = 24 * time.Hour
 	// failedMost bounds how much of it is shown.
 	failedMost = 20
+	// needsMost bounds how much of each other kind is shown.
+	needsMost = 20
+	// homeTime is the least time between two updates of the first page.
+	homeTime = 500 * time.Millisecond
 )
 
 // needs is what a person has to do something about.
@@ -23,12 +27,21 @@ type needs struct {
 	Failed    []api.RequestInfo
 	Limited   []api.ConversationInfo
 	Troubled  []api.AgentInfo
+	Mentions  []api.FoundInfo // of the person, that nothing has followed
+	Held      []api.TaskInfo
+	MoreHeld  bool
+	Offers    []api.OfferInfo // that go on only when a person says so
+	Landing   api.Landing
 	Paused    bool // everything is
 }
 
 // Count returns how many things those are.
 func (n needs) Count() int {
-	return len(n.Approvals) + len(n.Failed) + len(n.Limited) + len(n.Troubled)
+	count := len(n.Approvals) + len(n.Mentions) + len(n.Failed) + len(n.Held) + len(n.Offers) + len(n.Limited) + len(n.Troubled)
+	if n.Landing.Commits > 0 {
+		count++
+	}
+	return count
 }
 
 // worker is an agent with what it works on.
@@ -48,6 +61,9 @@ func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, 
 	if n.Failed, err = failed(ctx, to); err != nil {
 		return view{}, err
 	}
+	if err := n.ofWork(ctx, to); err != nil {
+		return view{}, err
+	}
 	for _, a := range st.Agents {
 		if a.Trouble.NeedsPerson {
 			n.Troubled = append(n.Troubled, a)
@@ -63,12 +79,38 @@ func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, 
 		return view{}, err
 	}
 	workers := workersOf(st, spent)
-	return view{Title: "Home", Nav: "home", Live: "/live/", Parts: []part{
+	return view{Title: "Home", Nav: "home", Live: "/live/", every: homeTime, Parts: []part{
 		{"needs", "needs", n},
 		{"work", "work", workers},
 		{"spent", "spent", spent},
 		{"chats", "chats", lately(st.Conversations)},
 	}}, nil
+}
+
+// ofWork adds what the board, the landing and what agents have said need.
+func (n *needs) ofWork(ctx context.Context, to api.Service) (err error) {
+	if n.Mentions, err = to.Mentions(ctx, time.Now().Add(-failedFor)); err != nil {
+		return err
+	}
+	held, err := to.Tasks(ctx, "held", api.Page{Limit: needsMost})
+	if err != nil {
+		return err
+	}
+	n.Held, n.MoreHeld = held.Items, held.Next != ""
+	offers, err := to.Offers(ctx, api.Page{Limit: api.DefaultPage})
+	if err != nil || len(offers.Items) == 0 {
+		return err
+	}
+	for _, o := range offers.Items {
+		lately := time.Since(o.Updated) < failedFor || o.State == "asks" || o.State == "held"
+		if needsPerson(o) && lately && len(n.Offers) < needsMost {
+			n.Offers = append(n.Offers, o)
+		}
+	}
+	if n.Landing, err = to.Landing(ctx); api.CodeOf(err) == api.Invalid { // nothing lands here any more
+		return nil
+	}
+	return err
 }
 
 // lately returns the chats with the latest activity.
@@ -88,16 +130,23 @@ func today(now time.Time) time.Time {
 func failed(ctx context.Context, to api.Service) (out []api.RequestInfo, err error) {
 	list, err := to.Requests(ctx, api.Scope{}, api.Page{Limit: 200})
 	followed := map[[2]string]bool{}
+	runs := map[string]bool{} // their steps are seen to with them
+	for _, r := range list.Items {
+		runs[r.ID] = isRun(r)
+	}
 	for _, r := range list.Items { // newest first
 		in := [2]string{r.Agent, r.Conversation}
 		bad := slices.Contains([]string{"failed", "interrupted", "dead"}, r.State)
-		if bad && !followed[in] && time.Since(r.Ended) < failedFor && len(out) < failedMost {
+		if bad && !followed[in] && !runs[r.Parent] && time.Since(r.Ended) < failedFor && len(out) < failedMost {
 			out = append(out, r)
 		}
 		followed[in] = true
 	}
 	return out, err
 }
+
+// isRun reports whether a request is a run of a workflow, which has a page of its own.
+func isRun(r api.RequestInfo) bool { return r.Kind == "workflow" }
 
 // workersOf returns the agents, those at work first.
 func workersOf(st api.State, spent api.Spending) []worker {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"fika"
 	"fika/internal/api"
 	"fika/internal/service"
 )
@@ -70,6 +71,22 @@ func TestHostileTexts(t *testing.T) {
 		if _, err := w.person.Chats.Send(t.Context(), room, text, service.Alias{}); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
+		if _, err := w.person.Board().Add(t.Context(), []service.NewTask{{Title: text, Body: text, Capability: text}}); err != nil && !fika.IsKind(err, fika.Invalid) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		for name, data := range map[string]any{
+			"offercard": api.OfferInfo{Number: 1, Source: text, Title: text, Into: text, Reason: text, State: "asks", Over: true, Asks: []api.PathRisk{{Path: text, Why: text}}},
+			"offer":     api.Offer{OfferInfo: api.OfferInfo{Number: 1, Agent: text, Title: text, State: "back"}, Output: text, Tip: text},
+			"task":      api.Task{TaskInfo: api.TaskInfo{Title: text, State: "held", HeldReason: text, By: text}, Body: text, Result: text},
+			"tasklog":   api.Task{Log: []api.TaskLine{{Who: text, What: "noted", Text: text}}},
+			"needs":     needs{Mentions: []api.FoundInfo{{Conversation: text, From: text, Snippet: text}}, Landing: api.Landing{Commits: 1, Into: text, Folder: text}},
+		} {
+			out, err := w.server.site.views.render(name, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPage(t, name+" "+text, string(out))
+		}
 		if i := itemOf(api.EntryInfo{Seq: 1, Entry: api.Entry{From: text, To: text, Type: "tool_call", Content: fmt.Sprintf(`{"command":%s,"x":1}`, jsonText(text))}}, text); i.Summary == "" {
 			t.Errorf("%q: no summary", text)
 		}
@@ -90,7 +107,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("an approval turns text round: %s", out)
 		}
 	}
-	for _, path := range []string{"/", "/chats", "/chats/room", "/agents", "/agents/arya", "/runs", "/money", "/search?words=alert", "/search?words=" + url.QueryEscape(`"><script>`), "/trace/none", "/runs/none", "/chats/" + url.PathEscape("<script>")} {
+	for _, path := range []string{"/", "/chats", "/chats/room", "/board", "/board?state=open", "/board?state=x", "/board/1", "/board/0", "/landing", "/landing/1", "/agents", "/agents/arya", "/runs", "/money", "/search?words=alert", "/search?words=" + url.QueryEscape(`"><script>`), "/trace/none", "/runs/none", "/chats/" + url.PathEscape("<script>")} {
 		status, page, _ := w.do("GET", path, nil, nil)
 		if status >= 500 {
 			t.Errorf("%s: %d", path, status)

@@ -20,6 +20,7 @@ type view struct {
 	Title string
 	Nav   string // the entry of the menu that it belongs to
 	Live  string // where its changes come from; empty: it does not change
+	Wide  bool   // it uses the whole width of the window
 	Parts []part
 	Log   *chatLog // of a chat; nil: none
 	scope api.Scope
@@ -47,6 +48,7 @@ func newViews(now func() time.Time) *views {
 	v.templates.Funcs(template.FuncMap{
 		"time": f.moment, "clock": f.clock, "markdown": f.markdown, "exact": exact, "line": line, "say": f.say, "brief": f.brief,
 		"count": count, "money": money, "args": arguments, "short": short, "took": took, "path": pathOf, "plural": plural, "len64": func(n int) int64 { return int64(n) }, "menu": menu,
+		"priorities": priorities, "needed": needed, "act": newAct, "isrun": isRun,
 		"part": func(p part) (template.HTML, error) {
 			html, err := v.part(p)
 			return template.HTML(html), err
@@ -60,7 +62,7 @@ func newViews(now func() time.Time) *views {
 type entry struct{ Name, Title, Path string }
 
 func menu() []entry {
-	return []entry{{"chats", "Chats", "/chats"}, {"agents", "Agents", "/agents"}, {"runs", "Runs", "/runs"}, {"money", "Money", "/money"}, {"search", "Search", "/search"}}
+	return []entry{{"chats", "Chats", "/chats"}, {"board", "Board", "/board"}, {"landing", "Landing", "/landing"}, {"agents", "Agents", "/agents"}, {"runs", "Runs", "/runs"}, {"money", "Money", "/money"}, {"search", "Search", "/search"}}
 }
 
 // page returns a whole page.
@@ -84,16 +86,20 @@ func (v *views) render(name string, data any) ([]byte, error) {
 // pages routes the pages and the streams of their changes.
 func (s *site) pages(mux *http.ServeMux) {
 	for path, load := range map[string]loader{
-		"/{$}":           home,
-		"/chats":         chats,
-		"/chats/{name}":  chat,
-		"/agents":        agents,
-		"/agents/{name}": agent,
-		"/runs":          runs,
-		"/runs/{id}":     run,
-		"/trace/{id}":    trace,
-		"/search":        search,
-		"/money":         spending,
+		"/{$}":              home,
+		"/chats":            chats,
+		"/chats/{name}":     chat,
+		"/board":            board,
+		"/board/{number}":   task,
+		"/landing":          landings,
+		"/landing/{number}": offer,
+		"/agents":           agents,
+		"/agents/{name}":    agent,
+		"/runs":             runs,
+		"/runs/{id}":        run,
+		"/trace/{id}":       trace,
+		"/search":           search,
+		"/money":            spending,
 	} {
 		mux.HandleFunc("GET "+path, s.show(load))
 		mux.HandleFunc("GET /live"+path, s.live(load))

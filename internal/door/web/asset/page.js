@@ -85,6 +85,15 @@ function ago() {
   }
 }
 
+// counted shows in the title how many things need the person: a glance at the tab is enough.
+const title = document.title;
+function counted() {
+  const n = document.querySelector("[data-count]")?.dataset.count;
+  const want = n && n !== "0" ? "(" + n + ") " + title : title;
+  if (document.title !== want) document.title = want;
+}
+counted();
+
 let stream, heard = 0, wait = 250, again;
 
 function setStale(text) {
@@ -112,6 +121,7 @@ function follow() {
     const to = parse(html).firstElementChild, from = document.getElementById(to.id);
     if (from) morph(from, to);
     ago();
+    counted();
   });
   on("entries", addEntries);
   on("text", addText);
@@ -277,6 +287,7 @@ document.addEventListener("submit", async (e) => {
     sending.delete(form);
     if (told) say(told);
     if (answer.status === 401) location.reload();
+    if (answer.ok && "reset" in form.dataset) form.reset();
     if (answer.ok) form.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
   } catch {
     try_.busy = false;
