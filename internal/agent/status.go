@@ -106,8 +106,11 @@ func (s *statuses) publishEvent(ev turn.Event) {
 		s.publishStatus("tool_call", message.StatusData{CallID: store.CallID(s.c.Request.ID, ev.N), ToolName: ev.Tool, ToolArgs: boundedArgs(ev.Args), Step: ev.Round, Round: ev.Round})
 	case turn.ToolDone:
 		ok := !ev.Result.IsError
-		s.publishStatus("tool_result", message.StatusData{CallID: store.CallID(s.c.Request.ID, ev.N), ToolName: ev.Tool, Message: clipStatus(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied,
-			Step: ev.Round, Round: ev.Round})
+		d := message.StatusData{CallID: store.CallID(s.c.Request.ID, ev.N), ToolName: ev.Tool, Message: clipStatus(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round, Round: ev.Round}
+		if d.Denied { // it was not announced
+			d.ToolArgs = boundedArgs(ev.Args)
+		}
+		s.publishStatus("tool_result", d)
 	case turn.Retrying:
 		s.publishStatus("processing", message.StatusData{Message: ev.Text + "; asking again in " + term.Duration(ev.After)})
 	case turn.Warning, turn.StorageBusy:

@@ -130,6 +130,38 @@ func sessionName(t *testing.T, h *home) string {
 	return ""
 }
 
+// TestSessionPlans: shift-tab sets the mode while a turn runs, and the next call is held to
+// it; enter accepts the plan, which is then carried out.
+func TestSessionPlans(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "tool_permissions = [\"bash\", \"create\"]\n"+sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"carry it out\"\nround = 1\ntool_calls = [{name = \"create\", args = {path = \"made.txt\", content = \"made\"}}]\n"+
+		"[[rule]]\nmatch = \"build\"\nround = 1\ntool_calls = [{name = \"bash\", args = {command = \"until [ -e go ]; do sleep 0.05; done\"}}]\n"+
+		"[[rule]]\nmatch = \"build\"\nround = 2\ntool_calls = [{name = \"create\", args = {path = \"early.txt\", content = \"early\"}}]\n"+
+		"[[rule]]\nmatch = \"build\"\nround = 3\nreply = \"I have looked.\\n\\n## Plan\\n\\n1. make made.txt\"\n"+
+		"[[rule]]\nround = 2\nreply = \"Carried out.\"\n")
+	folder := coderWorkspace(t, h)
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.scene([]act{
+		{"/help", typed("build\r")},
+		{"coder bash", typed("\x1b[Z")},
+		{"plan mode", func(*terminal) string {
+			if err := os.WriteFile(filepath.Join(folder, "go"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+			return ""
+		}},
+		{"coder has a plan", typed("")},
+		{"a key above answers", typed("\r")},
+		{"Carried out.\n", typed("/quit\r")},
+	}))
+	has(t, "the session", shown, "✗ create early.txt not allowed\n    create (plan mode: nothing is changed", "1. make made.txt", "the plan is accepted")
+	if exists(filepath.Join(folder, "early.txt")) || !exists(filepath.Join(folder, "made.txt")) {
+		t.Error("the call after the key ran, or the plan was not carried out")
+	}
+}
+
 // TestUndoUnderAWaitingQuestion: what a turn has changed that waits for the person is not
 // undone before it is over, and what ends it is named as a session knows it.
 func TestUndoUnderAWaitingQuestion(t *testing.T) {

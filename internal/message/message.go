@@ -75,7 +75,7 @@ type Status struct {
 type StatusData struct {
 	CallID    string          `json:"callId,omitempty"` // of a tool_call and its tool_result: the same for both, and for no other call
 	ToolName  string          `json:"toolName,omitempty"`
-	ToolArgs  json.RawMessage `json:"toolArgs,omitempty"`
+	ToolArgs  json.RawMessage `json:"toolArgs,omitempty"` // of a tool_call, and of the tool_result of a call that was denied
 	Message   string          `json:"message,omitempty"`
 	Code      string          `json:"code,omitempty"` // of Message, if it says what the work waits for
 	Chunk     string          `json:"chunk,omitempty"`

@@ -47,7 +47,7 @@ const (
 func (c Call) Lines(l Look) []string {
 	switch {
 	case c.Denied:
-		return []string{c.head(l, l.Style.Red("✗"), "not allowed: "+firstLine(c.Output))}
+		return c.denied(l)
 	case c.Failed:
 		output, why := c.failure()
 		return append([]string{c.head(l, l.Style.Red("✗"), why)}, l.end(output)...)
@@ -56,6 +56,18 @@ func (c Call) Lines(l Look) []string {
 		return d.lines(l)
 	}
 	return []string{c.head(l, l.Style.Green("✓"), c.note())}
+}
+
+// denied returns a call that was not allowed, with the reason: below it where the line has
+// no room for both.
+func (c Call) denied(l Look) []string {
+	why := term.CleanLine(strings.TrimPrefix(firstLine(c.Output), "denied: "))
+	c.Took = 0 // it did not begin
+	head := c.head(l, l.Style.Red("✗"), "not allowed: "+why)
+	if term.Width("✗ "+c.Title()+" not allowed: "+why) <= l.width()-3 {
+		return []string{head}
+	}
+	return []string{c.head(l, l.Style.Red("✗"), "not allowed"), l.Style.Dim(term.Truncate(indent+why, l.width()-1))}
 }
 
 // Full returns the call with all its arguments and output.

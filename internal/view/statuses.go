@@ -71,6 +71,9 @@ func (s *Statuses) Show(st message.Status) {
 		s.feed.Calls(id, name, c)
 	case "tool_result":
 		c := p.called(d.CallID, d.ToolName)
+		if c.Args == nil {
+			c.Args = d.ToolArgs
+		}
 		c.Output, c.Denied, c.Failed = d.Message, d.Denied, d.Success != nil && !*d.Success
 		p.told = append(p.told, c)
 		s.feed.Called(id, name, c)
