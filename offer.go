@@ -1,6 +1,9 @@
 package fika
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // OfferNumber numbers the offers of a home, from 1; 0: none.
 type OfferNumber int64
@@ -41,12 +44,13 @@ func (s OfferState) Ended() bool {
 // it.
 type Offer struct {
 	Number OfferNumber
-	Source string    // the branch, or @ and the agent, that it comes from
-	Agent  AgentName // whose work it is; empty: a person's
-	Title  string    // of its commit
-	Tip    string    // the commit that is offered
-	Into   string    // the branch that it is for
-	By     string    // the person who offered it, or @ and the agent
+	Source string     // the branch, or @ and the agent, that it comes from
+	Agent  AgentName  // whose work it is; empty: a person's
+	Task   TaskNumber // of the board, in whose worktree it was made; 0: in none's
+	Title  string     // of its commit
+	Tip    string     // the commit that is offered
+	Into   string     // the branch that it is for
+	By     string     // the person who offered it, or @ and the agent
 	State  OfferState
 	Reason string // why it is where it is; of a waiting one: why the queue has stopped
 	Base   string // the commit on which it was tried last
@@ -73,6 +77,15 @@ type Offer struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	EndedAt   time.Time
+}
+
+// Stands says where the offer stands, as in "offer 3 is held: make test fails".
+func (o Offer) Stands() string {
+	text := "offer " + strconv.FormatInt(int64(o.Number), 10) + " is " + string(o.State)
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	return text
 }
 
 // PathRisk is a changed path that needs a person's yes before it reaches their files.

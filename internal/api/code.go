@@ -84,6 +84,7 @@ const (
 const (
 	BoardEnded        Code = "board.ended"
 	BoardClaimed      Code = "board.claimed"
+	BoardReview       Code = "board.review"
 	BoardHeld         Code = "board.held"
 	BoardOverdue      Code = "board.overdue"
 	BoardNeeds        Code = "board.needs"
@@ -264,6 +265,7 @@ func boardMeanings() []Meaning {
 	return []Meaning{
 		is(BoardEnded, "state"),
 		is(BoardClaimed, "agent request"),
+		is(BoardReview, "agent offer"),
 		is(BoardHeld, "reason task").person(Remedy{Verb: "board.release", Arg: "task"}),
 		is(BoardOverdue, "task").person(edit),
 		is(BoardNeeds, "list"),

@@ -25,9 +25,13 @@ func (h hubHome) keepLanding(ctx context.Context) {
 		return
 	}
 	q := landingOf(h.app, h.store, p.Main, string(id))
+	trees := taskTrees{h, map[fika.TaskNumber]int64{}}
 	said := ""
 	for {
 		did, err := q.Step(ctx)
+		if err == nil && !did {
+			err = trees.clear(ctx, p.Home, p.Main)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

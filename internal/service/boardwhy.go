@@ -61,7 +61,10 @@ func (b *boardAnswers) why(ctx context.Context, t TaskInfo) ([]api.Status, error
 	switch {
 	case t.State.Ended():
 		return []api.Status{api.Stands(api.BoardEnded, "state", string(t.State))}, nil
-	case t.State == fika.TaskClaimed || t.State == fika.TaskReview:
+	case t.State == fika.TaskReview:
+		o, _, err := b.c.store.OfferOf(ctx, t.Number)
+		return []api.Status{api.Stands(api.BoardReview, "agent", string(t.WorkerName), "offer", o.Stands())}, err
+	case t.State == fika.TaskClaimed:
 		return []api.Status{api.Stands(api.BoardClaimed, "agent", string(t.WorkerName), "request", string(t.Request))}, nil
 	case t.State == fika.TaskHeld:
 		return []api.Status{api.Stands(api.BoardHeld, "reason", t.HeldReason, "task", number)}, nil

@@ -41,7 +41,7 @@ func (o *Offers) target() (worktree.Target, config.Landing, error) {
 	return worktree.Target{Project: p.Main, Into: set.Into}, set, nil
 }
 
-// Add offers the work of an agent (its name, with or without @) or of a branch for landing,
+// Add offers the work of an agent (its name, with or without @), of a task (task-12) or of a branch for landing,
 // and returns the offer; committed says that the agent had work that it had not committed.
 // Error kinds: NotFound; Invalid without a project, a check or a person's name for git;
 // Locked for an agent at work; Conflict if the same commit waits already, or if the agent's
@@ -55,7 +55,7 @@ func (o *Offers) Add(ctx context.Context, source string) (offer fika.Offer, comm
 		return offer, false, err
 	}
 	n := fika.Offer{Source: source, Into: set.Into, By: o.c.config().Username}
-	if n.Agent, err = o.agentOf(ctx, t, source); err != nil {
+	if n.Agent, n.Task, err = o.workerOf(ctx, t, source); err != nil {
 		return offer, false, err
 	}
 	if n.Agent != "" {
@@ -125,7 +125,7 @@ func (o *Offers) Submit(ctx context.Context, summary string) (fika.Offer, error)
 	}
 	n := fika.Offer{
 		Source: "@" + string(speaker.Agent), Agent: speaker.Agent, By: "@" + string(speaker.Agent), Into: set.Into,
-		Request: speaker.Request.ID, Chain: speaker.Request.Chain, Depth: speaker.Request.Depth,
+		Request: speaker.Request.ID, Chain: speaker.Request.Chain, Depth: speaker.Request.Depth, Task: speaker.Request.Task,
 	}
 	n.Rights, n.Taint = passedOn(o.call, speaker)
 	// Under a key that is known, nothing is committed again.
@@ -159,8 +159,9 @@ func orNothing(err error, n fika.Offer) error {
 	return fika.Errorf(fika.Conflict, "", "there is nothing to offer: %s has all of your worktree", n.Into)
 }
 
-// ownTree returns the worktree of the agent that speaks. It fails with Locked while another
-// turn of the agent works there, because what that has begun would be offered, too.
+// ownTree returns the worktree in which the agent that speaks works: that of its task, else
+// its own. It fails with Locked while another turn of the agent works in its own, because
+// what that has begun would be offered, too.
 func (o *Offers) ownTree(ctx context.Context, speaker *app.Speaker) (worktree.Tree, error) {
 	settings, err := o.c.app.Settings(speaker.Agent, nil, true)
 	if err != nil {
@@ -169,36 +170,44 @@ func (o *Offers) ownTree(ctx context.Context, speaker *app.Speaker) (worktree.Tr
 	if !settings.Worktree {
 		return worktree.Tree{}, fika.Errorf(fika.Invalid, "", "you have no worktree of your own, so there is nothing to offer (workspace = \"worktree\")")
 	}
+	if task := speaker.Request.Task; task > 0 {
+		return o.c.Agents.treeOf(speaker.Agent, settings, task)
+	}
 	v, err := o.c.Agents.View(ctx, string(speaker.Agent))
 	if err != nil {
 		return worktree.Tree{}, err
 	}
 	for _, r := range v.Running {
-		if r.ID != speaker.Request.ID {
+		if r.ID != speaker.Request.ID && r.Task == 0 {
 			return worktree.Tree{}, fika.Errorf(fika.Locked, "", "another turn of yours is at work in the same worktree (request %s): offer when that has ended", r.ID)
 		}
 	}
-	return o.c.Agents.treeOf(speaker.Agent, settings)
+	return o.c.Agents.treeOf(speaker.Agent, settings, 0)
 }
 
-// agentOf returns the agent that a person means; "" if they mean a branch.
-func (o *Offers) agentOf(ctx context.Context, t worktree.Target, source string) (fika.AgentName, error) {
+// workerOf returns the agent that a person means, and the task if they mean that; neither
+// if they mean a branch.
+func (o *Offers) workerOf(ctx context.Context, t worktree.Target, source string) (fika.AgentName, fika.TaskNumber, error) {
 	name, marked := strings.CutPrefix(source, "@")
 	_, err := t.Tip(ctx, source)
 	switch {
 	case !marked && err == nil:
-		return "", nil
+		return "", 0, nil
 	case !marked && !fika.IsKind(err, fika.NotFound):
-		return "", err
+		return "", 0, err
+	}
+	if n := worktree.ParseTask(name); n > 0 {
+		tree, err := o.c.Agents.taskTree(ctx, n, true)
+		return tree.Agent, n, err
 	}
 	row, failed := o.c.Agents.FindLone(ctx, name)
 	if failed == nil {
-		return row.Name, nil
+		return row.Name, 0, nil
 	}
 	if !marked && fika.IsKind(failed, fika.NotFound) {
-		return "", fika.Errorf(fika.NotFound, "", "branch or agent %q not found", source)
+		return "", 0, fika.Errorf(fika.NotFound, "", "branch or agent %q not found", source)
 	}
-	return "", failed
+	return "", 0, failed
 }
 
 // tip returns the commit that a source has now, and its title.
@@ -206,8 +215,8 @@ func (o *Offers) tip(ctx context.Context, t worktree.Target, n fika.Offer) (tip,
 	if n.Agent == "" {
 		tip, err = t.Tip(ctx, n.Source)
 	} else {
-		var tree worktree.Tree
-		if tree, err = o.c.Agents.Worktree(ctx, string(n.Agent), true); err == nil {
+		tree := worktree.Tree{Agent: n.Agent}.ForTask(n.Task)
+		if tree, err = o.c.Agents.Worktree(ctx, tree.Name(), true); err == nil {
 			tip, committed, err = tree.Whole(ctx, "")
 		}
 	}

@@ -49,6 +49,7 @@ const (
 	TaskTaken      TaskChange = "claimed"
 	TaskNoted      TaskChange = "noted"       // how far it is, or anything else worth knowing
 	TaskFinished   TaskChange = "finished"    // by its worker
+	TaskLanded     TaskChange = "landed"      // what was offered of it
 	TaskFailed     TaskChange = "failed"      // work on it did; others may try
 	TaskHandedBack TaskChange = "handed back" // by its worker
 	TaskStopped    TaskChange = "held"        // for a person
@@ -198,6 +199,12 @@ func (s Board) TasksNeeding(ctx context.Context, n fika.TaskNumber) ([]TaskInfo,
 	list, err := many(ctx, s.r, scanTaskInfo, `SELECT `+taskColumns+`, `+taskNames+` FROM task_needs d JOIN tasks t ON t.n = d.task
 WHERE d.needs = ? AND t.ended_at = 0 ORDER BY t.n`, n)
 	return list, s.explain("list tasks", err)
+}
+
+// Working returns the requests that work a task and have not ended, the oldest first.
+func (s Board) Working(ctx context.Context, n fika.TaskNumber) ([]string, error) {
+	list, err := many(ctx, s.r, scanText, `SELECT r.id FROM requests r WHERE r.task = ? AND r.task > 0 AND r.finished_at = 0 ORDER BY r.n`, n)
+	return list, s.explain("read task", err)
 }
 
 // boardRows writes tasks.

@@ -205,10 +205,14 @@ func (t boardRows) takeBack(ctx context.Context, task *fika.BoardTask, by string
 	}
 	task.State, task.HeldReason = fika.TaskOpen, ""
 	task.Version++
-	if !there {
-		return nil
+	why := fmt.Sprintf("%s%s: task %d was taken back", InterruptedBy, by, task.Number)
+	if there {
+		err = t.cancel(ctx, task.Request, why)
 	}
-	return t.cancel(ctx, task.Request, fmt.Sprintf("%s%s: task %d was taken back", InterruptedBy, by, task.Number))
+	if err != nil {
+		return err
+	}
+	return t.withdraw(ctx, task.Number, fmt.Sprintf("task %d was taken back by %s", task.Number, by))
 }
 
 // ReleaseTask lets a task go on that waits for a person, or takes it back from its worker:

@@ -24,6 +24,10 @@ func (t boardRows) requestEnded(ctx context.Context, q fika.Request, worker fika
 	if why == "" {
 		why = e.reason
 	}
+	offered, err := t.offeredIn(ctx, q)
+	if err != nil {
+		return err
+	}
 	who, what := "@"+string(worker), TaskFailed
 	switch {
 	case e.state == fika.Done && task.HandedBack != "":
@@ -32,10 +36,17 @@ func (t boardRows) requestEnded(ctx context.Context, q fika.Request, worker fika
 		task.State = fika.TaskOpen
 	case e.state == fika.Done:
 		what, why = TaskFinished, ""
-		task.State, task.Result = fika.TaskDone, clip(e.outcome.Answer, maxTaskResult)
+		task.Result = clip(e.outcome.Answer, maxTaskResult)
+		if task.State = fika.TaskDone; offered != nil {
+			task.State, task.HeldReason = whileOffered(*offered)
+			why = offered.Stands()
+		}
 		if task.Taint == "" {
 			task.Taint = e.outcome.Taint
 		}
+	case offered != nil && e.state != fika.Cancelled && e.outcome.ErrorKind != fika.Limit: // its work is handed in
+		task.State, task.HeldReason = whileOffered(*offered)
+		why += "; " + offered.Stands()
 	case e.reason == reasonGone:
 		who, what, task.State = "fika", TaskReleased, fika.TaskOpen
 	case e.state == fika.Cancelled && e.reason != reasonDeadline, e.outcome.ErrorKind == fika.Limit:
@@ -52,6 +63,66 @@ func (t boardRows) requestEnded(ctx context.Context, q fika.Request, worker fika
 		return err
 	}
 	return t.note(ctx, task.Number, who, what, why)
+}
+
+// offeredIn returns the offer of what was made in a request that works a task; nil if that
+// has offered nothing. The task is locked, so that the offer does not end unseen.
+func (t boardRows) offeredIn(ctx context.Context, q fika.Request) (*fika.Offer, error) {
+	o, found, err := one(ctx, t, scanOffer, selectOffer+` WHERE o.task = ? AND o.task > 0 AND o.request = ? ORDER BY o.n DESC LIMIT 1`, q.Task, q.ID)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// whileOffered returns where a task stands whose work was offered and that nobody works: it
+// is done when that has landed, and waits for a person if it will not.
+func whileOffered(o fika.Offer) (state fika.TaskState, held string) {
+	switch o.State {
+	case fika.OfferLanded:
+		return fika.TaskDone, ""
+	case fika.OfferRefused, fika.OfferCancelled:
+		return fika.TaskHeld, clip(o.Stands(), maxTaskLine)
+	}
+	return fika.TaskReview, ""
+}
+
+// offerEnds moves the task of an offer that ends, unless that is worked now: see
+// [boardRows.requestEnded], which looks at the offer then.
+func (t boardRows) offerEnds(ctx context.Context, o fika.Offer) error {
+	task, found, err := one(ctx, t, scanTask, selectTask+` WHERE t.n = ?`+lockTask, o.Task)
+	if err != nil || !found {
+		return err
+	}
+	state, held := whileOffered(o)
+	switch {
+	case state == fika.TaskReview, task.State != fika.TaskReview && !(task.State == fika.TaskHeld && state == fika.TaskDone):
+		return nil
+	}
+	what := TaskLanded
+	if state == fika.TaskHeld {
+		what = TaskStopped
+	}
+	task.State, task.HeldReason = state, held
+	if err := t.save(ctx, &task); err != nil {
+		return err
+	}
+	return t.note(ctx, task.Number, "fika", what, o.Stands())
+}
+
+// withdraw cancels what is offered of a task that is taken back: an offer whose branch is
+// being moved lands all the same.
+func (t boardRows) withdraw(ctx context.Context, n fika.TaskNumber, why string) error {
+	list, err := many(ctx, t, scanOffer, selectOffer+` WHERE o.task = ? AND o.task > 0 AND o.state IN ('waiting', 'trying', 'rework', 'held', 'asks') ORDER BY o.n`, n)
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		if err := offersIn(t.tx).cancel(ctx, &o, why); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agentDeleted opens the tasks of an agent that is being deleted; those that only it may

@@ -40,9 +40,16 @@ func (s Board) ReportTask(ctx context.Context, n fika.TaskNumber, r TaskReport) 
 func (t boardRows) report(ctx context.Context, task *fika.BoardTask, r TaskReport) error {
 	bad := func(kind fika.Kind, format string) error { return fika.Errorf(kind, "", format, task.Number) }
 	works := r.Request != "" && task.State == fika.TaskClaimed && task.Request == r.Request
+	again := false // it works on what it has offered, which came back
+	if r.Request != "" && task.State == fika.TaskReview {
+		_, found, err := one(ctx, t, scanInt, `SELECT 1 FROM requests r WHERE r.id = ? AND r.task = ?`, r.Request, task.Number)
+		if again = found; err != nil {
+			return err
+		}
+	}
 	added := task.Writer == fika.ByAgent && task.CreatedBy == string(r.Agent)
 	switch {
-	case r.Agent != "" && !works && !added:
+	case r.Agent != "" && !works && !again && !added:
 		return bad(fika.Denied, "task %d is neither the one that you work nor one that you added")
 	case r.HandBack != "" && !works:
 		return bad(fika.Denied, "task %d is not the one that you work: only its worker hands a task back")

@@ -88,6 +88,7 @@ func meanings() map[string]meaning {
 		"schedules":      {"what was done about a schedule of the settings, and when it is due next (`next_at`)", true},
 		"tasks":          {"a task of the board", true},
 		"task_needs":     {"a task (`needs`) that must be done before another (`task`)", false},
+		"board_waits":    {"a task that a request waits for", false},
 		"task_log":       {"what happened to a task, and what was said about it", true},
 		"offers":         {"work that is to land on a branch (`target`), the commits on the way (`tip`, `base`, `new`), and what its check said", true},
 		"usage":          {"the tokens and the cost, in millionths of a US dollar, of a model call; it outlives the request", false},

@@ -12,7 +12,7 @@ import (
 type Offers struct{ *db }
 
 const offerColumns = `o.n, o.source, o.agent, o.title, o.tip, o.target, o.created_by, o.state, o.reason, o.base, o.old, o.new, o.output, o.asks, o.accepted,
-o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework`
+o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task`
 
 const selectOffer = `SELECT ` + offerColumns + ` FROM offers o`
 
@@ -23,7 +23,7 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 	var asks, accepted, rights string
 	var checked, created, updated, ended int64
 	dest := []any{&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
-		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework}
+		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task}
 	if err = s.Scan(append(dest, more...)...); err != nil {
 		return o, err
 	}
@@ -61,6 +61,12 @@ func offer(ctx context.Context, q querier, n fika.OfferNumber) (fika.Offer, erro
 		err = errNoOffer(n)
 	}
 	return o, err
+}
+
+// OfferOf returns the newest offer of the work on a task; found is false if there is none.
+func (s Offers) OfferOf(ctx context.Context, n fika.TaskNumber) (o fika.Offer, found bool, err error) {
+	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.task = ? AND o.task > 0 ORDER BY o.n DESC LIMIT 1`, n)
+	return o, found, s.explain("read offer", err)
 }
 
 // OfferFilter narrows [Offers.ListOffers]; empty fields match everything.
@@ -116,12 +122,22 @@ WHERE o.ended_at = 0 AND o.state = 'rework' AND (r.id IS NULL OR r.finished_at >
 // landedTips is how many of an agent's commits that have landed are looked at.
 const landedTips = 20
 
-// LandedTips returns the commits that the agent of an offer has offered for the same branch
-// and that have landed, the newest first; of a person's offer none.
+// LandedTips returns the commits that were offered from the worktree of an offer for the
+// same branch and that have landed, the newest first; of a person's offer none.
 func (s Offers) LandedTips(ctx context.Context, o fika.Offer) ([]string, error) {
-	if o.Agent == "" {
+	if o.Agent == "" && o.Task == 0 {
 		return nil, nil
 	}
-	list, err := many(ctx, s.r, scanText, `SELECT o.tip FROM offers o WHERE o.agent = ? AND o.target = ? AND o.state = 'landed' ORDER BY o.n DESC LIMIT ?`, o.Agent, o.Into, landedTips)
+	from, args := fromTree(o)
+	list, err := many(ctx, s.r, scanText, `SELECT o.tip FROM offers o WHERE `+from+` AND o.target = ? AND o.state = 'landed' ORDER BY o.n DESC LIMIT ?`, append(args, o.Into, landedTips)...)
 	return list, s.explain("read landed offers", err)
+}
+
+// fromTree returns the condition under which an offer o comes from the same worktree as
+// another one: that of its task, or its agent's own.
+func fromTree(other fika.Offer) (where string, args []any) {
+	if other.Task > 0 {
+		return `o.task = ? AND o.task > 0`, []any{other.Task}
+	}
+	return `o.agent = ? AND o.task = 0`, []any{other.Agent}
 }

@@ -33,18 +33,23 @@ func (t offerRows) insert(ctx context.Context, o *fika.Offer) error {
 		return err
 	}
 	o.Number, o.CreatedAt = fika.OfferNumber(last)+1, at(t.now)
-	if err := t.put(ctx, `INSERT INTO offers (n, source, agent, target, created_by, created_at, tip, state, version, updated_at) VALUES (?, ?, ?, ?, ?, ?, '', '', 0, 0)`,
-		o.Number, o.Source, o.Agent, o.Into, o.By, t.now); err != nil {
+	if err := t.put(ctx, `INSERT INTO offers (n, target, created_by, created_at, task, source, tip, state, version, updated_at) VALUES (?, ?, ?, ?, ?, '', '', '', 0, 0)`,
+		o.Number, o.Into, o.By, t.now, o.Task); err != nil {
 		return err
 	}
 	o.Version = 0
 	return t.save(ctx, o)
 }
 
-// save stores an offer that was read as its version, and adds an event. It begins the
-// transaction again if the offer was changed meanwhile.
+// save stores an offer that was read as its version, and adds an event. An offer that ends
+// moves its task. It begins the transaction again if the offer was changed meanwhile.
 func (t offerRows) save(ctx context.Context, o *fika.Offer) error {
 	const op = "store offer"
+	if o.Task > 0 && o.State.Ended() { // before the offer is locked: see [boardRows.requestEnded]
+		if err := boardIn(t.tx).offerEnds(ctx, *o); err != nil {
+			return err
+		}
+	}
 	asks, err := toJSON(op, append([]fika.PathRisk{}, o.Asks...))
 	if err != nil {
 		return err
@@ -65,9 +70,9 @@ func (t offerRows) save(ctx context.Context, o *fika.Offer) error {
 		o.EndedAt = at(t.now)
 	}
 	o.Title, o.Reason, o.Output = clip(o.Title, maxTaskLine), clip(o.Reason, maxTaskLine), clip(o.Output, maxOfferOutput)
-	n, err := t.exec(ctx, `UPDATE offers SET title = ?, tip = ?, state = ?, reason = ?, base = ?, old = ?, new = ?, output = ?, asks = ?, accepted = ?, checked_by = ?, checked_at = ?,
+	n, err := t.exec(ctx, `UPDATE offers SET source = ?, agent = ?, title = ?, tip = ?, state = ?, reason = ?, base = ?, old = ?, new = ?, output = ?, asks = ?, accepted = ?, checked_by = ?, checked_at = ?,
 request = ?, chain = ?, depth = ?, rights = ?, taint = ?, round = ?, rework = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
-		o.Title, o.Tip, o.State, o.Reason, o.Base, o.Old, o.New, o.Output, asks, accepted, o.Check, ms(o.Checked),
+		o.Source, o.Agent, o.Title, o.Tip, o.State, o.Reason, o.Base, o.Old, o.New, o.Output, asks, accepted, o.Check, ms(o.Checked),
 		o.Request, o.Chain, o.Depth, rights, o.Taint, o.Round, o.Rework, t.now, ms(o.EndedAt), o.Number, o.Version)
 	if err == nil && n == 0 {
 		err = errAgain
@@ -100,8 +105,8 @@ func orError(err, other error) error {
 	return other
 }
 
-// SubmitOffer adds what an agent offers in a request of its own: to its last offer for the
-// same branch, unless that has landed, is about to or was cancelled, with the new commit in
+// SubmitOffer adds what an agent offers in a request of its own: to the last offer from the
+// same worktree for the same branch, unless that has landed, is about to or was cancelled, with the new commit in
 // place of the old. held is why it waits for a person; empty: it does not. One that waited
 // for a person because it came back too often goes on waiting. It fails with Conflict if
 // nothing is new, and if a person has cancelled the offer on which the request works.
@@ -110,7 +115,8 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 	out := o
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = o
-		last, found, err := one(ctx, t, scanOffer, selectOffer+` WHERE o.agent = ? AND o.request <> '' AND o.target = ? ORDER BY o.n DESC LIMIT 1`, o.Agent, o.Into)
+		from, args := fromTree(o)
+		last, found, err := one(ctx, t, scanOffer, selectOffer+` WHERE `+from+` AND o.request <> '' AND o.target = ? ORDER BY o.n DESC LIMIT 1`, append(args, o.Into)...)
 		if err != nil {
 			return err
 		}
@@ -139,6 +145,7 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 		}
 		out = last
 		out.State, out.Reason, out.Base, out.New, out.Asks, out.Accepted, out.Rework = state, held, "", "", nil, nil, ""
+		out.Source, out.Agent = o.Source, o.Agent
 		out.Tip, out.Title, out.Request, out.Chain, out.Depth, out.Rights, out.Taint = o.Tip, o.Title, o.Request, o.Chain, o.Depth, o.Rights, o.Taint
 		return offersIn(t).save(ctx, &out)
 	})
@@ -159,14 +166,24 @@ func (s Offers) ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fi
 		if err := fn(&out); err != nil {
 			return err
 		}
-		if was == fika.OfferRework && out.State == fika.OfferCancelled {
-			if err := t.cancel(ctx, out.Rework, fmt.Sprintf("offer %d was cancelled", n)); err != nil && !fika.IsKind(err, fika.NotFound) {
-				return err
-			}
+		if out.State == fika.OfferCancelled {
+			out.State = was
+			return offersIn(t).cancel(ctx, &out, out.Reason)
 		}
 		return offersIn(t).save(ctx, &out)
 	})
 	return out, err
+}
+
+// cancel ends an offer; an agent that works on it is asked to stop.
+func (t offerRows) cancel(ctx context.Context, o *fika.Offer, why string) error {
+	if o.State == fika.OfferRework {
+		if err := t.tx.cancel(ctx, o.Rework, fmt.Sprintf("offer %d was cancelled", o.Number)); err != nil && !fika.IsKind(err, fika.NotFound) {
+			return err
+		}
+	}
+	o.State, o.Reason = fika.OfferCancelled, why
+	return t.save(ctx, o)
 }
 
 // Returned is how an offer comes back to its agent.
@@ -229,7 +246,7 @@ func (s Offers) ReturnOffer(ctx context.Context, was fika.Offer, r Returned) (fi
 // step of a run has ended, so that goes on in the agent's own conversation.
 func (t offerRows) reworkOf(ctx context.Context, o fika.Offer) (n NewRequest, c fika.Conversation, err error) {
 	n = NewRequest{
-		ID: fika.RequestID(t.newID()), Kind: fika.AskRequest, Origin: fika.Queued, Chain: o.Chain, Depth: o.Depth + 1,
+		ID: fika.RequestID(t.newID()), Kind: fika.AskRequest, Origin: fika.Queued, Chain: o.Chain, Depth: o.Depth + 1, Task: o.Task,
 		Rights: o.Rights, Taint: o.Taint, Payload: fika.Payload{From: returner, Writer: fika.ByTool, Continue: true, Background: true},
 	}
 	from, found, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, o.Request)

@@ -182,5 +182,5 @@ func (r *Runtime) current(ctx context.Context) (*Runtime, error) {
 	if r.live == nil {
 		return r, nil
 	}
-	return r.live.current(ctx)
+	return r.live.current(ctx, r.opts.Task)
 }

@@ -14,6 +14,7 @@ import (
 	"fika/internal/tool/board"
 	"fika/internal/tool/job"
 	"fika/internal/tool/shell"
+	"fika/internal/worktree"
 )
 
 // openJobs makes the pool of the background commands of an agent's process, whose settings
@@ -22,7 +23,7 @@ func (w *Worker) openJobs(live *LiveRuntime) {
 	w.jobs = job.NewPool(job.Options{
 		Store: w.Store, Lease: w.Lease, Dir: w.Folder.JobsDir(), Children: w.App.Children(), Keys: w.App.Secrets(), Warn: live.opts.Warn,
 		Own: func(workspace string) string {
-			now, err := live.current(context.Background())
+			now, err := live.current(context.Background(), worktree.TaskAt(w.Folder.Home.Root, workspace))
 			if err != nil {
 				return "" // the settings cannot be used: nothing new begins, and what runs goes on
 			}

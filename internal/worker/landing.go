@@ -8,7 +8,7 @@ import (
 	"fika/internal/worktree"
 )
 
-// followLanding brings the agent's worktree to what has landed before a turn begins, if all
+// followLanding brings the worktree of a turn to what has landed before it begins, if all
 // that is in it has landed, too. Else the agent goes on where it is.
 func (l *LiveRuntime) followLanding(ctx context.Context, r *Runtime, c store.Claimed) error {
 	p := r.worker.App.Project()
@@ -20,20 +20,20 @@ func (l *LiveRuntime) followLanding(ctx context.Context, r *Runtime, c store.Cla
 		return err
 	}
 	landed, err := worktree.Target{Project: p.Main, Into: conf.Landing.Into}.Landed(ctx)
-	if err != nil || landed == "" || landed == l.landed {
+	own := r.opts.Task == 0
+	if err != nil || landed == "" || own && landed == l.landed {
 		return err
 	}
-	name := r.worker.Folder.Name
-	tips, err := r.worker.Store.LandedTips(ctx, fika.Offer{Agent: name, Into: conf.Landing.Into})
-	if err != nil {
-		return err
+	tree, ok := r.toolbox.worktree()
+	if !ok {
+		return nil
 	}
-	tree, err := r.worker.App.Worktree(name)
+	tips, err := r.worker.Store.LandedTips(ctx, fika.Offer{Agent: tree.Agent, Task: tree.Task, Into: conf.Landing.Into})
 	if err != nil {
 		return err
 	}
 	there, err := r.toolbox.ConfinedTree(tree).Advance(ctx, landed, tips)
-	if there {
+	if there && own {
 		l.landed = landed
 	}
 	return err

@@ -38,6 +38,8 @@ type LiveRuntime struct {
 	now     *Runtime
 	trouble string // the last trouble with a file, reported once
 
+	tasks map[fika.TaskNumber]*Runtime // of now, for turns under way in the worktrees of tasks
+
 	turns  atomic.Int32 // under way
 	landed string       // what had landed when the worktree was last brought there; of the first of the turns under way
 }
@@ -48,12 +50,12 @@ type LiveRuntime struct {
 func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[string]string, quiet bool) (*LiveRuntime, error) {
 	w.App.FollowConfig(o.Warn)
 	w.Folder.Home = w.Folder.Home.WithCache()
-	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}}
+	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}, tasks: map[fika.TaskNumber]*Runtime{}}
 	l.stamp = l.stampFiles()
 	if o.Waits {
 		w.openJobs(l)
 	}
-	r, err := l.runtime(ctx, w.Settings)
+	r, err := l.runtime(ctx, w.Settings, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +63,10 @@ func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[st
 	return l, nil
 }
 
-func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings) (*Runtime, error) {
-	r, err := l.worker.newRuntime(ctx, s, l.opts, l.inbox, l.versions)
+func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings, task fika.TaskNumber) (*Runtime, error) {
+	o := l.opts
+	o.Task = task
+	r, err := l.worker.newRuntime(ctx, s, o, l.inbox, l.versions)
 	if err == nil {
 		r.live = l
 	}
@@ -91,11 +95,29 @@ func (l *LiveRuntime) stampFiles() config.Stamp {
 	return config.StampOf(paths...).CombinedWith(config.StampOfReplaced(h.MCPDir()))
 }
 
-// current returns the runtime for the current files. The error is for settings that can
-// be read but not used: an unknown model, a missing workspace.
-func (l *LiveRuntime) current(ctx context.Context) (*Runtime, error) {
+// current returns the runtime for the current files, for turns that work a task (0: none).
+// The error is for settings that can be read but not used: an unknown model, a missing
+// workspace.
+func (l *LiveRuntime) current(ctx context.Context, task fika.TaskNumber) (*Runtime, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	base, err := l.refresh(ctx)
+	if err != nil || task == 0 || !base.settings.Worktree {
+		return base, err
+	}
+	if r := l.tasks[task]; r != nil && r.base == base {
+		return r, r.reopenWorktree(ctx)
+	}
+	r, err := l.runtime(ctx, base.settings, task)
+	if err != nil {
+		return nil, err
+	}
+	r.base, l.tasks[task] = base, r
+	return r, nil
+}
+
+// refresh returns the runtime for the current files and no task.
+func (l *LiveRuntime) refresh(ctx context.Context) (*Runtime, error) {
 	stamp := l.stampFiles()
 	if stamp.SameAs(l.stamp) {
 		return l.now, l.now.reopenWorktree(ctx)
@@ -109,7 +131,7 @@ func (l *LiveRuntime) current(ctx context.Context) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.runtime(ctx, s)
+	r, err := l.runtime(ctx, s, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -144,26 +166,39 @@ func (l *LiveRuntime) Queue() Queue { return Queue{l.worker.Store, l.inbox} }
 // Work runs one claimed request with what the files say at its beginning. A request
 // whose settings cannot be used fails visibly instead of staying open for ever.
 func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
-	r, err := l.current(ctx)
+	task := c.Request.Task
+	r, err := l.current(ctx, task)
 	if err == nil {
 		err = r.buildModel()
 	}
 	if err != nil {
 		return l.last().failRequest(ctx, c, err, o)
 	}
-	// Of several turns at once, the first one begins with what has landed.
-	if first := l.turns.Add(1) == 1; first {
+	// Of several turns at once in one tree, the first one begins with what has landed.
+	own := r.opts.Task == 0
+	if first := own && l.turns.Add(1) == 1; first || !own {
 		if err := l.followLanding(ctx, r, c); err != nil {
 			l.opts.Warn("the worktree stays as it is: " + err.Error())
 		}
 	}
-	defer l.turns.Add(-1)
+	if own {
+		defer l.turns.Add(-1)
+	} else {
+		defer l.leave(task)
+	}
 	return r.work(ctx, c, stop, o)
+}
+
+// leave forgets the runtime of a task that no turn works any more.
+func (l *LiveRuntime) leave(task fika.TaskNumber) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.tasks, task)
 }
 
 // Settings returns the current settings, or the last usable ones.
 func (l *LiveRuntime) Settings() config.Settings {
-	_, _ = l.current(context.Background()) // on an error the last usable settings stay
+	_, _ = l.current(context.Background(), 0) // on an error the last usable settings stay
 	return l.last().settings
 }
 
@@ -187,7 +222,7 @@ func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hoo
 	if at == hook.PreMessage || at == hook.PreSystemPrompt || at == hook.PostSystemPrompt {
 		return h.begun.hooks.Fire(ctx, at, p) // the turn has just begun
 	}
-	now, err := h.live.current(ctx)
+	now, err := h.live.current(ctx, h.begun.opts.Task)
 	switch {
 	case err != nil && at == hook.PreTool:
 		return p, fika.Errorf(fika.Denied, "tool", "what is permitted now cannot be told: %v", err)

@@ -25,7 +25,8 @@ import (
 
 // RuntimeOptions say what turns are run for, and who is told about them.
 type RuntimeOptions struct {
-	Dir string // workspace, unless the settings name one
+	Dir  string          // workspace, unless the settings name one
+	Task fika.TaskNumber // of the board, in whose worktree the turns work if the agent has one; 0: in the agent's own
 	// NoReflection leaves the agent's notes for itself out of the prompt.
 	NoReflection bool
 	Waits        bool // an agent's process: its turns can be suspended
@@ -62,6 +63,7 @@ type Runtime struct {
 	listen    func(context.Context) (io.ReadCloser, error) // opens the person's terminal; returns nil if nobody is there
 	deadline  *deadline                                    // of the turn that can ask a person; nil: none
 	live      *LiveRuntime                                 // nil: the files are not followed
+	base      *Runtime                                     // of the same files, for the turns that work no task; nil: this is it
 
 	building sync.Mutex
 	models   []llm.Model // for requests that name no model, first choice first; safe for concurrent use
@@ -75,8 +77,13 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 	if o.Store == (turn.Store{}) {
 		o.Store = turn.StoreOf(w.Store)
 	}
+	box := NewToolbox(w.App, w.Folder, s)
+	if tree, ok := box.worktree(); ok && o.Task > 0 {
+		s.Workspace = tree.ForTask(o.Task).Dir()
+		box.settings, box.task = s, o.Task
+	}
 	r := &Runtime{
-		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Notify),
+		worker: w, opts: o, settings: s, toolbox: box, chats: chat.New(w.Store, o.Notify),
 		workspace: s.WorkspaceOr(o.Dir), versions: versions, inbox: in,
 	}
 	r.chats.PoolOf = w.App.PoolOf
@@ -121,8 +128,8 @@ func (r *Runtime) openTools(ctx context.Context) error {
 	return nil
 }
 
-// openWorkspace creates the worktree of an agent that has one, and returns an error if
-// the workspace is not a folder.
+// openWorkspace creates the worktree of an agent or a task that has one, and returns an
+// error if the workspace is not a folder.
 func (r *Runtime) openWorkspace(ctx context.Context) error {
 	name := r.worker.Folder.Name
 	if r.settings.Worktree {
@@ -130,6 +137,7 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		tree = tree.ForTask(r.opts.Task)
 		made, kept, err := tree.Open(ctx)
 		if err != nil {
 			return err
@@ -137,7 +145,7 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 		if kept != "" {
 			r.opts.Warn(fmt.Sprintf("the worktree of @%s is a clone now; its changes that were not committed are in it, and what it was is kept in %s", name, kept))
 		}
-		if made {
+		if made && r.opts.Task == 0 {
 			r.opts.Warn(fmt.Sprintf("@%s works in a git worktree of its own, %s, a clone of your repository; fika agent diff %s shows its work, fika agent merge %s brings it to you, fika agent shell %s looks around in it", name, tree.Root, name, name, name))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"fika"
 	"fika/internal/app"
 	"fika/internal/attachment"
 	"fika/internal/config"
@@ -42,6 +43,7 @@ type Toolbox struct {
 	calls    string        // folder for records of running calls
 	keys     *redact.Keys  // removed from tool output; nil: nothing is
 	skills   func() []skill.Skill
+	task     fika.TaskNumber                // in whose worktree it works; 0: the agent's own, or none
 	jobs     *job.Pool                      // of background commands; nil: there are none here
 	files    func(file.Options) []tool.Tool // makes the file tools; nil: they work in this process
 }
@@ -189,13 +191,14 @@ func (b Toolbox) environment() []string {
 	return env
 }
 
-// worktree returns the agent's own worktree; false if it has none.
+// worktree returns the worktree that the agent works in: that of its task, else its own;
+// false if it has none.
 func (b Toolbox) worktree() (worktree.Tree, bool) {
 	if !b.settings.Worktree {
 		return worktree.Tree{}, false
 	}
 	tree, err := b.app.Worktree(b.folder.Name)
-	return tree, err == nil
+	return tree.ForTask(b.task), err == nil
 }
 
 // ConfinedTree returns a worktree in which git runs as commands of the agent do, except

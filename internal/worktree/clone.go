@@ -15,7 +15,7 @@ import (
 	"fika/internal/git"
 )
 
-// Open makes the tree if there is none: from what the agent had committed, else from the
+// Open makes the tree if there is none: from what had been committed there, else from the
 // commit checked out in the project's folder. A tree that was made as a linked working
 // tree of git becomes a clone; if it has changes that are not committed, it is kept
 // beside it as well, and kept is its folder. made reports whether the tree is new.
@@ -42,7 +42,7 @@ func (t Tree) Open(ctx context.Context) (made bool, kept string, err error) {
 	if err != nil {
 		return false, "", err
 	}
-	at, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+	at, err := head(ctx, t.Project)
 	for _, ref := range []string{t.Remote() + "HEAD", "refs/heads/" + t.Branch()} {
 		if own, failed := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", ref+"^{commit}"); failed == nil {
 			at = own
@@ -102,7 +102,7 @@ func (t Tree) refresh(ctx context.Context) error {
 
 // beside returns the path of a folder beside the tree that is no tree itself.
 func (t Tree) beside(prefix string) string {
-	return filepath.Join(filepath.Dir(t.Root), prefix+string(t.Agent))
+	return filepath.Join(filepath.Dir(t.Root), prefix+t.Name())
 }
 
 func exists(path string) bool {
@@ -292,7 +292,7 @@ func (t Tree) check(ctx context.Context) error {
 		return err
 	}
 	if !t.IsMade() {
-		return fika.Errorf(fika.NotFound, "worktree", "@%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.Agent)
+		return fika.Errorf(fika.NotFound, "worktree", "%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.whose())
 	}
 	home, err := git.Find(ctx, t.Project)
 	if err != nil {
@@ -314,7 +314,7 @@ func (t Tree) check(ctx context.Context) error {
 		}
 	}
 	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
-		return fika.Errorf(fika.Denied, "worktree", "%s is no clone of %s (any more): fika agent discard %s --force removes it", t.Root, home.Top, t.Agent)
+		return fika.Errorf(fika.Denied, "worktree", "%s is no clone of %s (any more): fika agent discard %s --force removes it", t.Root, home.Top, t.Name())
 	}
 	_ = root.Remove(alternates)
 	f, err := root.OpenFile(alternates, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -75,7 +75,7 @@ func (t Tree) State(ctx context.Context, into string) (s State, err error) {
 		return s, err
 	}
 	if s.Base, err = git.RunLine(ctx, t.Project, "merge-base", theirs, s.all); err != nil {
-		return s, fika.Errorf(fika.Conflict, "worktree", "the work of @%s and what is checked out in %s have no commit in common", t.Agent, into)
+		return s, fika.Errorf(fika.Conflict, "worktree", "the work of %s and what is checked out in %s have no commit in common", t.whose(), into)
 	}
 	own, err := git.RunLine(ctx, t.Project, "rev-list", "--count", s.Base+".."+s.Head)
 	s.Commits = number(own)

@@ -22,9 +22,10 @@ type Discarded struct {
 // Discard removes the tree and its refs. It fails with Conflict while the tree holds work
 // that is nowhere else (uncommitted changes, commits that no branch or tag of the
 // person's has). With force it keeps that work as a commit under a ref of its own
-// instead; of a tree that git cannot read, it keeps what came home before. It fails with
-// NotFound if there is nothing.
-func (t Tree) Discard(ctx context.Context, force bool) (d Discarded, err error) {
+// instead; of a tree that git cannot read, it keeps what came home before. What has landed
+// is nowhere else only if it is not behind one of the commits landed. It fails with NotFound
+// if there is nothing.
+func (t Tree) Discard(ctx context.Context, force bool, landed ...string) (d Discarded, err error) {
 	if t.IsLinked() {
 		if _, _, err := t.Open(ctx); err != nil {
 			return d, err
@@ -50,7 +51,7 @@ func (t Tree) Discard(ctx context.Context, force bool) (d Discarded, err error) 
 	if refs, err = t.refs(ctx, t.Remote()); err != nil {
 		return d, err
 	}
-	own, err := t.unmerged(ctx)
+	own, err := t.unmerged(ctx, landed)
 	if err != nil {
 		return d, err
 	}
@@ -94,7 +95,7 @@ func removeTree(root string) error {
 // forget removes the refs of a tree that is gone.
 func (t Tree) forget(ctx context.Context) error {
 	var b strings.Builder
-	for _, below := range []string{t.Remote(), t.base(), t.offer(), "refs/fika/merge/" + string(t.Agent)} {
+	for _, below := range []string{t.Remote(), t.base(), t.offer(), "refs/fika/merge/" + t.Name()} {
 		refs, err := t.refs(ctx, below)
 		if err != nil {
 			return err
@@ -114,20 +115,26 @@ func (t Tree) refuse(own int, dirty bool) error {
 	if dirty {
 		has = append(has, "changes that are not committed")
 	}
-	return fika.Errorf(fika.Conflict, "discard", "the worktree of @%[1]s has %[2]s: fika agent diff %[1]s shows them, fika agent merge %[1]s brings them to you, fika agent discard %[1]s --force throws them away", t.Agent, strings.Join(has, " and "))
+	return fika.Errorf(fika.Conflict, "discard", "the worktree of %[3]s has %[2]s: fika agent diff %[1]s shows them, fika agent merge %[1]s brings them to you, fika agent discard %[1]s --force throws them away", t.Name(), strings.Join(has, " and "), t.whose())
 }
 
 // keep gives a commit a ref, so that git does not collect it.
 func (t Tree) keep(ctx context.Context, commit string, d *Discarded) error {
-	d.Kept, d.Ref = commit, "refs/fika/discarded/"+string(t.Agent)+"-"+commit[:12]
+	d.Kept, d.Ref = commit, "refs/fika/discarded/"+t.Name()+"-"+commit[:12]
 	_, err := git.Run(ctx, t.Project, "update-ref", "-m", "fika agent discard", d.Ref, commit)
 	return err
 }
 
 // unmerged returns how many commits of the tree are on no branch and no tag of the
-// person's.
-func (t Tree) unmerged(ctx context.Context) (int, error) {
-	n, err := git.RunLine(ctx, t.Project, "rev-list", "--count", "--glob="+t.Remote()+"*", "--not", "--branches", "--tags", "--exclude=fika/"+string(t.Agent)+"/*", "--remotes")
+// person's, and behind none that has landed.
+func (t Tree) unmerged(ctx context.Context, landed []string) (int, error) {
+	args := []string{"rev-list", "--count", "--glob=" + t.Remote() + "*", "--not", "--branches", "--tags", "--exclude=fika/" + t.Name() + "/*", "--remotes"}
+	for _, commit := range landed {
+		if _, err := git.RunLine(ctx, t.Project, "cat-file", "-e", commit+"^{commit}"); err == nil {
+			args = append(args, commit)
+		}
+	}
+	n, err := git.RunLine(ctx, t.Project, args...)
 	return number(n), err
 }
 

@@ -1,7 +1,7 @@
 // Package worktree gives an agent its own working tree of the repository of a project,
 // and merges the agent's work into the person's working tree.
 //
-// The tree of @coder is HOME/worktrees/coder: a clone that borrows the objects of the
+// The tree of @coder is HOME/worktrees/coder, that of task 12 HOME/worktrees/task-12: a clone that borrows the objects of the
 // person's repository, of which nothing is writable there. It is made when the agent
 // first works, and removed only by [Tree.Discard], which refuses while the tree holds work
 // that is nowhere else. What the agent commits comes home by one way, [Tree.Import], into

@@ -15,13 +15,13 @@ const maxBranches = 200
 
 // Remote returns the folder of refs in the person's repository under which what the agent
 // has committed is found: HEAD is what it has checked out, the rest are its branches.
-func (t Tree) Remote() string { return "refs/remotes/fika/" + string(t.Agent) + "/" }
+func (t Tree) Remote() string { return "refs/remotes/fika/" + t.Name() + "/" }
 
 // base returns the folder of refs that keep the commits that the tree borrows.
-func (t Tree) base() string { return "refs/fika/base/" + string(t.Agent) + "/" }
+func (t Tree) base() string { return "refs/fika/base/" + t.Name() + "/" }
 
 // offer is the ref of a commit with all files of the tree as they were last looked at.
-func (t Tree) offer() string { return "refs/fika/offer/" + string(t.Agent) }
+func (t Tree) offer() string { return "refs/fika/offer/" + t.Name() }
 
 // Import brings what the agent has committed into the person's repository, under
 // [Tree.Remote]. It changes no other ref there but those that keep what the tree borrows.
@@ -108,7 +108,7 @@ func (t Tree) updateRefs(ctx context.Context, dir, commands string) error {
 	if commands == "" {
 		return nil
 	}
-	_, err := git.RunCall(ctx, git.Call{Dir: dir, Args: []string{"update-ref", "--create-reflog", "-m", "fika: what @" + string(t.Agent) + " borrows", "--stdin"}, Stdin: commands})
+	_, err := git.RunCall(ctx, git.Call{Dir: dir, Args: []string{"update-ref", "--create-reflog", "-m", "fika: what " + t.whose() + " borrows", "--stdin"}, Stdin: commands})
 	return err
 }
 

@@ -108,7 +108,7 @@ func (t Tree) fetch(ctx context.Context, refspecs ...string) error {
 		return nil
 	}})
 	if err != nil {
-		return &fika.Error{Kind: fika.KindOf(err), Op: "worktree", Msg: "the commits of @" + string(t.Agent) + " cannot be read", Err: err}
+		return &fika.Error{Kind: fika.KindOf(err), Op: "worktree", Msg: "the commits of " + t.whose() + " cannot be read", Err: err}
 	}
 	return nil
 }

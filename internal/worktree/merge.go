@@ -60,7 +60,7 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 	if m.Asks = slices.DeleteFunc(m.Asks, func(r Risk) bool { return slices.Contains(accepted, r.Path) }); len(m.Asks) > 0 {
 		return m, nil
 	}
-	message := "Merge the work of @" + string(t.Agent)
+	message := "Merge the work of " + t.whose()
 	if m.Why, err = ownPrograms(ctx, into, changes); err != nil {
 		return m, err
 	} else if m.Why != "" {
@@ -68,7 +68,7 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 		return m, err
 	}
 	if _, err := git.Run(ctx, into, "merge", "-q", "--no-edit", "-m", message, s.Head); err != nil {
-		return m, &fika.Error{Kind: fika.Conflict, Op: "merge", Msg: "nothing of @" + string(t.Agent) + " was merged into " + into, Err: err}
+		return m, &fika.Error{Kind: fika.Conflict, Op: "merge", Msg: "nothing of " + t.whose() + " was merged into " + into, Err: err}
 	}
 	if m.Commit, err = head(ctx, into); err != nil {
 		return m, err
@@ -81,9 +81,9 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 func (t Tree) whole(ctx context.Context, head, open string, dirty bool, message string) (string, error) {
 	switch {
 	case open == "conflicts":
-		return "", fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.Agent, t.Agent)
+		return "", fika.Errorf(fika.Conflict, "merge", "the worktree of %s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.whose(), t.Name())
 	case open == "operation":
-		return "", fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git status in fika agent shell %s says what", t.Agent, t.Agent)
+		return "", fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of %s: git status in fika agent shell %s says what", t.whose(), t.Name())
 	case dirty:
 		return t.commit(ctx, message)
 	}
@@ -161,7 +161,7 @@ func (t Tree) Advance(ctx context.Context, commit string, landed []string) (ther
 // prepare makes the merge a commit without touching any file, and returns the command
 // with which the person's own git checks it out.
 func (t Tree) prepare(ctx context.Context, into, ours, theirs, tree, message string) (string, error) {
-	ref := "refs/fika/merge/" + string(t.Agent)
+	ref := "refs/fika/merge/" + t.Name()
 	commit := theirs
 	if _, err := git.Run(ctx, into, "merge-base", "--is-ancestor", ours, theirs); err != nil {
 		if commit, err = git.RunLine(ctx, into, "commit-tree", tree, "-p", ours, "-p", theirs, "-m", message); err != nil {

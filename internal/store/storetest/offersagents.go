@@ -12,7 +12,7 @@ import (
 func (w *world) submit(c store.Claimed, tip, held string) (fika.Offer, error) {
 	return w.SubmitOffer(w.ctx, fika.Offer{
 		Source: "@" + string(c.Agent.Name), Agent: c.Agent.Name, By: "@" + string(c.Agent.Name), Into: "main", Title: "does " + tip, Tip: tip,
-		Request: c.Request.ID, Chain: c.Request.Chain, Depth: c.Request.Depth, Rights: &fika.Rights{Tools: []string{"offer"}},
+		Request: c.Request.ID, Chain: c.Request.Chain, Depth: c.Request.Depth, Task: c.Request.Task, Rights: &fika.Rights{Tools: []string{"offer"}},
 	}, held)
 }
 
