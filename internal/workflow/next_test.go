@@ -67,12 +67,13 @@ func (w *world) Items(id string) ([]workflow.Output, error) {
 	w.reads++
 	list := make([]workflow.Output, w.rows[id].Count)
 	size := 0
-	for _, r := range w.rows {
+	byAttempt := slices.SortedFunc(maps.Values(w.rows), func(a, b workflow.Row) int { return a.Attempt - b.Attempt })
+	for _, r := range byAttempt {
 		if r.Parent == id && r.State == workflow.Done {
 			list[r.Index] = w.outputs[r.From]
 			size += len(list[r.Index].Text)
 		}
-		if r.Parent == id && r.State.Ended() && r.State != workflow.Done && list[r.Index].Text == "" {
+		if r.Parent == id && r.State.Ended() && r.State != workflow.Done {
 			list[r.Index] = workflow.Output{Error: r.Why()}
 		}
 	}

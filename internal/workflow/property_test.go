@@ -22,6 +22,7 @@ func genWorkflow(t *rapid.T, label string, inside []string, joins []string) stri
 	var b strings.Builder
 	b.WriteString("[inputs]\nx = 1\n")
 	n := rapid.IntRange(1, 6).Draw(t, label+" steps")
+	each := map[string]bool{} // the steps that go through a list
 	for i := range n {
 		at := func(s string) string { return fmt.Sprintf("%s s%d %s", label, i, s) }
 		var needs []string
@@ -36,6 +37,8 @@ func genWorkflow(t *rapid.T, label string, inside []string, joins []string) stri
 		}
 		if len(needs) > 1 {
 			fmt.Fprintf(&b, "join = %q\n", rapid.SampledFrom(joins).Draw(t, at("join")))
+		} else if len(needs) == 1 && slices.Contains(joins, "ended") && rapid.Bool().Draw(t, at("ended")) {
+			b.WriteString("join = \"ended\"\n")
 		}
 		if len(needs) > 0 && rapid.IntRange(0, 3).Draw(t, at("when")) == 0 {
 			fmt.Fprintf(&b, "when = 'steps.%s.state == \"done\" && inputs.x == 1'\n", needs[0])
@@ -43,6 +46,9 @@ func genWorkflow(t *rapid.T, label string, inside []string, joins []string) stri
 		reads := ""
 		for _, need := range needs {
 			reads += "{{json .steps." + need + ".output}}"
+			if each[need] {
+				reads += "{{json .steps." + need + ".failed}}"
+			}
 		}
 		switch kind := rapid.IntRange(0, 7).Draw(t, at("kind")); {
 		case kind == 0:
@@ -58,6 +64,7 @@ func genWorkflow(t *rapid.T, label string, inside []string, joins []string) stri
 			}
 		}
 		if rapid.IntRange(0, 3).Draw(t, at("each")) == 0 {
+			each[fmt.Sprintf("s%d", i)] = true
 			fmt.Fprintf(&b, "for_each = '1..%d'\nmax_parallel = %d\n", rapid.IntRange(0, 5).Draw(t, at("items")), rapid.IntRange(1, 3).Draw(t, at("parallel")))
 		}
 		if rapid.IntRange(0, 3).Draw(t, at("repeat")) == 0 {
