@@ -19,6 +19,8 @@ type Runs interface {
 	Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error)
 	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer store.Answer) (store.Applied, error)
 	LimitRun(ctx context.Context, v store.RunView, limit, reason string) error
+	// AgentNames returns the names of all agents, sorted.
+	AgentNames(ctx context.Context) ([]fika.AgentName, error)
 	// Due returns the runs that somebody has to advance; with an id, that one only,
 	// if it is due.
 	Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.RequestID, error)
@@ -170,7 +172,7 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 		return moved, a.opts.Runs.LimitRun(ctx, v, limit, "the run came to its limit "+limit+" ("+value+")")
 	}
 	p, err := workflow.NextPlan(workflow.View{
-		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Outputs}, Lists: k.lists,
+		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Outputs}, Lists: k.lists, Agents: func() ([]string, error) { return a.agentNames(ctx) },
 		Now: v.Now, Paused: !v.Paused.IsZero() && v.Stop == "", Stop: v.Stop, Max: maxRows,
 	})
 	if err != nil {
@@ -207,6 +209,18 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	}
 	a.opts.Tell(done.Run, p)
 	return moved, nil
+}
+
+// agentNames returns the names of the agents that a step may ask.
+func (a *Advancer) agentNames(ctx context.Context) ([]string, error) {
+	all, err := a.opts.Runs.AgentNames(ctx)
+	var names []string
+	for _, n := range all {
+		if !fika.IsReserved(string(n)) {
+			names = append(names, string(n))
+		}
+	}
+	return names, err
 }
 
 // maxRows is how many rows one plan touches, so that storing it keeps nobody else

@@ -81,7 +81,8 @@ func TestCheck(t *testing.T) {
 		"result":           {"result = \"plam\"\n" + plan, []string{`w.toml:1:10: there is no step "plam"; did you mean plan?`}},
 		"default":          {"[inputs]\nn = { type = \"number\", default = \"x\" }\n" + plan, []string{`w.toml:2:34: the default of n must be a number; this is a text`}},
 		"toml":             {"a = \n" + plan, []string{`w.toml:1:5: not valid TOML: unexpected character U+000A at start of value; a value must follow the = in the same line`}},
-		"agent of a step":  {plan + "[[steps]]\nid = \"b\"\nneeds = [\"plan\"]\nagent = \"{{.steps.plan.output}}\"\nprompt = \"x\"\n", []string{`w.toml:8:12: agent: steps cannot be read here: only inputs can`}},
+		"agent of no item": {"[[steps]]\nid = \"b\"\nagent = \"{{.item.who}}\"\nprompt = \"x\"\n", []string{`w.toml:3:12: agent: item belongs to a prompt of a step with for_each`}},
+		"agent of a round": {"[[steps]]\nid = \"b\"\nrepeat = {until = 'true'}\nagent = \"{{.last}}\"\nprompt = \"x\"\n", []string{`w.toml:4:12: agent: last cannot choose an agent: all rounds are the same agent's`}},
 	} {
 		_, err := workflow.Load("w", "w.toml", []byte(tt.text), home())
 		if err == nil {

@@ -35,17 +35,14 @@ type stepCompiler struct {
 
 func (c *stepCompiler) compile() {
 	s, code := c.step, &c.step.code
-	inputsOnly := scope{def: c.scope.def}
-	if strings.Contains(s.Agent, "{{") {
-		code.agent = c.template("agent", s.Agent, inputsOnly)
-	}
-	if s.Chat != nil {
-		for i, a := range s.Chat.Agents {
-			if strings.Contains(a, "{{") { // it is short, and compiled again when it is used
-				_, wrong := compileTemplate(a, inputsOnly)
-				c.add(fmt.Sprintf("chat.agents.%d", i), wrong)
-			}
+	who := c.scope
+	who.item, who.name = s.ForEach != "", true
+	for i, name := range s.agents() {
+		key := "agent"
+		if s.Chat != nil {
+			key = fmt.Sprintf("chat.agents.%d", i)
 		}
+		code.who = append(code.who, c.template(key, name, who))
 	}
 	code.when = c.condition("when", s.When, TypeBoolean, c.scope)
 	code.forEach = c.condition("for_each", s.ForEach, TypeList, c.scope)

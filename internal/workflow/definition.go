@@ -124,7 +124,7 @@ const (
 // discussion, or another workflow.
 type Step struct {
 	ID          string            `json:"id"`
-	Agent       string            `json:"agent,omitempty"` // a name, or a template over the inputs
+	Agent       string            `json:"agent,omitempty"` // a name, or a template that makes one
 	Capability  string            `json:"capability,omitempty"`
 	Prompt      string            `json:"prompt,omitempty"`
 	Needs       []string          `json:"needs,omitempty"`
@@ -150,7 +150,7 @@ type Step struct {
 
 // stepCode holds a step's compiled texts.
 type stepCode struct {
-	agent   *template
+	who     []*template // the names of [Step.agents]
 	prompt  *template
 	topic   *template
 	inputs  map[string]*template
@@ -202,6 +202,17 @@ func (s *Step) Kind() string {
 		return KindAgent
 	}
 	return KindApproval
+}
+
+// agents returns the names of the agents that work a step, as they are written.
+func (s *Step) agents() []string {
+	switch {
+	case s.Chat != nil:
+		return s.Chat.Agents
+	case s.Agent != "":
+		return []string{s.Agent}
+	}
+	return nil
 }
 
 // Step returns the step with an id, or nil if there is none.

@@ -169,7 +169,9 @@ func (e *engine) parts() []Part {
 	var out []Part
 	for _, id := range e.Definition.results() {
 		p := Part{Step: id}
-		p.Agent, _ = e.filledIn(nil, e.Definition, e.Definition.Step(id).Agent)
+		if s := e.Definition.Step(id); s.Agent != "" { // one that is not the same for the whole step has no name here
+			p.Agent, _ = s.code.who[0].agent(map[string]any{"inputs": e.inputs(nil)})
+		}
 		if r := steps[id]; r != nil {
 			p.State, p.Error, p.From, p.Items = r.State, r.Error, r.From, r.Kind == KindEach
 			if p.Items {

@@ -152,6 +152,9 @@ func (d *Definition) shownAgent(agent string) string {
 		}
 		return "@(" + name + ")"
 	}
+	if name, isOther := strings.CutPrefix(agent, "{{."); isOther {
+		return "@(" + strings.TrimSuffix(name, "}}") + ")"
+	}
 	return "@" + agent
 }
 

@@ -129,6 +129,8 @@ type View struct {
 	// with what is finished.
 	Rows    []Row
 	Outputs Outputs
+	// Agents returns the names of all agents, sorted; nil: they are not known.
+	Agents func() ([]string, error)
 	// Lists keeps the lists of for_each, by row, from one plan of a run to the next,
 	// so that they are not worked out again for each item. NextPlan fills it. If it
 	// is nil, the lists are worked out again, with the same result.

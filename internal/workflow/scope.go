@@ -28,6 +28,7 @@ type scope struct {
 	round bool            // round and last
 	own   bool            // output, of the step itself
 	chat  bool            // what is known about a discussion, and nothing else
+	name  bool            // the text is the name of an agent
 }
 
 // chatShapes returns the values on which the end of a discussion may depend.
@@ -40,9 +41,6 @@ func (s scope) roots() []string {
 	names := []string{"inputs"}
 	if s.chat {
 		return slices.Sorted(maps.Keys(chatShapes()))
-	}
-	if s.step == nil {
-		return names
 	}
 	names = append(names, "steps")
 	if s.step.Join == JoinAny {
@@ -121,8 +119,8 @@ func (s scope) unknownRoot(name string, roots []string) string {
 	switch {
 	case s.chat:
 		return fmt.Sprintf("there is no %s%s", toml.Quote(name), orKnown(name, roots))
-	case s.step == nil:
-		return fmt.Sprintf("%s cannot be read here: only inputs can", name)
+	case s.name && (name == "round" || name == "last"):
+		return name + " cannot choose an agent: all rounds are the same agent's"
 	case name == "item" || name == "index":
 		return name + " belongs to a prompt of a step with for_each"
 	case name == "round" || name == "last":

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,6 +26,11 @@ func (e *engine) outer(scope *Row, s *Step, first string) {
 		e.end(r, Failed, ReasonItems, err.Error())
 	case len(list) == 0:
 		e.end(r, Done, "", "")
+	default:
+		if wrong := e.wrongAgents(r, s, list); wrong != "" {
+			e.end(r, Failed, string(fika.NotFound), wrong)
+			return
+		}
 	}
 	r.Count = len(list)
 }
@@ -137,63 +141,27 @@ func (e *engine) beginAgent(r *Row, s *Step) {
 		return
 	}
 	c := Call{Row: r.ID, Kind: KindAgent, Capability: s.Capability, Prompt: text, JSON: s.Output == OutputJSON, Schema: s.Schema, Deadline: r.Deadline, Sources: sources}
-	if s.Agent != "" {
-		if c.Agent, ok = e.agentName(r, s.Agent); !ok {
-			return
-		}
+	names, from, ok := e.agentNames(r, s)
+	if !ok {
+		return
+	}
+	if len(names) > 0 {
+		c.Agent, c.Sources = names[0], append(c.Sources, from...)
 	}
 	e.out.Calls = append(e.out.Calls, c)
 }
-
-// agentName returns a name with the inputs filled in; a row whose agent has no name
-// fails.
-func (e *engine) agentName(r *Row, text string) (string, bool) {
-	scope, d := e.scopeOf(r)
-	name, err := e.filledIn(scope, d, text)
-	if err != nil {
-		e.end(r, Failed, ReasonPrompt, err.Error())
-		return "", false
-	}
-	n, err := fika.ParseAgentName(name)
-	if err != nil {
-		e.end(r, Failed, ReasonPrompt, err.Error())
-		return "", false
-	}
-	return string(n), true
-}
-
-// filledIn returns the name of an agent with the inputs of a scope filled in.
-func (e *engine) filledIn(scope *Row, d *Definition, text string) (string, error) {
-	if !strings.Contains(text, "{{") {
-		return text, nil
-	}
-	t, wrong := compileTemplate(text, scopeOfInputs(d))
-	if len(wrong) > 0 {
-		return "", errors.New(wrong[0].message)
-	}
-	made, err := t.render(map[string]any{"inputs": e.inputs(scope)})
-	if err != nil {
-		return "", fmt.Errorf("agent: %w", err)
-	}
-	return strings.TrimPrefix(strings.TrimSpace(made), "@"), nil
-}
-
-func scopeOfInputs(d *Definition) scope { return scope{def: d} }
 
 func (e *engine) beginChat(r *Row, s *Step) {
 	topic, sources, ok := e.render(r, s.code.topic)
 	if !ok {
 		return
 	}
-	c := &ChatCall{Until: s.Chat.Until, Max: s.Chat.Max}
-	for _, a := range s.Chat.Agents {
-		name, ok := e.agentName(r, a)
-		if !ok {
-			return
-		}
-		c.Agents = append(c.Agents, name)
+	names, from, ok := e.agentNames(r, s)
+	if !ok {
+		return
 	}
-	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindChat, Prompt: topic, Chat: c, Deadline: r.Deadline, Sources: sources})
+	c := &ChatCall{Agents: names, Until: s.Chat.Until, Max: s.Chat.Max}
+	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindChat, Prompt: topic, Chat: c, Deadline: r.Deadline, Sources: append(sources, from...)})
 }
 
 // beginWorkflow binds the inputs of the nested workflow; its steps follow.
