@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -59,8 +62,14 @@ agent = "c"
 when = "len(steps.each.output) > 1000"
 prompt = "slow"
 [[steps]]
+id = "tell"
+needs = ["talk", "plan"]
+for_each = "steps.plan.output"
+post = "room"
+prompt = "{{.item}} said"
+[[steps]]
 id = "ask"
-needs = ["talk", "quick", "slow"]
+needs = ["tell", "quick", "slow"]
 join = "ended"
 approve = true
 prompt = "go on?"
@@ -88,8 +97,8 @@ agent = "b"
 prompt = "two after {{.steps.one.output}}"
 `
 
-func wholeDefinition(w *world) *workflow.Definition {
-	return must(workflow.Load("all", "all.toml", []byte(everything), workflow.Known{
+func wholeDefinition(w *world, room string) *workflow.Definition {
+	return must(workflow.Load("all", "all.toml", []byte(strings.ReplaceAll(everything, `"room"`, strconv.Quote(room))), workflow.Known{
 		Names: []string{"inner"}, Read: func(string) (string, []byte, error) { return "inner.toml", []byte(inner), nil },
 	}))(w)
 }
@@ -155,7 +164,8 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 		})
 		f.AdvanceDue(w.Context())
 	}
-	run := w.startDefinition(wholeDefinition(w), nil)
+	room := w.chat(fika.ConversationName(fmt.Sprint("room", seed)))
+	run := w.startDefinition(wholeDefinition(w, string(room.Name)), nil)
 	for n := 0; !w.run(run).Over(); n++ {
 		if n > 2000 {
 			w.Fatalf("seed %d: it never ends: %+v", seed, w.steps(run))
@@ -171,6 +181,9 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 		for _, q := range must(w.store.OpenApprovals(w.Context()))(w) {
 			must(w.store.AnswerApproval(w.Context(), q.N, store.ApprovalAnswer{Allow: true, By: "ann"}))(w)
 		}
+	}
+	if said := w.saidIn(room); len(said) != 5 || len(slices.Compact(slices.Sorted(slices.Values(said)))) != 5 {
+		w.Errorf("seed %d: each of five messages is posted once, but: %q", seed, said)
 	}
 	return w.run(run).Outcome.Answer, asked
 }

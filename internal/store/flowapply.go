@@ -133,6 +133,9 @@ func (a *applying) apply(ctx context.Context, answer Answer) error {
 			return err
 		}
 	}
+	if err := a.postAll(ctx); err != nil {
+		return err
+	}
 	if err := a.countSpent(ctx); err != nil {
 		return err
 	}

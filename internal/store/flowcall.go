@@ -23,6 +23,8 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 		return a.beginDiscussion(ctx, c)
 	case workflow.KindApproval:
 		return a.askPerson(ctx, c)
+	case workflow.KindPost:
+		return nil // see postAll
 	}
 	p := fika.Payload{Prompt: c.Prompt, From: a.view.From, Writer: fika.ByHuman, Background: true}
 	if n := a.row(c.Row).Attempt; n > 1 {

@@ -1,10 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"fika"
+	"fika/internal/workflow"
 )
 
 // RunLine is the line with which a person began a run in a chat. It notifies no agent
@@ -62,6 +65,68 @@ func (a *applying) sayInChat(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	return a.sayIn(ctx, c, p)
+}
+
+// postAll makes the posts of a plan: each is in its chat, and its step has ended, in the
+// commit that stores the plan, so that no crash posts twice or not at all. A post
+// notifies no agent: mentions in it call nobody.
+func (a *applying) postAll(ctx context.Context) error {
+	type post struct {
+		workflow.Call
+		in fika.ConversationID // empty: there is no such chat
+	}
+	var posts []post
+	for _, c := range a.plan.Calls {
+		if c.Kind == workflow.KindPost {
+			id, _, err := one(ctx, a.tx, scanText, `SELECT id FROM conversations WHERE name = ? AND kind = 'chat'`, c.Post)
+			if err != nil {
+				return err
+			}
+			posts = append(posts, post{c, fika.ConversationID(id)})
+		}
+	}
+	slices.SortStableFunc(posts, func(p, q post) int { return cmp.Compare(p.in, q.in) }) // the order in which everybody locks them
+	for _, p := range posts {
+		err := fika.Errorf(fika.NotFound, "", "there is no chat %s; fika chat create %s makes it", p.Post, p.Post)
+		if p.in != "" {
+			err = a.postStep(ctx, p.Call, p.in)
+		}
+		if fika.IsKind(err, fika.NotFound) { // it may have been deleted just now
+			err = a.put(ctx, `UPDATE flow_steps SET state = ?, reason = ?, error = ?, ended_at = ?, taken = 0 WHERE id = ?`,
+				workflow.Failed, string(fika.NotFound), err.Error(), a.now, p.Row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postStep posts the text of a step and ends the step.
+func (a *applying) postStep(ctx context.Context, call workflow.Call, in fika.ConversationID) error {
+	c, err := conversationsIn(a.tx).lock(ctx, in)
+	if err != nil {
+		return err
+	}
+	p := Post{
+		Conversation: in, ID: fika.EntryID(StepRequestID(call.Row)), From: flowAgent, Writer: fika.BySystem, WriterName: flowAgent, Content: call.Prompt,
+	}
+	if p.Taint, err = a.taintOf(ctx, call); err != nil {
+		return err
+	}
+	if err := a.sayIn(ctx, c, p); err != nil {
+		return err
+	}
+	if err := a.put(ctx, `UPDATE flow_steps SET state = ?, ended_at = ?, taken = 0, source = id, conversation = ?, taint = ? WHERE id = ?`,
+		workflow.Done, a.now, in, p.Taint, call.Row); err != nil {
+		return err
+	}
+	return flowsIn(a.tx).putOutput(ctx, a.view.ID, call.Row, false, call.Prompt)
+}
+
+// sayIn posts a message in a chat that is locked.
+func (a *applying) sayIn(ctx context.Context, c fika.Conversation, p Post) error {
 	var f posting
 	if err := a.run(ctx, f.asking(p)...); err != nil {
 		return err

@@ -90,7 +90,7 @@ func (c *checker) checkIDs() {
 // checkKind checks that a step does exactly one thing.
 func (c *checker) checkKind(s *Step) {
 	var kinds []string
-	for _, k := range []string{"agent", "capability", "workflow", "chat"} {
+	for _, k := range []string{"agent", "capability", "workflow", "chat", "post"} {
 		if _, ok := s.values[k]; ok {
 			kinds = append(kinds, k)
 		}
@@ -100,8 +100,8 @@ func (c *checker) checkKind(s *Step) {
 	case len(kinds) > 1:
 		c.problem(s, kinds[1], "a step does one thing: %s are both set", strings.Join(kinds, " and "))
 	case len(kinds) == 0 && !s.Approve:
-		c.problem(s, "", "the step %s does nothing: give it an agent, a capability, a workflow, a chat or approve = true", toml.Quote(s.ID))
-	case !hasPrompt && (len(kinds) == 0 || kinds[0] == "agent" || kinds[0] == "capability"):
+		c.problem(s, "", "the step %s does nothing: give it an agent, a capability, a workflow, a chat, a post or approve = true", toml.Quote(s.ID))
+	case !hasPrompt && (len(kinds) == 0 || slices.Contains([]string{"agent", "capability", "post"}, kinds[0])):
 		c.problem(s, "", "the step %s has no prompt", toml.Quote(s.ID))
 	case hasPrompt && strings.TrimSpace(s.Prompt) == "":
 		c.problem(s, "prompt", "the prompt is empty")
@@ -181,6 +181,11 @@ func (c *checker) checkAgents(s *Step) {
 				c.def.src.Problem(at, "%s takes part already", toml.Quote(a))
 			}
 			seen[a] = true
+		}
+	}
+	if _, set := s.values["post"]; set && !strings.Contains(s.Post, "{{") {
+		if _, err := fika.ParseConversationName(s.Post); err != nil {
+			c.problem(s, "post", "post needs the name of a chat: %v", err)
 		}
 	}
 	if s.Capability == "" || c.loader.known.Agents == nil {

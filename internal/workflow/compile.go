@@ -50,6 +50,7 @@ func (c *stepCompiler) compile() {
 	inside := c.scope
 	inside.item, inside.round = s.ForEach != "", s.Repeat != nil
 	code.prompt = c.template("prompt", s.Prompt, inside)
+	code.post = c.template("post", s.Post, inside)
 	if s.Chat != nil {
 		code.topic = c.template("chat.topic", s.Chat.Topic, inside)
 		code.over = c.condition("chat.until", s.Chat.Until, TypeBoolean, scope{def: c.scope.def, step: s, chat: true})

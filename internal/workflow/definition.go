@@ -121,7 +121,7 @@ const (
 )
 
 // Step is one step of a definition: an agent that is asked, a question to a person, a
-// discussion, or another workflow.
+// discussion, a message in a chat, or another workflow.
 type Step struct {
 	ID          string            `json:"id"`
 	Agent       string            `json:"agent,omitempty"` // a name, or a template that makes one
@@ -141,6 +141,7 @@ type Step struct {
 	Workflow    string            `json:"workflow,omitempty"`
 	Inputs      map[string]string `json:"inputs,omitempty"` // of the nested workflow: templates
 	Chat        *Chat             `json:"chat,omitempty"`
+	Post        string            `json:"post,omitempty"` // the chat in which the prompt is posted: a name, or a template
 
 	values map[string]toml.Value // by key, as written
 	keys   map[string]int        // where each key is written
@@ -153,6 +154,7 @@ type stepCode struct {
 	who     []*template // the names of [Step.agents]
 	prompt  *template
 	topic   *template
+	post    *template
 	inputs  map[string]*template
 	when    *condition
 	forEach *condition
@@ -188,6 +190,7 @@ const (
 	KindAgent    = "agent"
 	KindApproval = "approval"
 	KindChat     = "chat"
+	KindPost     = "post"
 	KindWorkflow = "workflow"
 )
 
@@ -198,6 +201,8 @@ func (s *Step) Kind() string {
 		return KindWorkflow
 	case s.Chat != nil:
 		return KindChat
+	case s.Post != "":
+		return KindPost
 	case s.Agent != "" || s.Capability != "":
 		return KindAgent
 	}

@@ -133,6 +133,8 @@ func (d *Definition) who(s *Step) string {
 			names[i] = d.shownAgent(a)
 		}
 		return "chat of " + strings.Join(names, ", ")
+	case KindPost:
+		return "posts in " + s.Post
 	case KindAgent:
 		if s.Agent == "" {
 			return "whoever can " + s.Capability

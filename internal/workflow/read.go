@@ -292,6 +292,7 @@ func stepKeys() []key[Step] {
 		scalar("workflow", func(s *Step) any { return &s.Workflow }, toml.Limits{}),
 		{"inputs", (*reader).stepInputs},
 		{"chat", (*reader).chat},
+		scalar("post", func(s *Step) any { return &s.Post }, toml.Limits{}),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"fika"
 )
 
 // State is the state of a row.
@@ -164,18 +166,20 @@ type NewOutput struct {
 	Output
 }
 
-// Call is something to begin for a row: a request for an agent, a discussion, or a
-// question to a person. The id of its request is derived from Row, so that beginning
-// it twice is the same as beginning it once.
+// Call is something to begin for a row: a request for an agent, a discussion, a
+// question to a person, or a message in a chat, with which the row ends. The id of its
+// request or message is derived from Row, so that beginning it twice is the same as
+// beginning it once.
 type Call struct {
 	Row        string
-	Kind       string // agent, chat, approval
+	Kind       string // agent, chat, post, approval
 	Agent      string
 	Capability string // in place of an agent
 	Prompt     string // of a chat: the message it begins with
 	JSON       bool
 	Schema     json.RawMessage
 	Chat       *ChatCall
+	Post       fika.ConversationName // the chat in which Prompt is posted
 	Deadline   time.Time
 	Sources    []string // the rows whose outputs are in the prompt
 }

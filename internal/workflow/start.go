@@ -130,6 +130,8 @@ func (e *engine) begin(r *Row) {
 		e.beginWorkflow(r, s)
 	case r.Kind == KindChat:
 		e.beginChat(r, s)
+	case r.Kind == KindPost:
+		e.beginPost(r, s)
 	default:
 		e.beginAgent(r, s)
 	}
@@ -164,6 +166,24 @@ func (e *engine) beginChat(r *Row, s *Step) {
 	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindChat, Prompt: topic, Chat: c, Deadline: r.Deadline, Sources: append(sources, from...)})
 }
 
+// beginPost posts the prompt in a chat. Storing the plan is the end of the step.
+func (e *engine) beginPost(r *Row, s *Step) {
+	text, sources, ok := e.render(r, s.code.prompt)
+	if !ok {
+		return
+	}
+	chat, from, ok := e.render(r, s.code.post)
+	if !ok {
+		return
+	}
+	name, err := fika.ParseConversationName(strings.TrimSpace(chat))
+	if err != nil {
+		e.end(r, Failed, ReasonPrompt, "post: "+err.Error())
+		return
+	}
+	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindPost, Prompt: text, Post: name, Sources: append(sources, from...)})
+}
+
 // beginWorkflow binds the inputs of the nested workflow; its steps follow.
 func (e *engine) beginWorkflow(r *Row, s *Step) {
 	given := map[string]string{}
@@ -196,7 +216,7 @@ func (e *engine) render(r *Row, t *template) (text string, sources []string, ok 
 	if err == nil {
 		text, err = t.render(data)
 	}
-	if err == nil && strings.TrimSpace(text) == "" && r.Kind != KindWorkflow {
+	if err == nil && strings.TrimSpace(text) == "" && r.Kind != KindWorkflow && t != e.stepOf(r).code.post {
 		err = fmt.Errorf("the prompt is empty")
 	}
 	if err != nil {
