@@ -194,16 +194,31 @@ func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
 // environment of this process, else from the key file, where it is bound to the receiver's
 // host.
 func (k *Keyring) WebhookSecret(w config.Webhook) (string, error) {
-	if v := k.opts.Getenv(w.SecretEnv); v != "" {
+	return k.forHost("webhook", w.SecretEnv, w.URL)
+}
+
+// CollectorHeaders returns the headers for a collector, found like a webhook's secret; empty
+// if the setting names none.
+func (k *Keyring) CollectorHeaders(o config.OTLP) (string, error) {
+	if o.HeadersEnv == "" {
+		return "", nil
+	}
+	return k.forHost("otlp", o.HeadersEnv, o.Endpoint)
+}
+
+// forHost returns a value of the environment, else of the key file, where it is bound to the
+// host of an address.
+func (k *Keyring) forHost(op, name, address string) (string, error) {
+	if v := k.opts.Getenv(name); v != "" {
 		return v, nil
 	}
 	f, err := k.Keys()
 	if err != nil {
 		return "", err
 	}
-	v, err := f.Use(w.SecretEnv, hostOf(w.URL))
+	v, err := f.Use(name, hostOf(address))
 	if fika.IsKind(err, fika.NotFound) {
-		return "", fika.Errorf(fika.Invalid, "webhook", "%s is neither stored nor in the environment of %s: fika key set %s", w.SecretEnv, k.whoseEnvironment(), w.SecretEnv)
+		return "", fika.Errorf(fika.Invalid, op, "%s is neither stored nor in the environment of %s: fika key set %s", name, k.whoseEnvironment(), name)
 	}
 	return v, err
 }

@@ -96,6 +96,7 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 		for _, w := range c.Webhooks {
 			add(w.SecretEnv)
 		}
+		add(c.OTLP.HeadersEnv)
 		for _, s := range c.MCP {
 			for _, name := range s.KeyEnvs() {
 				add(name)

@@ -41,6 +41,7 @@ type Config struct {
 	Budgets   []Budget
 	Schedules []Schedule
 	Webhooks  []Webhook
+	OTLP      OTLP
 	// BusMembers are programs that are not fika and may ask agents over the hub's own
 	// server, with fewer rights than the person's programs.
 	BusMembers []BusMember

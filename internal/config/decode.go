@@ -82,6 +82,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, hubKeys()), true
 	case *Web:
 		return decodeSub(r, v, path, p, webKeys()), true
+	case *OTLP:
+		return decodeSub(r, v, path, p, otlpKeys()), true
 	case *Doors:
 		return decodeSub(r, v, path, p, doorKeys()), true
 	case *Terminal:

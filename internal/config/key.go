@@ -52,6 +52,7 @@ func topKeys() []key[Config] {
 		{name: "models", at: func(c *Config) any { return &c.Models }},
 		{name: "bus_members", at: func(c *Config) any { return &c.BusMembers }},
 		{name: "webhooks", at: func(c *Config) any { return &c.Webhooks }},
+		{name: "otlp", at: func(c *Config) any { return &c.OTLP }},
 		{name: "budgets", at: func(c *Config) any { return &c.Budgets }},
 		{name: "schedules", at: func(c *Config) any { return &c.Schedules }},
 	}

@@ -67,6 +67,7 @@ func refusalReasons() map[string]string {
 		"schedules":           "what begins by itself is for each person to say",
 		"routing":             route,
 		"webhooks":            "where it is sent what happens is for each person to say",
+		"otlp":                "where it is sent what agents do is for each person to say",
 		"doors":               "by which doors programs come in is for each person to say",
 		"bus_members":         "which programs may ask your agents is for each person to say",
 	}

@@ -81,6 +81,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, hubKeys())
 	case *Web:
 		return describeKeys(list, prefix, p, webKeys())
+	case *OTLP:
+		return describeKeys(list, prefix, p, otlpKeys())
 	case *Doors:
 		return describeKeys(list, prefix, p, doorKeys())
 	case *Terminal:

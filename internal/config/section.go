@@ -55,7 +55,7 @@ func belongsTo(name string) string {
 		header string
 		known  []string
 	}{
-		{"[nats]", keyNames(natsKeys())}, {"[master]", keyNames(masterKeys())}, {"[hub]", keyNames(hubKeys())}, {"[web]", keyNames(webKeys())}, {"[doors]", keyNames(doorKeys())}, {"[terminal]", keyNames(terminalKeys())}, {"[routing]", keyNames(routingKeys())},
+		{"[nats]", keyNames(natsKeys())}, {"[master]", keyNames(masterKeys())}, {"[hub]", keyNames(hubKeys())}, {"[web]", keyNames(webKeys())}, {"[doors]", keyNames(doorKeys())}, {"[otlp]", keyNames(otlpKeys())}, {"[terminal]", keyNames(terminalKeys())}, {"[routing]", keyNames(routingKeys())},
 		{"[chat]", keyNames(chatKeys())}, {"[board]", keyNames(boardKeys())}, {"[landing]", keyNames(landingKeys())}, {"[tools]", keyNames(toolKeys())}, {"[guard]", keyNames(guardKeys())}, {"[sandbox]", keyNames(sandboxKeys())},
 		{"[[agents]]", keyNames(agentKeys())}, {"[[models]]", keyNames(modelKeys())}, {"[[mcp]]", keyNames(mcpKeys())}, {"[[bus_members]]", keyNames(busMemberKeys())}, {"[[webhooks]]", keyNames(webhookKeys())}, {"[[executors]]", keyNames(executorKeys())},
 	} {

@@ -11,15 +11,17 @@ import (
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/login"
+	"fika/internal/otlp"
 	"fika/internal/service"
 	"fika/internal/sleep"
 	"fika/internal/webhook"
 )
 
-// keepWebhooks sends events to the receivers that the settings name, until ctx ends.
+// keepWebhooks sends events to the receivers that the settings name, and traces to the
+// collector, until ctx ends.
 func (h hubHome) keepWebhooks(ctx context.Context, home string, events *service.Service) {
 	type running struct {
-		entry config.Webhook
+		entry any // a config.Webhook or a config.OTLP
 		end   context.CancelFunc
 	}
 	now := map[string]running{}
@@ -27,10 +29,13 @@ func (h hubHome) keepWebhooks(ctx context.Context, home string, events *service.
 	defer all.Wait()
 	for {
 		c, err := h.app.Config()
-		wanted := map[string]config.Webhook{}
+		wanted := map[string]any{}
 		if err == nil {
 			for _, w := range c.Webhooks {
 				wanted[w.URL] = w
+			}
+			if c.OTLP.Endpoint != "" {
+				wanted[c.OTLP.Receiver()] = c.OTLP
 			}
 		}
 		for url, r := range now {
@@ -43,7 +48,14 @@ func (h hubHome) keepWebhooks(ctx context.Context, home string, events *service.
 			if _, found := now[url]; !found {
 				one, end := context.WithCancel(ctx)
 				now[url] = running{w, end}
-				all.Go(func() { h.sendEvents(one, home, events, w) })
+				all.Go(func() {
+					switch w := w.(type) {
+					case config.Webhook:
+						h.sendEvents(one, home, events, w)
+					case config.OTLP:
+						h.sendTraces(one, home, w)
+					}
+				})
 			}
 		}
 		if sleep.For(ctx, crash.Pace(chatsLook)) != nil {
@@ -63,7 +75,7 @@ func (h hubHome) sendsEvents() bool {
 
 // sendEvents sends events to one receiver until ctx ends.
 func (h hubHome) sendEvents(ctx context.Context, home string, events *service.Service, entry config.Webhook) {
-	post := webhook.NewPoster(entry.URL, entry.Private, func(a netip.AddrPort) bool { return login.In(h.home.RunDir(), h.app.Now).IsAt(a) })
+	post := webhook.NewPoster(entry.URL, entry.Private, h.isPage)
 	defer post.Close()
 	said := ""
 	w := webhook.Worker{
@@ -85,4 +97,52 @@ func (h hubHome) sendEvents(ctx context.Context, home string, events *service.Se
 			h.app.Log().Warn("webhook", "url", entry.URL, "err", err)
 		}
 	})
+}
+
+// isPage reports whether an address is the page of this home.
+func (h hubHome) isPage(a netip.AddrPort) bool { return login.In(h.home.RunDir(), h.app.Now).IsAt(a) }
+
+// sendTraces sends traces to a collector until ctx ends.
+func (h hubHome) sendTraces(ctx context.Context, home string, entry config.OTLP) {
+	post := otlp.NewPoster(entry.Traces(), h.isPage)
+	defer post.Close()
+	log := h.app.Log().With("endpoint", entry.Endpoint)
+	said := ""
+	w := otlp.Worker{
+		Receiver: entry.Receiver(), Places: h.store, History: h.store, Now: h.app.Now, Resource: otlp.Resource{Home: home, Version: version()},
+		Projection: otlp.Projection{Home: home, Provider: h.providerName, Redact: h.app.Secrets().Text, Content: entry.Content},
+		Post: func(ctx context.Context, body []byte) (int64, string, error) {
+			headers, err := h.app.CollectorHeaders(entry)
+			if err != nil {
+				return 0, "", otlp.Unset(err)
+			}
+			return post.Post(ctx, headers, body)
+		},
+		Lost: func(text string) { log.Warn("otlp", "lost", text) },
+	}
+	w.Run(ctx, func(err error) {
+		if err.Error() != said {
+			said = err.Error()
+			log.Warn("otlp", "err", err)
+		}
+	})
+}
+
+// providerName returns who makes a model available, as OpenTelemetry names them; empty: the
+// settings do not say.
+func (h hubHome) providerName(model string) string {
+	c, err := h.app.Config()
+	if err != nil {
+		return ""
+	}
+	m, err := c.FindModel(model, func(string) string { return "" })
+	switch {
+	case err != nil:
+		return ""
+	case m.Provider == config.Gemini:
+		return "gcp.gemini"
+	case m.Provider == config.Responses:
+		return config.OpenAI
+	}
+	return m.Provider
 }

@@ -86,6 +86,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 	if d.storeFine {
 		d.checkAgents(ctx)
 		d.checkSchedules(ctx)
+		d.checkReceivers(ctx)
 	}
 	return d.out, ctx.Err()
 }

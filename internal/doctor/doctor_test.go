@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/doctor"
 	"fika/internal/folder"
+	"fika/internal/store"
 	"fika/internal/store/storetest"
 	"fika/internal/turn"
 	"fika/internal/worker"
@@ -182,6 +184,35 @@ func TestExecutors(t *testing.T) {
 		}
 		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q, want %q", c.user, got, c.says)
+		}
+	}
+}
+
+// TestReceivers: a collector that fails, or has refused something, is named with what to do.
+func TestReceivers(t *testing.T) {
+	_, h := home(t)
+	write(t, filepath.Join(h.Root, "config.toml"), settings+"[otlp]\nendpoint = \"http://127.0.0.1:4318\"\n")
+	a := open(t, h.Root)
+	s, err := a.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const receiver = "otlp:http://127.0.0.1:4318/v1/traces"
+	state, err := s.Webhook(t.Context(), receiver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := problems(t, a, false); strings.Contains(text, "receivers") {
+		t.Error(text)
+	}
+	state.Tries, state.Error, state.Failing = 3, "HTTP 503 Service Unavailable", time.Now()
+	if err := s.RefuseDelivery(t.Context(), state, store.Delivery{URL: receiver, N: 1, ID: "otlp_1", Body: "{}", Error: "5 of 5 spans refused: HTTP 400 Bad Request"}); err != nil {
+		t.Fatal(err)
+	}
+	text := problems(t, a, false)
+	for _, want := range []string{"HTTP 503", "has refused 1, the last: 5 of 5 spans refused"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
 		}
 	}
 }

@@ -13,10 +13,14 @@ type Webhooks struct{ c *Service }
 // Webhooks returns the interface to the receivers of events that the settings name.
 func (c *Service) Webhooks() *Webhooks { return &Webhooks{c} }
 
+// TracesEvent stands for the events that a collector is sent: traces of what has ended.
+const TracesEvent = "traces"
+
 // Delivery is an event that a receiver has refused.
 type Delivery = store.Delivery
 
-// Webhook is a [[webhooks]] entry with how it stands.
+// Webhook is a receiver with how it stands: a [[webhooks]] entry, or the collector of
+// [otlp], whose only event is [TracesEvent].
 type Webhook struct {
 	config.Webhook
 	store.WebhookState
@@ -36,18 +40,30 @@ func (h *Webhooks) all(ctx context.Context) (out []Webhook, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range h.c.config().Webhooks {
-		one := Webhook{Webhook: w}
+	c := h.c.config()
+	add := func(w config.Webhook, receiver string, secret error) error {
+		one := Webhook{Webhook: w, Secret: secret}
 		for _, s := range states {
-			if s.URL == w.URL {
+			if s.URL == receiver {
 				one.WebhookState = s
 			}
 		}
-		_, one.Secret = h.c.app.WebhookSecret(w)
-		if one.Refused, err = h.c.store.Deliveries(ctx, w.URL, false); err != nil {
+		var err error
+		one.Refused, err = h.c.store.Deliveries(ctx, receiver, false)
+		out = append(out, one)
+		return err
+	}
+	for _, w := range c.Webhooks {
+		_, secret := h.c.app.WebhookSecret(w)
+		if err := add(w, w.URL, secret); err != nil {
 			return nil, err
 		}
-		out = append(out, one)
+	}
+	if to := c.OTLP.Traces(); to != "" {
+		_, headers := h.c.app.CollectorHeaders(c.OTLP)
+		if err := add(config.Webhook{URL: to, Events: []string{TracesEvent}}, c.OTLP.Receiver(), headers); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

@@ -98,7 +98,7 @@ func meanings() map[string]meaning {
 		"brakes":         {"until when an agent is kept from answering in a chat, because an exchange goes round in circles", false},
 		"events":         {"what was committed, in one order: ids, codes and counts", false},
 		"keys":           {"what a write with a key did, so that repeating it does nothing", false},
-		"webhooks":       {"how far a receiver of events (`[[webhooks]]`) has got them, and what is in its way", false},
+		"webhooks":       {"how far a receiver of events (`[[webhooks]]`, `[otlp]`) has got them, and what is in its way", false},
 		"deliveries":     {"an event that a receiver has refused", false},
 		"figures":        {"a sum of what was done, for `/metrics`, which stays when rows go with age", false},
 		"places":         {"how far a reader of events has come that goes on after a restart", false},

@@ -25,6 +25,7 @@ type TracedStep struct {
 	State      fika.StepState
 	StartedAt  time.Time
 	FinishedAt time.Time
+	Failed     bool       // the result of a tool says so
 	Model      string     // the model that was asked
 	Choice     string     // why this one of several models was chosen; empty: it is the first
 	Usage      fika.Usage // according to the ledger
@@ -72,12 +73,13 @@ func (s Ledger) traceSteps(ctx context.Context, place map[fika.RequestID]*Traced
 		var st TracedStep
 		var id fika.RequestID
 		var started, finished int64
-		err := sc.Scan(&id, &st.N, &st.Round, &st.Kind, &st.Tool, &st.Model, &st.Choice, &st.State, &started, &finished, &st.Args)
+		err := sc.Scan(&id, &st.N, &st.Round, &st.Kind, &st.Tool, &st.Model, &st.Choice, &st.State, &started, &finished, &st.Args, &st.Failed)
 		st.StartedAt, st.FinishedAt = at(started), at(finished)
 		place[id].Steps = append(place[id].Steps, st)
 		return st, err
-	}, `SELECT s.request, s.n, s.round, s.kind, s.tool, s.model, s.choice, s.state, s.started_at, s.finished_at, COALESCE(substr(e.content, 1, ?), '')
+	}, `SELECT s.request, s.n, s.round, s.kind, s.tool, s.model, s.choice, s.state, s.started_at, s.finished_at, COALESCE(substr(e.content, 1, ?), ''), COALESCE(o.metadata LIKE '%"is_error":true%', FALSE)
 FROM steps s JOIN requests r ON r.id = s.request LEFT JOIN entries e ON s.call_entry <> '' AND e.conversation = r.conversation AND e.id = s.call_entry
+LEFT JOIN entries o ON s.kind = 'tool' AND s.entry <> '' AND o.conversation = r.conversation AND o.id = s.entry
 WHERE s.request IN (`+placeholders(len(ids))+`) ORDER BY s.request, s.n`, append([]any{tracedArgs}, ids...)...)
 	return err
 }
@@ -102,6 +104,70 @@ func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced
 		t.Steps[i].Model, t.Steps[i].Usage = model, u
 		return u, nil
 	}, `SELECT request, n, model, input, output, cached, reasoning, cost, estimated > 0, at FROM usage WHERE request IN (`+placeholders(len(ids))+`)`, ids...)
+	return err
+}
+
+// Cause is a request, or a step of one, that another request came from.
+type Cause struct {
+	Request fika.RequestID
+	Chain   fika.RequestID // of Request
+	Step    int            // the tool call that waited for it; 0: none did
+}
+
+// Causes returns what requests came from: the tool call that delegated one, the requests
+// whose messages brought one about, newest first, else the request that began its chain. A
+// request that a person has asked for is missing.
+func (s Ledger) Causes(ctx context.Context, requests []RequestInfo) (map[fika.RequestID][]Cause, error) {
+	out := map[fika.RequestID][]Cause{}
+	var ids []any
+	for _, r := range requests {
+		ids = append(ids, r.ID)
+	}
+	for batch := range slices.Chunk(ids, traceBatch) {
+		if err := s.causesOf(ctx, batch, out); err != nil {
+			return nil, s.explain("read causes", err)
+		}
+	}
+	return out, nil
+}
+
+func (s Ledger) causesOf(ctx context.Context, ids []any, out map[fika.RequestID][]Cause) error {
+	type caused struct {
+		of fika.RequestID
+		Cause
+	}
+	scan := func(sc scanner) (c caused, err error) { return c, sc.Scan(&c.of, &c.Request, &c.Chain, &c.Step) }
+	in := `IN (` + placeholders(len(ids)) + `)`
+	delegated, err := many(ctx, s.r, scan, `SELECT r.id, p.id, p.chain, COALESCE(s.n, 0) FROM requests r JOIN requests p ON p.id = r.parent
+LEFT JOIN steps s ON s.request = p.id AND s.kind = 'tool' WHERE r.id `+in+` AND r.parent <> ''`, ids...)
+	if err != nil {
+		return err
+	}
+	for _, c := range delegated {
+		switch {
+		case ChildID(c.Request, c.Step) == c.of:
+			out[c.of] = []Cause{c.Cause}
+		case out[c.of] == nil:
+			c.Step = 0
+			out[c.of] = []Cause{c.Cause}
+		}
+	}
+	mentioned, err := many(ctx, s.r, scan, `SELECT n.request, p.id, p.chain, 0 FROM notifications n JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+JOIN requests p ON p.id = e.request WHERE n.request <> '' AND n.request `+in+` AND p.id <> n.request ORDER BY n.request, n.seq DESC`, ids...)
+	if err != nil {
+		return err
+	}
+	for _, c := range mentioned {
+		if !slices.Contains(out[c.of], c.Cause) {
+			out[c.of] = append(out[c.of], c.Cause)
+		}
+	}
+	began, err := many(ctx, s.r, scan, `SELECT r.id, p.id, p.chain, 0 FROM requests r JOIN requests p ON p.id = r.chain WHERE r.id `+in+` AND p.id <> r.id`, ids...)
+	for _, c := range began {
+		if out[c.of] == nil {
+			out[c.of] = []Cause{c.Cause}
+		}
+	}
 	return err
 }
 

@@ -31,10 +31,12 @@ type Span struct {
 	// first.
 	Choice string
 	Args   string // the beginning of a tool's arguments
+	Step   int    // its number in the request; 0: it is time between two steps
 	Round  int
 	Start  time.Time
 	Took   time.Duration
 	Open   bool // it has not ended
+	Failed bool // a model call that came to nothing, a tool call with an error, or a step that did not end
 	Usage  fika.Usage
 	// Unpriced means that the cost of the span is not known ([Trace.NoteUnpriced]).
 	Unpriced bool
@@ -141,7 +143,7 @@ func spansOf(r store.Traced, now time.Time) Request {
 	q.add(Span{Kind: Wait, Start: at, Took: begun.Sub(at), Open: r.StartedAt.IsZero() && r.FinishedAt.IsZero()})
 	at = begun
 	for _, st := range r.Steps {
-		s := Span{Kind: kindOf(st), Name: st.Tool, Choice: st.Choice, Args: st.Args, Round: st.Round, Start: st.StartedAt, Usage: st.Usage}
+		s := Span{Kind: kindOf(st), Name: st.Tool, Choice: st.Choice, Args: st.Args, Step: st.N, Round: st.Round, Start: st.StartedAt, Usage: st.Usage}
 		if s.Name == "" {
 			s.Name = st.Model
 		}
@@ -153,6 +155,7 @@ func spansOf(r store.Traced, now time.Time) Request {
 		case !st.FinishedAt.IsZero():
 			s.Took = max(0, st.FinishedAt.Sub(st.StartedAt))
 		}
+		s.Failed = st.Failed || st.Kind == fika.FailedStep || st.State == fika.StepInterrupted || r.State.Terminal() && st.FinishedAt.IsZero()
 		q.between(at, s.Start)
 		q.add(s)
 		if end := s.Start.Add(s.Took); end.After(at) {

@@ -47,6 +47,7 @@ var elsewhere = map[string]string{
 	"count-ledger":      "the same",
 	// Receivers of events.
 	"post-webhook":    "e2e TestWebhookOutlivesItsHub",
+	"post-spans":      "e2e TestTracesOutliveTheirHub",
 	"begin-webhook":   "the same",
 	"keep-webhook":    "the same",
 	"refuse-delivery": "internal/webhook",

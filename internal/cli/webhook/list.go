@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 type webhookJSON struct {
 	URL       string           `json:"url"`
 	Events    []string         `json:"events"`
-	State     string           `json:"state"` // new, ok, failing, unsigned
+	State     string           `json:"state"` // new, ok, failing, unsigned, unset
 	Tries     int              `json:"tries"`
 	Error     command.Nullable `json:"error"`
 	Delivered *time.Time       `json:"delivered"`
@@ -47,6 +48,8 @@ func toJSON(w service.Webhook) webhookJSON {
 // stateOf returns the word for how a receiver stands.
 func stateOf(w service.Webhook) string {
 	switch {
+	case w.Secret != nil && slices.Contains(w.Events, service.TracesEvent):
+		return "unset"
 	case w.Secret != nil:
 		return "unsigned"
 	case w.Tries > 0:
@@ -62,11 +65,12 @@ func newList(e *command.Env) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the receivers of events, and what they refused", Args: command.Exactly(0, "no arguments"),
-		Long: `Lists the receivers that [[webhooks]] names and, below each, the events that it
-has refused. One that the hub has not seen yet is new. A receiver without its
-secret (unsigned) is sent nothing; one that fails is tried again at the time that
-is shown. The environment of this command and that of the hub may differ in which
-secrets they have.`,
+		Long: `Lists the receivers that [[webhooks]] names, and the collector of [otlp] (traces)
+and, below each, what it has refused. One that the hub has not seen yet is new. A
+receiver without its secret (unsigned), or a collector without its headers (unset),
+is sent nothing; one that fails is tried again at the time that is shown. The
+environment of this command and that of the hub may differ in which secrets they
+have.`,
 		Example: "  fika webhook list\n  fika webhook list --json | jq -r '.refused[].id'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())
