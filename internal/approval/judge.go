@@ -34,6 +34,10 @@ type Judge struct {
 	Unconfined func() bool
 	// Off says that no person wants commands confined.
 	Off bool
+	// ByHost reports whether commands have no network but a proxy that tells hosts apart;
+	// nil: they have not. Hosts are those that the settings allow.
+	ByHost func() bool
+	Hosts  []string
 	// Starts reports whether a tool starts processes that can do anything; nil: none
 	// does.
 	Starts func(tool string) bool
@@ -59,8 +63,16 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 	}
 	d = d.WithinMode(c.Mode, c.Name)
 	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: j.ruleText(d, asks), Opens: d.Opens}
-	if d.Do == guard.Ask {
+	if asked := j.reach(&v, c, call); asked != "" && v.Do == guard.Allow {
+		v.Do, v.Rule, d = guard.Ask, asked, guard.Decision{Do: guard.Ask, What: v.What, Why: asked}
+	} else if asked != "" {
+		v.Rule += "; " + asked
+	}
+	if v.Do == guard.Ask {
 		v.Bound = append(bound(c, call, d.Opens), ruleBehind(d))
+		if len(v.Reaches) > 0 {
+			v.Bound = append(v.Bound, guard.BoundTo{Name: BoundHosts, State: state(v.Reaches...)})
+		}
 		v.Hint = hint(d, call)
 		if _, note := call.Runs(); note != "" {
 			v.Rule += "; " + note

@@ -268,7 +268,7 @@ func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
 	if tier == sandbox.None {
 		return tool.Withheld{}
 	}
-	return tool.Withheld{Network: !p.Network, Loopback: !p.Network && tier == sandbox.Landlock, Proxied: p.Proxy != nil, Protected: p.Protected}
+	return tool.Withheld{Network: !p.Network, Loopback: !p.Network && tier == sandbox.Landlock, ByHost: !p.Network && tier == sandbox.Full, Proxied: p.Proxy != nil, Protected: p.Protected}
 }
 
 // reachesHidden refuses a folder that contains something hidden, because tier landlock

@@ -69,6 +69,12 @@ func TestNamedHostsAreReached(t *testing.T) {
 		{[]string{"http://other.test/"}, "refused: other.test:80"},
 		{[]string{"--noproxy", "*", plain.URL}, "curl: ("},
 		{[]string{"--noproxy", "*", "--resolve", "safe.test:443:1.1.1.1", "-k", "https://safe.test/"}, "curl: ("},
+		{[]string{"--noproxy", "*", "telnet://" + plain.Listener.Addr().String()}, "curl: ("},
+		{[]string{"--noproxy", "*", "-m", "2", "tftp://" + plain.Listener.Addr().String() + "/secret"}, "curl: ("},
+		{[]string{"--noproxy", "*", "http://[::ffff:127.0.0.1]:" + port(plain) + "/"}, "curl: ("},
+		{[]string{"--noproxy", "*", "http://2130706433:" + port(plain) + "/"}, "curl: ("},
+		{[]string{"--noproxy", "*", "http://c2VjcmV0.plain.test/"}, "curl: ("},
+		{[]string{"-x", "socks5h://127.0.0.1:61080", "http://plain.test/"}, "curl: ("},
 		{[]string{"-k", "--connect-to", "other.test:443:safe.test:443", "https://other.test/"}, "curl: ("},
 	} {
 		out, traffic := run(tools, c.args...)
@@ -86,4 +92,9 @@ func TestNamedHostsAreReached(t *testing.T) {
 			t.Errorf("%s: %q, %+v", name, out, traffic)
 		}
 	}
+}
+
+func port(s *httptest.Server) string {
+	addr := s.Listener.Addr().String()
+	return addr[strings.LastIndexByte(addr, ':')+1:]
 }

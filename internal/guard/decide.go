@@ -12,6 +12,7 @@ type Call struct {
 	Command   string   // of bash
 	Paths     []string // files that it names; relative ones are in Workspace
 	Host      string   // the host that it fetches from
+	Reach     []string // the hosts that a command of bash asks for, as its caller names them
 	Workspace string
 	Home      string // of the person, for ~ in patterns
 }

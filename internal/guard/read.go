@@ -30,6 +30,10 @@ func (c *Call) Read(args []byte) {
 			if c.Tool == "bash" {
 				c.Command = text
 			}
+		case "hosts":
+			if c.Tool == "bash" {
+				c.Reach = strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == ',' })
+			}
 		case "path", "file", "filename", "file_path", "dir", "folder":
 			c.Paths = append(c.Paths, text)
 		case "url":

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/approval"
 	"fika/internal/config"
 	"fika/internal/guard"
 	"fika/internal/store"
@@ -91,6 +92,13 @@ func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
 	}
 	call := guard.Call{Tool: q.Tool, Workspace: q.Workspace, Home: a.c.app.Getenv("HOME")}
 	call.Read([]byte(q.Args))
+	if slices.ContainsFunc(guard.ParseBound(q.Bound), func(b guard.BoundTo) bool { return b.Name == approval.BoundHosts }) {
+		r, ok := approval.ReachingRule(s.Guard.Rules, s.Sandbox.Hosts, call)
+		if !ok {
+			return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no one rule allows the hosts that this call needs: approve it without --always, or name them in hosts of [sandbox]")
+		}
+		return r, nil
+	}
 	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Ask}) // it was asked: where no rule does, the mode or the settings do
 	if d.Do != guard.Ask {
 		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")

@@ -46,6 +46,7 @@ type Confined struct {
 type Withheld struct {
 	Network   bool
 	Loopback  bool     // not even a loopback of its own
+	ByHost    bool     // it has no network, and a person can be asked about hosts
 	Proxied   bool     // it has no network, but a proxy to hosts that are named
 	Protected []string // files and folders that it cannot change
 }

@@ -76,7 +76,7 @@ func (t *toolCalls) wasHanded(ctx context.Context, j *job) (bool, error) {
 // offer begins a step by giving it to the executor.
 func (t *toolCalls) offer(ctx context.Context, j *job, pre string) (sig store.Signal, err error) {
 	given := OfferedCall{
-		Args: j.call.Args, Workspace: j.call.Workspace, Username: j.call.Username, Tainted: t.exposure.taint.Tainted(), Opened: j.opened,
+		Args: j.call.Args, Workspace: j.call.Workspace, Username: j.call.Username, Tainted: t.exposure.taint.Tainted(), Opened: j.opened.Files,
 	}
 	if j.ask != nil && t.isForeground() {
 		given.Agreed, given.Bound = true, j.ask.Verdict.Bound.String()

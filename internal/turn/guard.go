@@ -40,6 +40,15 @@ type Verdict struct {
 	Bound guard.Bound
 	// Opens lists the protected files that the call may change after a yes.
 	Opens []string
+	// Reaches lists the hosts that the call may reach, beside those of the settings, once
+	// it may be made.
+	Reaches []string
+}
+
+// Opened is what one call may do beyond its rights, because a person or a rule allows it.
+type Opened struct {
+	Files []string // protected files that it may change
+	Hosts []string // hosts that its processes may reach
 }
 
 // Question is what a person at the terminal is asked about a call.
@@ -167,8 +176,12 @@ func (g *gate) judgeCall(ctx context.Context, j *job) {
 		v = g.guard.Judge(ctx, j.call)
 		j.result = denialOf(v)
 	}
-	if j.result == nil && v.Do == guard.Ask {
+	switch {
+	case j.result != nil:
+	case v.Do == guard.Ask:
 		j.ask = &Question{Call: j.call, Verdict: v}
+	default:
+		g.open(j, v)
 	}
 }
 
@@ -207,6 +220,7 @@ func (g *gate) applyAnswer(j *job, v Verdict, answer store.Approval) *tool.Resul
 	case answer.State == store.ApprovalExpired:
 		return &tool.Result{IsError: true, Denied: true, Text: "denied: nobody answered when a person was asked about it; do without it"}
 	case v.Do != guard.Ask:
+		g.open(j, v)
 	case answer.Bound == "": // no rule asked then
 		j.ask = &Question{Call: j.call, Verdict: v}
 	default:
@@ -320,7 +334,11 @@ func (g *gate) askPerson(ctx context.Context, j *job) error {
 // that names what has changed. A call that the rules deny meanwhile has its result.
 func (g *gate) stillHolds(ctx context.Context, j *job) bool {
 	v := g.guard.Judge(ctx, j.call)
-	if j.result = denialOf(v); j.result != nil || v.Do != guard.Ask {
+	if j.result = denialOf(v); j.result != nil {
+		return true
+	}
+	if v.Do != guard.Ask {
+		g.open(j, v)
 		return true
 	}
 	if changed := v.Bound.Differences(j.ask.Verdict.Bound); len(changed) > 0 {
@@ -331,10 +349,11 @@ func (g *gate) stillHolds(ctx context.Context, j *job) bool {
 	return true
 }
 
-// open lets an approved call change the files that the question named.
+// open lets a call that is approved, or allowed by a rule, change the files and reach the
+// hosts that this is about.
 func (g *gate) open(j *job, v Verdict) {
-	if len(v.Opens) > 0 && g.permits.bounds != nil {
-		j.opened = v.Opens
+	if (len(v.Opens) > 0 || len(v.Reaches) > 0) && g.permits.bounds != nil {
+		j.opened = Opened{v.Opens, v.Reaches}
 		j.call.Confine = g.permits.bounds.Confine(g.permits.confined(), j.opened)
 	}
 }

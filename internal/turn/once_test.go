@@ -61,7 +61,7 @@ func TestOpenedOnce(t *testing.T) {
 	w := guarded(t, "a page")
 	var opened [][]string
 	w.tool("bash", func(_ context.Context, c tool.Call) (tool.Result, error) {
-		opened = append(opened, c.Confine.(confinedAs).opened)
+		opened = append(opened, c.Confine.(confinedAs).opened.Files)
 		return tool.Result{Text: "ok"}, nil
 	})
 	cfg := w.guardedConfig(guard.Policy{}, "bash")

@@ -17,8 +17,8 @@ type Bounds interface {
 	// its request where that applies.
 	Effective(ctx context.Context, cause *fika.Rights, tainted bool) *fika.Rights
 	// Confine returns how the processes of a call are confined to rights r. The call may
-	// change the protected files in opened.
-	Confine(r *fika.Rights, opened []string) tool.Confinement
+	// do what opened says, too.
+	Confine(r *fika.Rights, opened Opened) tool.Confinement
 }
 
 // permits holds what the turn may do, and which tools its model is offered.

@@ -31,7 +31,7 @@ func (b bounds) Effective(_ context.Context, cause *fika.Rights, tainted bool) *
 	return b.policy.EffectiveRights(&b.own, cause, tainted)
 }
 
-func (b bounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
+func (b bounds) Confine(r *fika.Rights, opened turn.Opened) tool.Confinement {
 	return confinedAs{network: r.Network, opened: opened}
 }
 
@@ -39,7 +39,7 @@ func (b bounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
 type confinedAs struct {
 	tool.Confinement
 	network bool
-	opened  []string
+	opened  turn.Opened
 }
 
 func (confinedAs) Tier() string { return "full" }

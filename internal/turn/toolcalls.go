@@ -109,7 +109,7 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 	t.permits.boundNow(ctx)
 	call, s := t.template, j.step
 	if t.bounds != nil {
-		call.Confine = t.bounds.Confine(t.permits.confined(), nil)
+		call.Confine = t.bounds.Confine(t.permits.confined(), Opened{})
 	}
 	call.Rights, call.Taint, call.Mode = t.permits.passedRights(), t.exposure.taint.From, t.mode
 	call.Skills = t.loadedSkills()

@@ -20,8 +20,8 @@ type job struct {
 	tool   tool.Tool
 	call   tool.Call
 	result *tool.Result
-	ask    *Question      // what a person has to be asked before it runs
-	opened []string       // protected files that it may change
+	ask    *Question // what a person has to be asked before it runs
+	opened Opened
 	handed bool           // an executor has it
 	origin string         // what made the call, if not the model
 	noting sync.WaitGroup // the process is being recorded

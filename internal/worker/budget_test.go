@@ -73,7 +73,7 @@ func TestToolsAreDescribedInFewWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := 230 * len(all); len(raw) > most {
+	if most := 234 * len(all); len(raw) > most {
 		t.Errorf("%d bytes for %d tools, %d are the most; describe them in fewer words:\n%s", len(raw), len(all), most, raw)
 	}
 	t.Logf("%d bytes", len(raw))

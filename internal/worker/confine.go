@@ -16,6 +16,7 @@ import (
 	"fika/internal/sandbox"
 	"fika/internal/tool"
 	"fika/internal/tool/job"
+	"fika/internal/turn"
 )
 
 // Confinement returns the limits on what the processes of this context's tools may
@@ -135,7 +136,7 @@ func onlyReads(permissions []string) bool {
 // for the call is the one that applied, whatever the files say later.
 type callConfinement struct {
 	workspace string
-	opened    []string              // protected files that the call may change
+	opened    turn.Opened           // what the call may do beyond its rights
 	now       func() *confine.Agent // what the files say, read at the first call
 
 	jobs         *job.Pool // whose namespaces the call may join; nil: none
@@ -144,18 +145,18 @@ type callConfinement struct {
 
 // confineCall returns the confinement of a call in a conversation. If rights is nil, the
 // agent's own apply.
-func (r *Runtime) confineCall(in fika.ConversationID, workspace string, rights *fika.Rights, opened []string) *callConfinement {
+func (r *Runtime) confineCall(in fika.ConversationID, workspace string, rights *fika.Rights, opened turn.Opened) *callConfinement {
 	return &callConfinement{workspace: workspace, opened: opened, jobs: r.toolbox.jobs, conversation: in, now: sync.OnceValue(func() *confine.Agent {
 		now, err := r.current(context.Background())
 		if err != nil {
 			now = r
 		}
-		return now.toolbox.within(rights).Confinement()
+		return now.toolbox.within(rights).reaching(opened.Hosts).Confinement()
 	})}
 }
 
 func (c *callConfinement) tools() tool.Confinement {
-	return c.now().ToolsIn(c.spaces(), c.workspace, c.opened...)
+	return c.now().ToolsIn(c.spaces(), c.workspace, c.opened.Files...)
 }
 
 // Confine implements [tool.Confinement].

@@ -8,6 +8,7 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/bus"
+	"fika/internal/turn"
 )
 
 // What is recorded of a call is what held when its process started, whatever the
@@ -16,7 +17,7 @@ func TestCallIsRecordedAsItWasConfined(t *testing.T) {
 	x := sit(t, "guard.sandbox = \"best\"\nguard.network = \"on\"")
 	live, err := x.worker.LiveRuntime(x.Context(), RuntimeOptions{Dir: x.app.Dir(), Stderr: io.Discard, Warn: x.warn, Notify: app.Waker{Bus: bus.Nobody{}}}, nil, true)
 	x.must(err)
-	runs := live.last().confineCall("", x.app.Dir(), nil, nil)
+	runs := live.last().confineCall("", x.app.Dir(), nil, turn.Opened{})
 	if !runs.Network() {
 		t.Fatal("no network, although it is on")
 	}
@@ -33,7 +34,7 @@ func TestCallIsRecordedAsItWasConfined(t *testing.T) {
 	if !runs.Network() {
 		t.Error("a call that was made with the network is recorded as one without")
 	}
-	if live.last().confineCall("", x.app.Dir(), nil, nil).Network() {
+	if live.last().confineCall("", x.app.Dir(), nil, turn.Opened{}).Network() {
 		t.Error("the next call has the network, which was taken away")
 	}
 }

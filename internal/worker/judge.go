@@ -39,11 +39,19 @@ func (r *Runtime) judge() approval.Judge {
 		Rules: s.Rules, Default: guard.Action(s.Default), Home: a.Getenv("HOME"), Policy: policyOf(r.settings),
 		Starts: func(name string) bool { return name == "bash" || r.plugged[name] },
 		Off:    s.SandboxMode == string(sandbox.Off),
+		ByHost: func() bool { return s.Network != "on" && r.settings.Tools.Executor == "" && r.isFull() },
+		Hosts:  r.settings.Sandbox.Hosts,
 		Unconfined: func() bool {
 			found, err := a.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
 			return err == nil && found.Tier() == sandbox.None
 		},
 	}
+}
+
+// isFull reports whether commands are confined so that hosts can be told apart.
+func (r *Runtime) isFull() bool {
+	found, err := r.worker.App.SandboxProbe().Open(sandbox.Mode(r.settings.Guard.SandboxMode))
+	return err == nil && found.Tier() == sandbox.Full
 }
 
 // Asker asks the person at the terminal about a tool call. It returns nil if the call

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"fika"
 	"fika/internal/app"
@@ -12,6 +13,7 @@ import (
 	"fika/internal/sandbox"
 	"fika/internal/tool"
 	"fika/internal/tool/board"
+	"fika/internal/turn"
 )
 
 // liveBounds bound a running turn by what the files say now.
@@ -32,7 +34,7 @@ func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted b
 }
 
 // Confine implements [turn.Bounds].
-func (b liveBounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
+func (b liveBounds) Confine(r *fika.Rights, opened turn.Opened) tool.Confinement {
 	return b.begun.confineCall(b.conversation, b.workspace, r, opened)
 }
 
@@ -68,6 +70,19 @@ func (b Toolbox) within(r *fika.Rights) Toolbox {
 		g.Network = "on"
 	}
 	b.readOnly = r.ReadOnly
+	return b
+}
+
+// reaching lets tool processes reach hosts beside those of the settings. Of these, one that
+// a rule asks about or denies is reached only if it is among the hosts.
+func (b Toolbox) reaching(hosts []string) Toolbox {
+	s := &b.settings.Sandbox
+	s.Hosts = slices.DeleteFunc(slices.Clone(s.Hosts), func(text string) bool {
+		name, _, _ := strings.Cut(text, "=")
+		rule := guard.ReachRule(b.settings.Guard.Rules, name, false)
+		return rule != nil && rule.Do != guard.Allow && !slices.Contains(hosts, name) && !slices.Contains(hosts, strings.TrimSuffix(name, ":443"))
+	})
+	s.Hosts = append(s.Hosts, hosts...)
 	return b
 }
 

@@ -116,7 +116,7 @@ func (t *Tool) Spec() tool.Spec {
 		Name:        "bash",
 		Description: "Run a shell command; what it leaves running is ended, but for background.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
-			`"timeout_seconds":{"type":"integer"},"background":{"type":"boolean"},"description":{"type":"string"}},"required":["command"]}`),
+			`"timeout_seconds":{"type":"integer"},"background":{"type":"boolean"},"hosts":{"type":"string"},"description":{"type":"string"}},"required":["command"]}`),
 		Checked: true, ByName: true, Effect: fika.Unsafe,
 		Timeout: maxTimeout + time.Minute, // the command's own timeout comes first
 	}
@@ -127,6 +127,9 @@ type args struct {
 	Timeout     float64 `json:"timeout_seconds"`
 	Background  bool    `json:"background"`
 	Description string  `json:"description"` // for people who watch
+	// Hosts are the names of those that the command has to reach, with spaces between. What
+	// becomes of them is decided before the call is made.
+	Hosts string `json:"hosts"`
 }
 
 // Call implements [tool.Tool].

@@ -48,12 +48,15 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 
 // refusedLine names the hosts that a proxy refused.
 func refusedLine(hosts []string) string {
-	return safetext.Plain("refused: "+strings.Join(hosts, ", ")) + ": commands of this agent reach only the hosts in hosts of [sandbox], or of the agent"
+	return safetext.Plain("refused: "+strings.Join(hosts, ", ")) + ": commands of this agent reach only the hosts in hosts of [sandbox], or of the agent; if it is needed, call bash again with its name in hosts, and a person is asked"
 }
 
 // offlineLine says that a command had no network, and why.
 func offlineLine(w tool.Withheld) string {
 	line := `commands of this agent have no network: network = "on" in [guard], or at the agent, gives it to them`
+	if w.ByHost {
+		line += "; call bash again with the names of what it has to reach in hosts, and a person is asked"
+	}
 	if w.Proxied {
 		line += "; over http and https it reaches the hosts named by hosts in [sandbox], or at the agent"
 	}
