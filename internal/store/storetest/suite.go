@@ -39,7 +39,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"handing over", handOverTests},
 		{"pools", poolTests},
 		{"watch", watchTests},
-		{"events", eventTests}, {"tokens", tokenTests}, {"figures", figureTests},
+		{"events", eventTests}, {"tokens", tokenTests}, {"figures", figureTests}, {"webhooks", webhookTests}, {"causes", causeTests},
 		{"races", raceTests},
 	} {
 		t.Run(part.name, func(t *testing.T) {
