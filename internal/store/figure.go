@@ -292,7 +292,7 @@ func (s sums) add(f Figure, n int64) {
 // count counts an event, if it is one that counts.
 func (s sums) count(e Event) {
 	var d EventData
-	if e.Data != nil && json.Unmarshal(e.Data, &d) != nil {
+	if e.Kind != RequestEvent && e.Kind != StepEvent || e.Data != nil && json.Unmarshal(e.Data, &d) != nil {
 		return
 	}
 	agent := fika.AgentName(e.Agent)
