@@ -27,7 +27,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 all: build
 
 build:
-	CGO_ENABLED=0 $(GO) build -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/fika
+	@[ -x $(BIN) ] || echo "compiling fika and what it is made of, which takes minutes the first time:"
+	CGO_ENABLED=0 $(GO) build -v -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/fika
 
 install:
 	@test -x $(BIN) || { echo "make build first"; exit 1; }

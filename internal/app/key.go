@@ -228,7 +228,7 @@ func (k *Keyring) KeyOrigin(m config.Model) string {
 	f, err := k.Keys()
 	switch {
 	case m.APIKeyEnv == "" || m.Provider == config.Scripted:
-		return "none is needed"
+		return "no key needed"
 	case k.opts.Getenv(m.APIKeyEnv) != "":
 		return "environment " + m.APIKeyEnv
 	case err == nil && f.Has(m.APIKeyEnv):

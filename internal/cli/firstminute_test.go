@@ -94,7 +94,7 @@ func TestFirstMinute(t *testing.T) {
 		t.Parallel()
 		h := newPerson(t)
 		t.Cleanup(func() { h.run(0, "down") })
-		shown := seen(h.dialogue([][2]string{{"set up which team?", "\r"}, {"paste a key", "sk-ant-of-nobody\r"}, {"· /help", "/quit\r"}}))
+		shown := seen(h.dialogue([][2]string{{"set up which team?", "\r"}, {"paste a key", "sk-ant-of-nobody\r"}, {"/help", "/quit\r"}}))
 		has(t, "after a yes", shown, "stored as ANTHROPIC_API_KEY, for api.anthropic.com alone", "made .fika/", "shop · ", "@coder claude-")
 		out, _ := h.run(0, "key", "list")
 		has(t, "the keys", out, "ANTHROPIC_API_KEY", "api.anthropic.com")

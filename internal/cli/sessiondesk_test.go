@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,6 +106,42 @@ func TestDemo(t *testing.T) {
 	if strings.Count(out, "so a repeat changes nothing") != 1 {
 		t.Errorf("the interrupted answer is not there once:\n%s", out)
 	}
+}
+
+// TestDemoBeginsHere: compiling says what it does, and the demo ends in the way in that fika
+// alone has (trial row U15).
+func TestDemoBeginsHere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes six seconds")
+	}
+	t.Parallel()
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil || !strings.Contains(string(makefile), "build -v ") {
+		t.Errorf("make demo compiles without a word: %v", err)
+	}
+	h := newPerson(t)
+	h.isolated("alone")
+	shown := seen(h.dialogue([][2]string{{"begin here, in", "y\r"}, {"set up which team?", "review\r"}, {"to look around without:", "\r"}, {"/help", "/quit\r"}}, "demo"))
+	has(t, "the demo", shown, "the hub is up again", "made .fika/")
+}
+
+// TestSessionHeader: the first line says where one is, who answers with which model, and what
+// commands reach (trial row U24).
+func TestSessionHeader(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	h := newHome(t, sessionHome)
+	h.work = filepath.Join(t.TempDir(), "shop")
+	if out, err := exec.Command("git", "init", "-q", "-b", "trunk", h.work).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(h.work, "new.go"), []byte("package shop\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.dialogue([][2]string{{"/help", "/quit\r"}}))
+	has(t, "the header", shown, "shop · trunk ✎1 · @coder s and 1 other · sandbox: files here, no network")
 }
 
 // coderWorkspace makes the folder in which the agent coder works.

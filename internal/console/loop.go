@@ -131,7 +131,7 @@ func (a *actor) patience() time.Duration {
 }
 
 func (a *actor) handle(keys []key) {
-	if a.keys.cut {
+	if a.keys.cut && !a.keys.pasting { // once the rest has come, too
 		a.keys.cut = false
 		a.Print(a.view.style.Yellow("the paste was too long: only its first 8 MiB are in the line"))
 	}

@@ -120,6 +120,7 @@ than what you agreed to, "failed" could not be asked: fika mcp check asks.
 				}
 				if len(list) == 0 {
 					e.Say("no MCP servers; fika mcp install NAME COMMAND adds one, fika mcp import FILE those of another program")
+					return nil
 				}
 				for _, one := range list {
 					if line := loginLine(one, e.Now()); line != "" && line != "logged in" {

@@ -143,6 +143,9 @@ func (p Page) Entry(n service.Node, turn *turnJSON) string {
 		if x.Meta.Summary != "" {
 			text = fmt.Sprintf("— what @%s sees was compacted: %s", term.CleanLine(x.From), term.CleanLine(x.Content))
 		}
+		if p.render {
+			text = term.Wrap(text, p.look.Width-1)
+		}
 		return st.Dim(text) + "\n\n"
 	case fika.ToolCall:
 		if p.render && x.Meta.ToolCallID != "" {

@@ -106,7 +106,22 @@ func (s *Script) typed(content string) string {
 	if len(to.Agents) > 0 {
 		s.Last = to.Agents[0]
 	}
-	return "\n" + s.withBar(wrapped(attachment.FoldFiles(content), s.page.look.Width-len("▌ ")))
+	return "\n" + s.withBar(folded(wrapped(attachment.FoldFiles(content), s.page.look.Width-len("▌ "))))
+}
+
+// shownRows are the most rows of what the person has said that are shown: what they paste
+// they know.
+const shownRows = 16
+
+// folded leaves out the middle of a long text.
+func folded(text string) string {
+	rows := strings.Split(text, "\n")
+	if len(rows) <= shownRows {
+		return text
+	}
+	const begin, end = shownRows/2 - 1, shownRows / 2
+	between := fmt.Sprintf("… %d more lines …", len(rows)-begin-end)
+	return strings.Join(slices.Concat(rows[:begin], []string{between}, rows[len(rows)-end:]), "\n")
 }
 
 // withBar puts a bar before each row of what the person has said, by which it is found in

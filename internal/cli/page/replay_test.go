@@ -55,3 +55,15 @@ func TestReplayHasEachMessageOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestALongTextIsFolded: of what a person has pasted the beginning and the end are shown.
+func TestALongTextIsFolded(t *testing.T) {
+	text := strings.Repeat("row\n", 499) + "last"
+	got := strings.Split(folded(text), "\n")
+	if len(got) != shownRows || got[7] != "… 485 more lines …" || got[15] != "last" {
+		t.Errorf("%d rows: %q", len(got), got)
+	}
+	if short := strings.Repeat("row\n", 15) + "last"; folded(short) != short {
+		t.Error("a text that fits is folded")
+	}
+}

@@ -21,7 +21,11 @@ func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	}
 	var rows [][]string
 	for _, a := range list {
-		rows = append(rows, []string{"@" + string(a.Row.Name), string(a.Status), a.Model, term.CleanLine(words.Brief(a.Why, v.Now()))})
+		status := string(a.Status)
+		if a.Row.State == fika.AgentStopped && !a.Row.Desired.Stopped() {
+			status = "starts on demand"
+		}
+		rows = append(rows, []string{"@" + string(a.Row.Name), status, a.Model, term.CleanLine(words.Brief(a.Why, v.Now()))})
 	}
 	v.screen.Print(term.FormatTable(term.TableOptions{Width: v.screen.Width(), Style: v.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
 	return nil

@@ -77,7 +77,7 @@ func (v *visit) listSessions(ctx context.Context, list []service.ConversationInf
 
 // showStatus carries out /status.
 func (v *visit) showStatus(ctx context.Context, line input.Line) error {
-	v.screen.Note(v.session.welcome(ctx, v.Env, v.chat.service().Sandbox()))
+	v.screen.Note(v.session.welcome(ctx, v.Env, v.chat.service().Sandbox(), v.screen.Width()))
 	v.screen.Note("— session " + v.chat.name())
 	agent := v.session.agents.SpokenTo()
 	if use, err := v.chat.service().Chats.ContextUse(ctx, v.chat.conversation(), agent, false); err == nil && use.Tokens > 0 {

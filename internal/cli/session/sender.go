@@ -36,9 +36,16 @@ func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 	s.send(ctx, line)
 }
 
+// maxTyped is the most text of one line: no model takes more.
+const maxTyped = 512 << 10
+
 // send sends a line, or tells the person why it was not sent.
 func (s *sender) send(ctx context.Context, line input.Line) {
 	typed := line.Typed
+	if len(line.Text) > maxTyped {
+		s.screen.NoteNotSent(fika.Errorf(fika.Invalid, "", "the text has %d kB, and %d kB are the most; let an agent read it from a file", len(line.Text)>>10, maxTyped>>10))
+		return
+	}
 	if s.session != nil {
 		if _, isTeam, _ := service.TeamLine(line.Text); isTeam {
 			if err := s.sendTeam(ctx, line); err != nil {

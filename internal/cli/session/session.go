@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -136,9 +135,9 @@ func (s *session) resume(last fika.AgentName, entries []fika.Entry) {
 // branchTime bounds the wait for git before the first line of a session.
 const branchTime = 300 * time.Millisecond
 
-// welcome returns the first line of a session: the project, its branch with the number of
+// welcome returns the first line of a session, broken between its parts at width: the project, its branch with the number of
 // changed files, who answers with which model, and what commands can reach.
-func (s *session) welcome(ctx context.Context, e *command.Env, sandbox service.SandboxStatus) string {
+func (s *session) welcome(ctx context.Context, e *command.Env, sandbox service.SandboxStatus, width int) string {
 	ctx, stop := context.WithTimeout(ctx, branchTime)
 	defer stop()
 	name, _ := place(e)
@@ -157,7 +156,19 @@ func (s *session) welcome(ctx context.Context, e *command.Env, sandbox service.S
 	if more := len(s.agents.Names()) - 1; more > 0 {
 		who += " and " + command.Plural(more, "other")
 	}
-	return strings.Join(append(parts, who, sandboxText(sandbox, network), "/help"), " · ")
+	line, room := "", 0
+	for _, part := range append(parts, who, sandboxText(sandbox, network), "/help") {
+		need := term.Width(" · " + part)
+		switch {
+		case line == "":
+			line, room = part, width-1-term.Width(part)
+		case need <= room:
+			line, room = line+" · "+part, room-need
+		default: // a row of its own, rather than one that ends within a part
+			line, room = line+"\n"+part, width-2-need
+		}
+	}
+	return line
 }
 
 // sandboxText says in a few words what commands of agents can reach.

@@ -143,7 +143,7 @@ func (v *visit) showServers(ctx context.Context, _ input.Line) error {
 	cmd.Dir = v.App().Dir()
 	out, err := cmd.CombinedOutput()
 	if text := strings.TrimSpace(term.Clean(string(out))); text != "" {
-		v.screen.Print(text)
+		v.screen.Print(term.FoldLines(text, v.screen.Width()-1))
 	}
 	return err
 }

@@ -182,7 +182,7 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 // welcome tells the person where they are.
 func (v *visit) welcome(ctx context.Context) {
 	if v.session != nil {
-		v.screen.Note(v.session.welcome(ctx, v.Env, v.chat.service().Sandbox()))
+		v.screen.Note(v.session.welcome(ctx, v.Env, v.chat.service().Sandbox(), v.screen.Width()))
 		if v.session.fresh {
 			v.screen.Note("— a new session, the chat " + v.chat.name())
 		}
