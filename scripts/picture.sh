@@ -1,7 +1,15 @@
 #!/bin/sh
-# Draws the picture of the README from a real run (see test/picture).
+# Draws the picture of the README from a real run (see test/picture). With VIEWS=FOLDER it
+# draws a session, an approval and a plan there instead, on a dark and on a light ground.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 CGO_ENABLED=0 $GO build -trimpath -ldflags "-s -w" -o bin/fika ./cmd/fika
+if [ -n "${VIEWS:-}" ]; then
+	for view in session approval plan; do
+		$GO run ./test/picture -fika bin/fika -view $view -o "$VIEWS/$view-dark.svg"
+		$GO run ./test/picture -fika bin/fika -view $view -light -o "$VIEWS/$view-light.svg"
+	done
+	exit
+fi
 exec $GO run ./test/picture -fika bin/fika -o docs/table.svg

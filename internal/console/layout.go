@@ -16,6 +16,7 @@ const (
 	maxMenuRows  = 6
 	maxLiveRows  = 8
 	maxAskRows   = 28
+	minAbove     = 4 // rows above a question, or it is not set apart
 	tabWidth     = 4
 )
 
@@ -78,6 +79,9 @@ func layout(v view) block {
 	if v.question != nil {
 		asked = v.question(width, max(1, min(maxAskRows, height-len(b.rows))))
 		asked = asked[max(0, len(asked)-max(0, height-len(b.rows))):] // the keys are its last row
+		if height-len(b.rows)-len(asked) > minAbove {
+			asked = append([]string{""}, asked...) // apart from what was said
+		}
 	}
 	live := v.live[max(0, len(v.live)-max(0, min(maxLiveRows, height/2, height-len(b.rows)-len(asked)))):]
 	if len(live)+len(asked) == 0 {

@@ -19,14 +19,40 @@ const (
 func main() {
 	fika := flag.String("fika", "bin/fika", "the program")
 	out := flag.String("o", "docs/table.svg", "the picture")
+	view := flag.String("view", "session", "what it shows: session, approval or plan")
+	light := flag.Bool("light", false, "on a light ground")
 	flag.Parse()
-	if err := picture(*fika, *out); err != nil {
+	ground := dark()
+	if *light {
+		ground = bright()
+	}
+	if err := picture(*fika, *out, *view, ground); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
 }
 
-func picture(fika, out string) (err error) {
+// step is a line that is typed, and what the screen shows then.
+type step struct{ typed, seen string }
+
+// steps lead to a view of the session.
+func steps(view string) ([]step, error) {
+	switch view {
+	case "session":
+		return []step{{"the total of three items with a discount is wrong; mend it, and have it reviewed and tested", `as they should be[\s\S]*tester idle`}}, nil
+	case "approval":
+		return []step{{"/mode ask", "ask mode"}, {"mend the order of the division", "a key above answers"}}, nil
+	case "plan":
+		return []step{{"/mode plan", "plan mode"}, {"how would you mend the total?", "a key above answers"}}, nil
+	}
+	return nil, fmt.Errorf("no view %q; there are session, approval and plan", view)
+}
+
+func picture(fika, out, view string, ground ground) (err error) {
+	last, err := steps(view)
+	if err != nil {
+		return err
+	}
 	home, err := os.MkdirTemp("", "picture-")
 	if err != nil {
 		return err
@@ -45,11 +71,7 @@ func picture(fika, out string) (err error) {
 		return err
 	}
 	defer t.end()
-	for _, step := range []struct{ typed, seen string }{
-		{"fika init --team review", "next: fika"},
-		{"fika", "/help"},
-		{"the total of three items with a discount is wrong; mend it, and have it reviewed and tested", `as they should be[\s\S]*tester idle`},
-	} {
+	for _, step := range append([]step{{"fika init --team review", "next: fika"}, {"fika", "/help"}}, last...) {
 		if err := t.do(step.typed, step.seen); err != nil {
 			return err
 		}
@@ -60,7 +82,7 @@ func picture(fika, out string) (err error) {
 	}
 	_ = t.do("/quit", `\$ *$`)
 	_ = t.do("fika down", `\$ *$`)
-	return os.WriteFile(out, draw(screen), 0o644)
+	return os.WriteFile(out, ground.draw(screen), 0o644)
 }
 
 // prepare makes a repository with a mistake in it, and a model that knows of it.
@@ -83,6 +105,25 @@ func prepare(home string) error {
 }
 
 const rules = `chunk_delay = "5ms"
+
+[[rule]]
+agent = "coder"
+match = "order of the division"
+round = 1
+reply = "I divide last."
+tool_calls = [{name = "edit", args = {path = "cart.sh", old = "$1 * $2 / 100 * (100 - $3)", new = "$1 * $2 * (100 - $3) / 100"}}]
+
+[[rule]]
+agent = "coder"
+match = "how would you"
+round = 1
+tool_calls = [{name = "read", args = {path = "cart.sh"}}]
+
+[[rule]]
+agent = "coder"
+match = "how would you"
+round = 2
+reply = "It divides before it multiplies.\n\n## Plan\n\n1. divide last in ` + "`cart.sh`" + `:\n\n` + "```sh" + `\ntotal() {\n\techo $(($1 * $2 * (100 - $3) / 100)) # in cents\n}\n` + "```" + `\n\n2. a test for a discount of **100 %**"
 
 [[rule]]
 agent = "coder"

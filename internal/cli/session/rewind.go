@@ -28,14 +28,14 @@ func (v *visit) rewind(ctx context.Context, line input.Line) error {
 		return v.listPrompts(ctx, c, conv)
 	case len(words) == 1 && words[0] == "back":
 		done, err = c.ChatControl.RewindBack(ctx, conv)
-	case len(words) == 1:
+	case len(words) == 1 || len(words) == 2 && words[1] == "--keep-files":
 		n, bad := strconv.ParseInt(strings.TrimPrefix(words[0], "#"), 10, 64)
 		if bad != nil {
 			return fika.Errorf(fika.Invalid, "", "%q is no number of a message; /rewind lists them", term.CleanLine(words[0]))
 		}
-		done, err = c.ChatControl.Rewind(ctx, conv, n, true)
+		done, err = c.ChatControl.Rewind(ctx, conv, n, len(words) == 1)
 	default:
-		return fika.Errorf(fika.Invalid, "", "/rewind takes the number of a message, or back")
+		return fika.Errorf(fika.Invalid, "", "/rewind takes the number of a message, and --keep-files to leave files alone, or back")
 	}
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func slashCommands() []slashCommand {
 		{"/compact", "[@AGENT] [WHAT TO KEEP]", "replace the older part of what the agents see by a summary", false, (*visit).compact},
 		{"/thinking", "", "show what models reason, as far as they tell; again: no more", true, (*visit).toggleThinking},
 		{"/cost", "", "what the session has spent", true, (*visit).showCost},
-		{"/rewind", "[N|back]", "earlier messages; go back to before one: agents no longer see what followed, and files are restored", false, (*visit).rewind},
+		{"/rewind", "[N|back]", "earlier messages; go back to before one: agents no longer see what followed, and files are restored (not with --keep-files)", false, (*visit).rewind},
 		{"/clear", "", "the agents no longer see what was said here so far", false, (*visit).clear},
 		{"/init", "", "have an agent write AGENTS.md: what agents that work here should know", true, (*visit).writeInstructions},
 		{"/memory", "", "the instructions that agents have; # TEXT adds a line to them", true, (*visit).showMemory},
