@@ -154,7 +154,7 @@ type tab struct {
 func (b *browser) open(url string, width int, scheme string) *tab {
 	b.Helper()
 	var made struct{ TargetID, SessionID string }
-	_ = json.Unmarshal(b.call("", "Target.createTarget", map[string]any{"url": "about:blank"}), &made)
+	_ = json.Unmarshal(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}), &made)
 	_ = json.Unmarshal(b.call("", "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}), &made)
 	p := &tab{b, made.SessionID}
 	p.call(p.session, "Page.enable", nil)

@@ -153,6 +153,7 @@ const mostEntries = 400;
 // addEntries adds entries at the end. One that is there is not added again.
 function addEntries({ html, last, requests }) {
   const log = document.getElementById("log");
+  if (document.getElementById("newer")) return; // what is shown ends before them
   const near = atEnd(() => {
     for (const e of [...parse(html).children]) if (!document.getElementById(e.id)) log.append(e);
     log.dataset.last = last;
@@ -209,6 +210,9 @@ document.addEventListener("click", async (e) => {
   const first = log.querySelector(".entry"), top = first.getBoundingClientRect().top;
   document.getElementById("older").remove();
   log.prepend(parse(await answer.text()));
+  const all = log.querySelectorAll(".entry");
+  for (const e of [...all].slice(mostEntries)) e.remove();
+  if (all.length > mostEntries && !document.getElementById("newer")) log.append(parse('<p id="newer"><a href="">To the latest entries</a></p>'));
   scrollBy(0, first.getBoundingClientRect().top - top);
 });
 
