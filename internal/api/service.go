@@ -160,6 +160,7 @@ type RequestInfo struct {
 	Conversation string    `json:"conversation,omitempty"`
 	Chain        string    `json:"chain,omitempty"`
 	Parent       string    `json:"parent,omitempty"`
+	Task         int64     `json:"task,omitempty"`       // of the board, that it works
 	Wait         string    `json:"wait,omitempty"`       // what a waiting one waits for: pause approval child limit provider
 	Tool         string    `json:"tool,omitempty"`       // that runs now
 	Since        time.Time `json:"since,omitzero"`       // when that began

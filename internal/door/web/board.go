@@ -33,10 +33,10 @@ type taskPage struct {
 
 // board shows the tasks in a column for each state or, of one state, page by page.
 func board(ctx context.Context, to api.Service, r *http.Request, _ int64) (view, error) {
-	x := view{Title: "Board", Nav: "board", Wide: true, Live: "/live/board?" + r.URL.RawQuery, scope: taskKinds(), every: slowly}
+	x := view{Title: "Board", Nav: "board", Class: "wide", Live: "/live/board?" + r.URL.RawQuery, scope: taskKinds(), every: slowly}
 	if state := r.FormValue("state"); state != "" {
 		list, err := to.Tasks(ctx, state, api.Page{After: r.FormValue("after"), Limit: tasksShown})
-		x.Title, x.Wide = "Board: "+state, false
+		x.Title, x.Class = "Board: "+state, ""
 		x.Parts = []part{{"tasks", "taskpage", taskPage{state, list.Items, list.Next}}}
 		return x, err
 	}

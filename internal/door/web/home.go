@@ -79,7 +79,7 @@ func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, 
 		return view{}, err
 	}
 	workers := workersOf(st, spent)
-	return view{Title: "Home", Nav: "home", Live: "/live/", every: homeTime, Parts: []part{
+	return view{Title: "Home", Nav: "home", Class: "home", Live: "/live/", every: homeTime, Parts: []part{
 		{"needs", "needs", n},
 		{"work", "work", workers},
 		{"spent", "spent", spent},
@@ -130,13 +130,18 @@ func today(now time.Time) time.Time {
 func failed(ctx context.Context, to api.Service) (out []api.RequestInfo, err error) {
 	list, err := to.Requests(ctx, api.Scope{}, api.Page{Limit: 200})
 	followed := map[[2]string]bool{}
+	if err != nil {
+		return nil, err
+	}
+	known, err := to.Runs(ctx, api.Page{Limit: 200})
 	runs := map[string]bool{} // their steps are seen to with them
-	for _, r := range list.Items {
-		runs[r.ID] = isRun(r)
+	for _, r := range known.Items {
+		runs[r.ID] = true
 	}
 	for _, r := range list.Items { // newest first
 		in := [2]string{r.Agent, r.Conversation}
-		bad := slices.Contains([]string{"failed", "interrupted", "dead"}, r.State)
+		// Of a task the board tells: others try it again, or it is held.
+		bad := r.Task == 0 && slices.Contains([]string{"failed", "interrupted", "dead"}, r.State)
 		if bad && !followed[in] && !runs[r.Parent] && time.Since(r.Ended) < failedFor && len(out) < failedMost {
 			out = append(out, r)
 		}

@@ -14,6 +14,7 @@ type accounts struct {
 	api.Spending
 	By, Since string
 	Bars      []bar // by day
+	Most      int64 // spent in one of them
 	Keys      []string
 	Times     []string
 }
@@ -58,6 +59,9 @@ func spending(ctx context.Context, to api.Service, r *http.Request, _ int64) (vi
 	}
 	days, err := to.Spending(ctx, from, "day")
 	x.Bars = barsOf(days.Lines)
+	for _, b := range x.Bars {
+		x.Most = max(x.Most, b.Cost)
+	}
 	return view{
 		Title: "Money", Nav: "money", Live: "/live/money?" + r.URL.RawQuery, every: 2 * time.Second, Parts: []part{{"money", "money", x}},
 	}, err
@@ -72,7 +76,7 @@ func barsOf(days []api.Spent) []bar {
 	}
 	out := make([]bar, len(days))
 	for i, d := range days {
-		w := 100 / float64(len(days))
+		w := min(7, 100/float64(len(days)))
 		out[i] = bar{Label: d.Day, X: float64(i) * w, W: w * .8, Cost: d.Cost}
 		if most > 0 {
 			out[i].H = 100 * float64(d.Cost) / float64(most)

@@ -20,7 +20,7 @@ type view struct {
 	Title string
 	Nav   string // the entry of the menu that it belongs to
 	Live  string // where its changes come from; empty: it does not change
-	Wide  bool   // it uses the whole width of the window
+	Class string // of the body: wide, home
 	Parts []part
 	Log   *chatLog // of a chat; nil: none
 	scope api.Scope
