@@ -1,6 +1,7 @@
 #!/bin/sh
-# Draws the picture of the README from a real run (see test/picture). With VIEWS=FOLDER it
-# draws a session, an approval and a plan there instead, on a dark and on a light ground.
+# Draws the picture of the README and those of the page from a real run (see test/picture).
+# With VIEWS=FOLDER it draws a session, an approval and a plan there instead, on a dark and on
+# a light ground.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -12,4 +13,4 @@ if [ -n "${VIEWS:-}" ]; then
 	done
 	exit
 fi
-exec $GO run ./test/picture -fika bin/fika -o docs/table.svg
+exec $GO run ./test/picture -fika bin/fika -o docs/table.svg -page docs/page

@@ -4,6 +4,9 @@
 // the screen then. Only the model is a stand-in, which answers from a rules file;
 // what the tools print, and what the edit changes, comes of running them.
 //
+// Then it has work done that needs a person, and takes docs/page.png and
+// docs/page-dark.png of the page with Chromium.
+//
 // It is run by scripts/picture.sh when the output has changed; it is no test.
 // Read first: picture, draw. It fails when what should be seen is not, with what
 // was, and then writes nothing.

@@ -21,12 +21,13 @@ func main() {
 	out := flag.String("o", "docs/table.svg", "the picture")
 	view := flag.String("view", "session", "what it shows: session, approval or plan")
 	light := flag.Bool("light", false, "on a light ground")
+	web := flag.String("page", "", "also take pictures of the page with Chromium: this path with .png and -dark.png behind it")
 	flag.Parse()
 	ground := dark()
 	if *light {
 		ground = bright()
 	}
-	if err := picture(*fika, *out, *view, ground); err != nil {
+	if err := picture(*fika, *out, *view, *web, ground); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
@@ -48,7 +49,7 @@ func steps(view string) ([]step, error) {
 	return nil, fmt.Errorf("no view %q; there are session, approval and plan", view)
 }
 
-func picture(fika, out, view string, ground ground) (err error) {
+func picture(fika, out, view, web string, ground ground) (err error) {
 	last, err := steps(view)
 	if err != nil {
 		return err
@@ -81,15 +82,23 @@ func picture(fika, out, view string, ground ground) (err error) {
 		return err
 	}
 	_ = t.do("/quit", `\$ *$`)
+	if web != "" {
+		if web, err = filepath.Abs(web); err == nil {
+			err = page(bin, home, web)
+		}
+	}
 	_ = t.do("fika down", `\$ *$`)
+	if err != nil {
+		return err
+	}
 	return os.WriteFile(out, ground.draw(screen), 0o644)
 }
 
 // prepare makes a repository with a mistake in it, and a model that knows of it.
 func prepare(home string) error {
 	for name, text := range map[string]string{
-		".fika/config.toml": "model = \"stand-in\"\nusername = \"maria\"\n\n[[models]]\nid = \"stand-in\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n",
-		".fika/rules.toml":  rules,
+		".fika/config.toml": "model = \"stand-in\"\nusername = \"maria\"\n\n[[models]]\nid = \"stand-in\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\nprices = {input = 3.0, output = 15.0}\n\n[[rules]]\ntool = \"create\"\ndo = \"ask\"\nwhy = \"look at new files first\"\n",
+		".fika/rules.toml":  rules + pageRules,
 		"shop/cart.sh":      "# total N PRICE DISCOUNT: what N items cost, in cents\ntotal() {\n\techo $(($1 * $2 / 100 * (100 - $3)))\n}\n",
 		"shop/test.sh":      ". ./cart.sh\ngot=$(total 3 999 10)\n[ \"$got\" = 2697 ] || { echo \"FAIL total 3 999 10: got $got, want 2697\"; exit 1; }\necho ok\n",
 	} {
