@@ -9,7 +9,7 @@ import (
 )
 
 func (d door) Landing(ctx context.Context) (out api.Landing, err error) {
-	if err := d.c.may("offer.list"); err != nil {
+	if err := d.c.Offers().mayOne("offer.show"); err != nil { // it names the person's folder
 		return out, d.fails(err)
 	}
 	t, set, err := d.c.Offers().target()

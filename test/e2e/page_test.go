@@ -136,9 +136,11 @@ func (w pageWalk) leads() {
 		p.until(fmt.Sprintf(`[...document.querySelectorAll(".msg")].filter((m) => m.innerText.includes("%s has")).length >= 1`, name))
 	}
 	p.picture("chat")
-	p.eval(`document.querySelector("form[action$='/pause'] button").click()`, nil)
-	p.until(`document.querySelector("form[action$='/resume']")`)
-	p.eval(`document.querySelector("form[action$='/resume'] button").click()`, nil)
+	for _, step := range []struct{ verb, said string }{{"pause", "Paused"}, {"resume", "Resumed"}, {"stop", "Stopped"}} {
+		p.tabTo(fmt.Sprintf("form[action$='/%s'] button", step.verb))
+		p.press("Enter", 13)
+		p.until(fmt.Sprintf(`document.getElementById("said").textContent.startsWith(%q)`, step.said))
+	}
 	p.until(`document.querySelector("form[action$='/pause']")`)
 	w.must("chat", "send", "room", "@arya hostile please")
 	p.shows("Look")
