@@ -59,7 +59,7 @@ func (s Flows) Apply(ctx context.Context, v RunView, p workflow.Plan, answer Ans
 	var out Applied
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = Applied{}
-		a := applying{tx: t, view: v, plan: p, out: &out, states: map[string]workflow.State{}, agents: map[string]string{}}
+		a := applying{tx: t, view: v, plan: p, out: &out, states: map[string]workflow.State{}, agents: map[string]called{}}
 		return a.apply(ctx, answer)
 	})
 	switch {
@@ -78,8 +78,14 @@ type applying struct {
 	plan   workflow.Plan
 	out    *Applied
 	states map[string]workflow.State // of the run's live rows as stored
-	agents map[string]string         // ids, by name
+	agents map[string]called         // by name
 	given                            // the bounds that came with the run
+}
+
+// called is an agent that a plan calls.
+type called struct {
+	id   string // empty: there is none of that name
+	pool bool
 }
 
 // given bounds everything that a run begins.
@@ -206,24 +212,25 @@ func (a *applying) checkRows(ctx context.Context) error {
 // findAgents looks up the agents that the plan calls.
 func (a *applying) findAgents(ctx context.Context) error {
 	var list []statement
-	ids := map[string]*string{}
+	found := map[string]*called{}
+	scan := func(s scanner) (c called, err error) { return c, s.Scan(&c.id, flag{&c.pool}) }
 	for _, c := range a.plan.Calls {
-		for _, name := range called(c) {
-			if ids[name] == nil {
-				ids[name] = new(string)
-				list = append(list, first(ids[name], nil, scanText, `SELECT id FROM agents WHERE name = ?`, name))
+		for _, name := range namesIn(c) {
+			if found[name] == nil {
+				found[name] = &called{}
+				list = append(list, first(found[name], nil, scan, `SELECT id, CASE WHEN instances > 0 THEN 1 ELSE 0 END FROM agents WHERE name = ?`, name))
 			}
 		}
 	}
 	err := a.run(ctx, list...)
-	for name, id := range ids {
-		a.agents[name] = *id
+	for name, c := range found {
+		a.agents[name] = *c
 	}
 	return err
 }
 
-// called returns the names of the agents of a call.
-func called(c workflow.Call) []string {
+// namesIn returns the names of the agents of a call.
+func namesIn(c workflow.Call) []string {
 	switch c.Kind {
 	case workflow.KindAgent:
 		return []string{c.Agent}
@@ -239,8 +246,8 @@ func (a *applying) refuseUnknown(r *workflow.Row) {
 	if i < 0 {
 		return
 	}
-	for _, name := range called(a.plan.Calls[i]) {
-		if a.agents[name] != "" {
+	for _, name := range namesIn(a.plan.Calls[i]) {
+		if a.agents[name].id != "" {
 			continue
 		}
 		r.State, r.Reason, r.Error, r.Ended = workflow.Failed, string(fika.NotFound), "there is no agent named "+name, at(a.now)

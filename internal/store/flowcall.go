@@ -37,21 +37,45 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 	if err != nil {
 		return err
 	}
-	acc, err := requestsIn(a.tx).accept(ctx, NewRequest{
-		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent]), Parent: a.view.Request, Payload: p, Rights: a.rights, Taint: taint,
-	})
+	n := NewRequest{
+		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent].id), Parent: a.view.Request, Payload: p, Rights: a.rights, Taint: taint,
+	}
+	wake := fika.AgentName(c.Agent)
+	member, bound, err := a.memberWithin(ctx, c)
+	if err != nil {
+		return err
+	}
+	if bound {
+		n.Agent, n.addressed, wake = member.ID, n.Agent, member.Name
+	}
+	acc, err := requestsIn(a.tx).accept(ctx, n)
 	if err == nil && acc.Repeat {
 		err = fika.Errorf(fika.Conflict, "advance run", "request %s exists already", acc.Request.ID)
 	}
 	if err != nil {
 		return err
 	}
-	a.out.Wake = append(a.out.Wake, fika.AgentName(c.Agent))
+	a.out.Wake = append(a.out.Wake, wake)
 	if err := a.put(ctx, `UPDATE conversations SET run = ? WHERE id = ?`, a.view.ID, acc.Conversation.ID); err != nil {
 		return err
 	}
 	return a.put(ctx, `UPDATE flow_steps SET request = ?, agent = ?, chain = ?, begun_at = ? WHERE id = ?`,
 		acc.Request.ID, c.Agent, acc.Request.Chain, a.now, c.Row)
+}
+
+// memberWithin returns the member of a pool that last worked within the same item or
+// repetition as a call: its worktree has what came before. It is none if that member
+// has left the pool, or may not or cannot work now; then whoever is free takes over.
+func (a *applying) memberWithin(ctx context.Context, c workflow.Call) (fika.Agent, bool, error) {
+	pool := a.agents[c.Agent]
+	if !pool.pool || c.Within == "" {
+		return fika.Agent{}, false, nil
+	}
+	// All paths within one begin with it and one of # / [ ~.
+	return one(ctx, a.tx, scanAgent, selectAgent+` JOIN requests q ON q.agent = a.id JOIN flow_steps s ON s.request = q.id AND s.request <> ''
+WHERE s.run = ? AND s.path >= ? AND s.path < ? AND substr(s.path, ?, 1) IN ('', '#', '/', '[', '~') AND s.agent = ? AND a.pool = ?
+AND a.desired NOT IN ('stopped', 'finish', 'now') AND a.state <> 'failed' ORDER BY s.begun_at DESC, q.n DESC LIMIT 1`,
+		a.view.ID, c.Within, c.Within+"\x7f", len(c.Within)+1, c.Agent, pool.id)
 }
 
 // taintOf returns the outside source of a call's prompt, if any. Text is not traced

@@ -182,6 +182,9 @@ type Call struct {
 	Post       fika.ConversationName // the chat in which Prompt is posted
 	Deadline   time.Time
 	Sources    []string // the rows whose outputs are in the prompt
+	// Within is the path of the item or the repetition that the row is part of: of a pool
+	// that is asked there, the same member works all of it. Empty: the row is part of none.
+	Within string
 }
 
 // ChatCall says who discusses, and when the discussion is over; see [Chat].

@@ -142,7 +142,7 @@ func (e *engine) beginAgent(r *Row, s *Step) {
 	if !ok {
 		return
 	}
-	c := Call{Row: r.ID, Kind: KindAgent, Capability: s.Capability, Prompt: text, JSON: s.Output == OutputJSON, Schema: s.Schema, Deadline: r.Deadline, Sources: sources}
+	c := Call{Row: r.ID, Kind: KindAgent, Capability: s.Capability, Prompt: text, JSON: s.Output == OutputJSON, Schema: s.Schema, Deadline: r.Deadline, Sources: sources, Within: e.within(r)}
 	names, from, ok := e.agentNames(r, s)
 	if !ok {
 		return

@@ -31,6 +31,21 @@ func (e *engine) agentNames(r *Row, s *Step) (names, sources []string, ok bool) 
 	return names, sources, true
 }
 
+// within returns the path of the innermost item that a row is or is part of, or else of
+// the outermost repetition.
+func (e *engine) within(r *Row) string {
+	path := ""
+	for ; r != nil; r = e.rows[r.Parent] {
+		switch g := e.rows[r.Parent]; {
+		case g != nil && g.Kind == KindEach:
+			return r.Path
+		case r.Kind == KindRepeat:
+			path = r.Path
+		}
+	}
+	return path
+}
+
 // agent returns the name of the agent that a template makes.
 func (t *template) agent(data map[string]any) (string, error) {
 	text, err := t.render(data)
