@@ -184,9 +184,13 @@ type ApprovalInfo struct {
 	Workspace    string          `json:"workspace,omitempty"`
 	What         string          `json:"what,omitempty"` // the part of the call that is asked about
 	Rule         string          `json:"rule,omitempty"` // that asks, with its place
-	State        string          `json:"state"`
-	Asked        time.Time       `json:"asked"`
-	Expires      time.Time       `json:"expires,omitzero"`
+	// Choice are the answers of which a step of a run asks for one: whoever allows gives it
+	// as Why. With Answer, "text", it is a text of their own.
+	Choice  []string  `json:"choice,omitempty"`
+	Answer  string    `json:"answer,omitempty"`
+	State   string    `json:"state"`
+	Asked   time.Time `json:"asked"`
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // RunInfo is a run of a workflow or of a team.
@@ -296,5 +300,5 @@ type Asked struct {
 // Answer is a person's answer to an approval.
 type Answer struct {
 	Allow bool   `json:"allow"`
-	Why   string `json:"why"` // a reason for the agent; may be empty
+	Why   string `json:"why"` // a reason for the agent, which may be empty; or what [ApprovalInfo] asks for
 }

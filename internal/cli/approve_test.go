@@ -136,3 +136,30 @@ func TestApproveInSession(t *testing.T) {
 	out, _ := h.run(0, "rules", "test", "coder", "date -u")
 	has(t, "the rule", out, "allow")
 }
+
+// TestChooseInSession: the steps of a run ask a person in the session for a choice, which
+// one key gives, and for a text, which is typed; both are in the result.
+func TestChooseInSession(t *testing.T) {
+	t.Parallel()
+	h := newAskingHome(t)
+	t.Cleanup(func() { h.run(0, "down") })
+	h.write("r.toml", "[[rule]]\nmatch = 'say (.*)'\nreply = '{{index .Match 1}}'\n")
+	h.write("workflows/pick.toml", "[[steps]]\nid='colour'\nchoice=['Dark blue', 'red']\nprompt='which colour?'\n[[steps]]\nid='note'\nneeds=['colour']\nanswer='text'\nprompt='why {{.steps.colour.output}}?'\n[[steps]]\nid='tell'\nneeds=['note']\nagent='coder'\nprompt='say {{.steps.colour.output}}, because {{.steps.note.output}}'\n")
+	id, _ := h.run(0, "workflow", "run", "pick", "--no-wait")
+	h.dialogue([][2]string{
+		{"which colour?", "x"}, {"a key above answers", "1"}, {"you answered step colour", ""},
+		{"why Dark blue?", "z"}, {"your line is kept: xz", "y"}, {"answer: ", "it calms\r"}, {"you answered step note", "\x15/quit\r"},
+	})
+	out, _ := h.run(0, "workflow", "wait", strings.TrimSpace(id))
+	has(t, "the result", out, "Dark blue, because it calms")
+	id, _ = h.run(0, "workflow", "run", "pick", "--no-wait")
+	typed := func(s string) func(*terminal) string { return func(*terminal) string { return s } }
+	h.scene([]act{
+		{"/approve 3 ANSWER", typed("/approve 3 green\r")},
+		{"cannot be chosen: step colour asks for one of Dark blue, red", typed("/approve 3 red\r")},
+		{"/approve 4 ANSWER", typed("/approve 4 it is warm\r")},
+		{"4 was answered by user: it is warm", typed("/quit\r")},
+	}, "master")
+	out, _ = h.run(0, "workflow", "wait", strings.TrimSpace(id))
+	has(t, "the result", out, "red, because it is warm")
+}

@@ -212,7 +212,7 @@ func TestFlagCompletion(t *testing.T) {
 	want := map[string]string{
 		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status", "log": "a file",
 		"by": "agent", "per": "day", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
-		"as": "", "key": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "instructions": "", "rules test tool": "", "workflow resume from": "",
+		"as": "", "key": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "answer": "", "instructions": "", "rules test tool": "", "workflow resume from": "",
 		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "client-id": "", "scope": "", "name": "", "cron": "@daily", "zone": "UTC", "workflow": "review",
 		"expires": "30d", "body": "", "capability": "", "parent": "1", "title": "", "reason": "",
 		"mcp serve install": "claude", "acp install": "zed",

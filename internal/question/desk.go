@@ -87,6 +87,8 @@ func ended(ctx context.Context, a Approvals, n int64) string {
 		return fmt.Sprintf("%d expired: nobody answered in time, and the call was refused", n)
 	case err != nil || q.By == "":
 		return fmt.Sprintf("%d is no longer asked", n)
+	case q.State == service.ApprovalGiven && q.Why != "":
+		return fmt.Sprintf("%d was answered by %s: %s", n, q.By, q.Why)
 	case q.State == service.ApprovalGiven:
 		return fmt.Sprintf("%d was approved by %s", n, q.By)
 	}
@@ -133,6 +135,10 @@ func (d *Desk) answer(ctx context.Context, a Approvals, n int64, allow bool, why
 			return fika.Errorf(fika.Conflict, "", "%s already", ended(ctx, a, n))
 		}
 		return fika.Errorf(fika.Invalid, "", "question %d was not shown here; /approve alone shows what is asked", n)
+	}
+	q := d.shown[slices.IndexFunc(d.shown, func(q service.OpenApproval) bool { return q.N == n })]
+	if s, _ := service.StepQuestionOf(q); allow && why != "" && s.Wants() == "" {
+		return yesOrNo(n)
 	}
 	return a.Answer(ctx, n, service.ApprovalAnswer{Allow: allow, By: d.Person, Why: why})
 }

@@ -43,7 +43,8 @@ func (p *Panel) SetMore(n int) {
 	p.more = n
 }
 
-// The keys of a panel. KeyNo may be followed by a reason: KeyNoBecause asks for it.
+// The keys of a panel. KeyNo may be followed by a reason: KeyNoBecause asks for it. In
+// place of yes, a choice has its number from 1, and a text is typed after KeyYes.
 const (
 	KeyYes       = 'y'
 	KeyAlways    = 'a'
@@ -57,13 +58,33 @@ const (
 // Question returns the question that the panel shows.
 func (p *Panel) Question() service.OpenApproval { return p.q }
 
-// Keys returns the keys that the panel takes, without KeyNoBecause.
-func (p *Panel) Keys() string {
-	keys := string([]rune{KeyYes, KeyNo, KeyDetails, KeyForward, KeyBack})
-	if p.always != "" {
+// Keys returns the keys that the panel takes, and of these the one that a line of words
+// follows, with what it is asked for with.
+func (p *Panel) Keys() (keys string, worded rune, prompt string) {
+	keys = string([]rune{KeyNo, KeyDetails, KeyForward, KeyBack})
+	s, _ := service.StepQuestionOf(p.q)
+	switch n := len(s.Choice); {
+	case s.Wants() != "" && !byNumber(s):
+		return keys, KeyYes, "answer: "
+	case n > 0:
+		return keys + "123456789"[:n], KeyNoBecause, "no, because: "
+	case p.always != "":
 		keys += string(KeyAlways)
 	}
-	return keys
+	return keys + string(KeyYes), KeyNoBecause, "no, because: "
+}
+
+// byNumber reports whether a question is answered with the number of a choice.
+func byNumber(s service.StepQuestion) bool { return len(s.Choice) > 0 && len(s.Choice) <= 9 }
+
+// Answer returns what a key answers, with the words typed after it: whether it allows,
+// and the reason or the answer.
+func (p *Panel) Answer(key rune, words string) (allow bool, said string) {
+	s, _ := service.StepQuestionOf(p.q)
+	if i := int(key - '1'); byNumber(s) && i >= 0 && i < len(s.Choice) {
+		return true, s.Choice[i]
+	}
+	return key == KeyYes || key == KeyAlways, words
 }
 
 // Turn acts on the keys that answer nothing: another page, or the details. It reports
@@ -137,7 +158,7 @@ func (p *Panel) title() string {
 		when += fmt.Sprintf(", %d more after this", p.more)
 	}
 	what := string(p.q.Agent) + " wants to call " + p.q.Tool
-	if s, ok := stepOf(p.q); ok {
+	if s, ok := service.StepQuestionOf(p.q); ok {
 		what = fmt.Sprintf("step %s of run %s asks", s.Step, s.Run)
 	} else if verb := map[string]string{"bash": "run", "edit": "edit", "create": "create"}[p.q.Tool]; verb != "" {
 		what = string(p.q.Agent) + " wants to " + verb
@@ -169,12 +190,12 @@ func (p *Panel) args() (a callArgs) {
 func (p *Panel) body() []line {
 	a := p.args()
 	plain := func(s string) string { return s }
-	s, isStep := stepOf(p.q)
+	s, isStep := service.StepQuestionOf(p.q)
 	switch {
 	case p.details:
 		return p.everything(plain)
 	case isStep:
-		return textLines(orText(s.Question, "may it begin?"), plain)
+		return append(textLines(orText(s.Question, "may it begin?"), plain), choices(s, p.style.Bold)...)
 	case p.q.Tool == "bash" && a.Command != "":
 		return textLines(a.Command, p.style.Bold)
 	case p.q.Tool == "edit" && a.Old != nil && a.New != nil:
@@ -183,6 +204,18 @@ func (p *Panel) body() []line {
 		return p.difference(diff.Lines(nil, []byte(*a.Content)))
 	}
 	return p.arguments(plain)
+}
+
+// choices returns what a person may choose, each on a line of its own.
+func choices(s service.StepQuestion, paint func(string) string) (out []line) {
+	for i, one := range s.Choice {
+		mark := "·"
+		if byNumber(s) {
+			mark = fmt.Sprint(i + 1)
+		}
+		out = append(out, line{mark + " " + term.CleanLine(term.Visible(one)), paint})
+	}
+	return out
 }
 
 // arguments returns the arguments of a call, each on lines of its own.
@@ -303,6 +336,14 @@ func (p *Panel) feet(width int) []string {
 	}
 	keys := []string{"y yes, once", "n no", "N no, because…", "v details"}
 	short := []string{"y yes", "n no", "N why", "v"}
+	switch s, _ := service.StepQuestionOf(p.q); {
+	case byNumber(s):
+		keys[0] = fmt.Sprintf("1–%d choose", len(s.Choice))
+		short[0] = keys[0]
+	case s.Wants() != "":
+		keys = []string{"y answer…", "n no", "v details"}
+		short = keys
+	}
 	if p.always != "" {
 		always := "a always " + term.CleanLine(term.Visible(p.always))
 		if term.Width(always) > width-2 {

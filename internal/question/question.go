@@ -25,21 +25,9 @@ func ShowCall(tool, args string) string {
 // IndentLines indents each line of a text.
 func IndentLines(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
 
-// step is the question of a step of a workflow's run.
-type step struct {
-	Run      string `json:"run"`
-	Step     string `json:"step"`
-	Question string `json:"question"`
-}
-
-// stepOf parses a question that a run asks; ok is false if it is about a tool call.
-func stepOf(a service.OpenApproval) (s step, ok bool) {
-	return s, a.FlowStep != "" && json.Unmarshal([]byte(a.Args), &s) == nil
-}
-
 // AskerText names the asker as lists show it.
 func AskerText(a service.OpenApproval) string {
-	if s, ok := stepOf(a); ok {
+	if s, ok := service.StepQuestionOf(a); ok {
 		return fmt.Sprintf("step %s of run %s", term.Visible(s.Step), s.Run)
 	}
 	return fmt.Sprintf("@%s in %s", a.Agent, a.Conversation)
@@ -49,8 +37,12 @@ func AskerText(a service.OpenApproval) string {
 // and the subject of the question if the call does not show it; or, for a step of a
 // run, its question.
 func DetailText(a service.OpenApproval) string {
-	if s, ok := stepOf(a); ok {
-		return IndentLines(term.Visible(orText(s.Question, "may it begin?")))
+	if s, ok := service.StepQuestionOf(a); ok {
+		text := orText(s.Question, "may it begin?")
+		if wants := s.Wants(); wants != "" {
+			text += "\nto be answered with " + wants
+		}
+		return IndentLines(term.Visible(text))
 	}
 	call := ShowCall(a.Tool, a.Args)
 	text := IndentLines(call) + "\n" + IndentLines("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
@@ -69,8 +61,12 @@ func orText(s, other string) string {
 
 // FullText returns a question in full: who asks where, the call, the folder, the rule.
 func FullText(a service.OpenApproval) string {
-	if _, ok := stepOf(a); ok {
-		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", AskerText(a), a.N, a.N, DetailText(a))
+	if s, ok := service.StepQuestionOf(a); ok {
+		answer := ""
+		if s.Wants() != "" {
+			answer = " ANSWER"
+		}
+		return fmt.Sprintf("%s asks: /approve %d%s, or /approve %d --deny WHY\n%s", AskerText(a), a.N, answer, a.N, DetailText(a))
 	}
 	where := ""
 	if a.Conversation != "" {
@@ -83,7 +79,7 @@ func FullText(a service.OpenApproval) string {
 type Command struct {
 	N     int64 // 0: show the open questions
 	Allow bool
-	Why   string // of a refusal
+	Why   string // the reason of a refusal, or the answer to a step of a run
 }
 
 // ParseAnswer parses the words after /approve. Error kind: Invalid.
@@ -95,13 +91,17 @@ func ParseAnswer(words []string) (Command, error) {
 	if err != nil || n < 1 {
 		return Command{}, fika.Errorf(fika.Invalid, "", "%q is no number of a question; /approve alone shows them", term.CleanLine(words[0]))
 	}
-	c := Command{N: n, Allow: len(words) == 1}
-	if c.Allow {
-		return c, nil
+	c := Command{N: n, Allow: true, Why: strings.Join(words[1:], " ")}
+	switch {
+	case len(words) > 1 && words[1] == "--deny":
+		c.Allow, c.Why = false, strings.Join(words[2:], " ")
+	case strings.HasPrefix(c.Why, "--"):
+		return Command{}, yesOrNo(n)
 	}
-	if words[1] != "--deny" {
-		return Command{}, fika.Errorf(fika.Invalid, "", "/approve %d allows the call once, /approve %d --deny WHY refuses it; a rule for all such calls is written by fika approve %d --always", n, n, n)
-	}
-	c.Why = strings.Join(words[2:], " ")
 	return c, nil
+}
+
+// yesOrNo is the error for words that do not answer a question about a tool call.
+func yesOrNo(n int64) error {
+	return fika.Errorf(fika.Invalid, "", "/approve %d allows the call once, /approve %d --deny WHY refuses it; a rule for all such calls is written by fika approve %d --always", n, n, n)
 }

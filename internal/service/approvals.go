@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/guard"
 	"fika/internal/store"
+	"fika/internal/workflow"
 )
 
 // Approvals is the interface to tool calls that wait for a person's approval.
@@ -21,7 +23,15 @@ type (
 	OpenApproval = store.OpenApproval
 	// ApprovalAnswer is a person's answer.
 	ApprovalAnswer = store.ApprovalAnswer
+	// StepQuestion is what a step of a run asks.
+	StepQuestion = workflow.Question
 )
+
+// StepQuestionOf returns what a step of a run asks; ok is false if a tool call is asked
+// about.
+func StepQuestionOf(a OpenApproval) (q StepQuestion, ok bool) {
+	return q, a.FlowStep != "" && json.Unmarshal([]byte(a.Args), &q) == nil
+}
 
 // The states of a question.
 const (

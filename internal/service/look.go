@@ -328,6 +328,9 @@ func approvalInfo(a OpenApproval) api.ApprovalInfo {
 	if a.FlowStep == "" {
 		out.CallID = store.CallID(a.Request, a.Step)
 	}
+	if q, ok := StepQuestionOf(a); ok {
+		out.Choice, out.Answer = q.Choice, q.Answer
+	}
 	if out.Args = json.RawMessage(a.Args); !json.Valid(out.Args) {
 		out.Args, _ = json.Marshal(a.Args) // of a string it cannot fail
 	}

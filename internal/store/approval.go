@@ -35,7 +35,7 @@ type Approval struct {
 	Bound     string // digest of everything that the answer is bound to
 	State     ApprovalState
 	By        string // the person who answered
-	Why       string // the reason that they gave
+	Why       string // the reason that they gave, or their answer: see [ApprovalAnswer]
 	Asked     time.Time
 	Expires   time.Time
 	Answered  time.Time
@@ -157,12 +157,15 @@ func (s Approvals) Approval(ctx context.Context, n int64) (OpenApproval, error) 
 type ApprovalAnswer struct {
 	Allow bool
 	By    string
-	Why   string
+	// Why is the reason given for a refusal or, if the step of a run asks for a choice or
+	// a text, the answer: see [workflow.Question].
+	Why string
 }
 
 // AnswerApproval stores the answer to an open question; only the first answer counts.
-// It fails with NotFound, and with Conflict if the question is already answered, has
-// expired, or its request no longer waits.
+// It fails with NotFound, with Conflict if the question is already answered, has
+// expired, or its request no longer waits, and with Invalid for words that are no answer
+// to the question of a step, which stays open.
 func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalAnswer) (Approval, error) {
 	const op = "answer approval"
 	var a Approval
@@ -189,7 +192,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 			a.State = ApprovalGiven
 		}
 		if a.FlowStep != "" {
-			if err := flowsIn(t).answerStep(ctx, op, a.FlowStep, answer); err != nil {
+			if err := flowsIn(t).answerStep(ctx, op, a.FlowStep, a.Args, answer); err != nil {
 				return err
 			}
 		}

@@ -172,7 +172,7 @@ func discussionName(flow, path, row string) fika.ConversationName {
 // askPerson stores the question of a row.
 func (a *applying) askPerson(ctx context.Context, c workflow.Call) error {
 	path := a.row(c.Row).Path
-	args, err := json.Marshal(map[string]string{"run": string(a.view.ID), "step": path, "question": c.Prompt})
+	args, err := json.Marshal(workflow.Question{Run: string(a.view.ID), Step: path, Question: c.Prompt, Choice: c.Choice, Answer: c.Answer})
 	if err != nil {
 		return err
 	}

@@ -62,8 +62,13 @@ func stepEnd(e ending) (state workflow.State, reason, text string) {
 	return workflow.Failed, string(e.state), text
 }
 
-// answerStep gives a step a person's answer: the step goes on, is done, or fails.
-func (t flowRows) answerStep(ctx context.Context, op string, row string, p ApprovalAnswer) error {
+// answerStep gives a step a person's answer to the question in args: the step goes on, is
+// done, or fails.
+func (t flowRows) answerStep(ctx context.Context, op, row, args string, p ApprovalAnswer) error {
+	var q workflow.Question
+	if err := json.Unmarshal([]byte(args), &q); err != nil {
+		return fika.Wrap(fika.Storage, op, err)
+	}
 	run, ok, err := one(ctx, t, scanText, `SELECT run FROM flow_steps WHERE id = ?`, row)
 	if err != nil || !ok {
 		return err
@@ -81,8 +86,12 @@ func (t flowRows) answerStep(ctx context.Context, op string, row string, p Appro
 	case !p.Allow:
 		s.State, s.Reason, s.Error, s.Ended, s.Taken = workflow.Failed, workflow.ReasonDenied, orText(p.Why, "denied by "+p.By), at(t.now), false
 	case s.Kind == workflow.KindApproval:
+		text, err := q.Take(p.Why)
+		if err != nil {
+			return err
+		}
 		s.State, s.Ended, s.Taken, s.From = workflow.Done, at(t.now), false, s.ID
-		if err := t.putOutput(ctx, r.ID, s.ID, false, orText(p.Why, "approved by "+p.By)); err != nil {
+		if err := t.putOutput(ctx, r.ID, s.ID, false, orText(text, "approved by "+p.By)); err != nil {
 			return err
 		}
 	default:

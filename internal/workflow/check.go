@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"fika"
 	"fika/internal/toml"
@@ -96,11 +97,13 @@ func (c *checker) checkKind(s *Step) {
 		}
 	}
 	_, hasPrompt := s.values["prompt"]
+	_, chooses := s.values["choice"]
+	_, answers := s.values["answer"]
 	switch {
 	case len(kinds) > 1:
 		c.problem(s, kinds[1], "a step does one thing: %s are both set", strings.Join(kinds, " and "))
-	case len(kinds) == 0 && !s.Approve:
-		c.problem(s, "", "the step %s does nothing: give it an agent, a capability, a workflow, a chat, a post or approve = true", toml.Quote(s.ID))
+	case len(kinds) == 0 && !s.Approve && !chooses && !answers:
+		c.problem(s, "", "the step %s does nothing: give it an agent, a capability, a workflow, a chat, a post, or a person: approve = true, choice or answer", toml.Quote(s.ID))
 	case !hasPrompt && (len(kinds) == 0 || slices.Contains([]string{"agent", "capability", "post"}, kinds[0])):
 		c.problem(s, "", "the step %s has no prompt", toml.Quote(s.ID))
 	case hasPrompt && strings.TrimSpace(s.Prompt) == "":
@@ -129,6 +132,9 @@ func (c *checker) checkKeys(s *Step) {
 		{"join", s.Join != JoinEnded && len(s.Needs) < 2, "join belongs to a step that needs two or more others"},
 		{"join", s.Join == JoinEnded && len(s.Needs) == 0, "join = \"ended\" belongs to a step that needs others"},
 		{"output", s.Output == OutputJSON && s.Kind() != KindAgent, "output = \"json\" is for agents; this step has none"},
+		{"choice", s.Kind() != KindApproval, "choice is what a person answers; this step does something else"},
+		{"answer", s.Kind() != KindApproval, "answer is what a person answers with; this step does something else"},
+		{"answer", len(s.Choice) > 0 && s.Kind() == KindApproval, "a person answers with a choice or with a text: choice and answer are both set"},
 		{"approve", !s.Approve, "approve is true, or it is left out"},
 		{"when", strings.TrimSpace(s.When) == "", "when is empty: leave it out, or give a condition"},
 		{"for_each", strings.TrimSpace(s.ForEach) == "", "for_each is empty: leave it out, or say what is to be worked one by one"},
@@ -137,9 +143,39 @@ func (c *checker) checkKeys(s *Step) {
 			c.problem(s, k.key, "%s", k.why)
 		}
 	}
+	if v, set := s.values["choice"]; set && v.Kind == toml.KindList {
+		if wrong := wrongChoice(s.Choice); wrong != "" {
+			c.problem(s, "choice", "%s", wrong)
+		}
+	}
 	if _, set := s.values["max_parallel"]; !set && s.ForEach != "" {
 		s.MaxParallel = 8
 	}
+}
+
+// The most that a person is given to choose from, and the length of one choice.
+const (
+	maxChoices = 20
+	maxChoice  = 80
+)
+
+// wrongChoice returns what is wrong with what a person may choose from.
+func wrongChoice(list []string) string {
+	if len(list) < 2 || len(list) > maxChoices {
+		return fmt.Sprintf("a choice is among 2 to %d texts; here is %d", maxChoices, len(list))
+	}
+	seen := map[string]bool{}
+	for _, one := range list {
+		folded := strings.ToLower(one)
+		switch {
+		case one == "" || one != strings.TrimSpace(one) || len(one) > maxChoice || strings.ContainsFunc(one, unicode.IsControl):
+			return fmt.Sprintf("%s cannot be chosen: a choice is a line of 1 to %d bytes without spaces around it", toml.Quote(one), maxChoice)
+		case seen[folded]:
+			return fmt.Sprintf("%s is there twice", toml.Quote(one))
+		}
+		seen[folded] = true
+	}
+	return ""
 }
 
 func (c *checker) checkNeeds(s *Step) {

@@ -120,6 +120,9 @@ const (
 	OutputJSON = "json"
 )
 
+// AnswerText means that a person answers with a text of their own.
+const AnswerText = "text"
+
 // Step is one step of a definition: an agent that is asked, a question to a person, a
 // discussion, a message in a chat, or another workflow.
 type Step struct {
@@ -138,6 +141,8 @@ type Step struct {
 	Output      string            `json:"output,omitempty"`
 	Schema      json.RawMessage   `json:"schema,omitempty"`
 	Approve     bool              `json:"approve,omitempty"`
+	Choice      []string          `json:"choice,omitempty"` // what a person may answer
+	Answer      string            `json:"answer,omitempty"` // what else a person answers with: AnswerText
 	Workflow    string            `json:"workflow,omitempty"`
 	Inputs      map[string]string `json:"inputs,omitempty"` // of the nested workflow: templates
 	Chat        *Chat             `json:"chat,omitempty"`

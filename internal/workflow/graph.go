@@ -141,6 +141,12 @@ func (d *Definition) who(s *Step) string {
 		}
 		return d.shownAgent(s.Agent)
 	}
+	switch {
+	case len(s.Choice) > 0:
+		return "a person chooses one of " + strings.Join(s.Choice, ", ")
+	case s.Answer != "":
+		return "a person answers"
+	}
 	return "a person approves"
 }
 

@@ -289,6 +289,8 @@ func stepKeys() []key[Step] {
 		scalar("output", func(s *Step) any { return &s.Output }, toml.Limits{OneOf: []string{OutputText, OutputJSON}}),
 		{"schema", (*reader).schema},
 		scalar("approve", func(s *Step) any { return &s.Approve }, toml.Limits{}),
+		scalar("choice", func(s *Step) any { return &s.Choice }, toml.Limits{}),
+		scalar("answer", func(s *Step) any { return &s.Answer }, toml.Limits{OneOf: []string{AnswerText}}),
 		scalar("workflow", func(s *Step) any { return &s.Workflow }, toml.Limits{}),
 		{"inputs", (*reader).stepInputs},
 		{"chat", (*reader).chat},

@@ -179,6 +179,8 @@ type Call struct {
 	JSON       bool
 	Schema     json.RawMessage
 	Chat       *ChatCall
+	Choice     []string              // of a question: see [Question]
+	Answer     string                // of a question
 	Post       fika.ConversationName // the chat in which Prompt is posted
 	Deadline   time.Time
 	Sources    []string // the rows whose outputs are in the prompt

@@ -69,7 +69,7 @@ func (e *engine) ask(r *Row, s *Step) {
 		return
 	}
 	r.State = Asking
-	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindApproval, Prompt: text, Deadline: r.Deadline, Sources: sources})
+	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindApproval, Prompt: text, Choice: s.Choice, Answer: s.Answer, Deadline: r.Deadline, Sources: sources})
 }
 
 // retry makes the next attempt at a failed row. It does not ask again about work that
@@ -124,7 +124,7 @@ func (e *engine) begin(r *Row) {
 	}
 	e.setDeadline(r, s)
 	switch {
-	case s.Approve && !r.Approved:
+	case r.Kind == KindApproval, s.Approve && !r.Approved:
 		e.ask(r, s)
 	case r.Kind == KindWorkflow:
 		e.beginWorkflow(r, s)

@@ -33,14 +33,17 @@ type approvalJSON struct {
 	Workspace    string          `json:"workspace"`
 	What         string          `json:"what"`
 	Rule         string          `json:"rule"`
+	Choice       []string        `json:"choice,omitempty"` // the answer is one of these
+	Answer       string          `json:"answer,omitempty"` // "text": the answer is a text
 	State        string          `json:"state"`
 	Asked        time.Time       `json:"asked_at"`
 	Expires      time.Time       `json:"expires_at"`
 }
 
 func toApprovalJSON(a service.OpenApproval) approvalJSON {
+	q, _ := service.StepQuestionOf(a)
 	return approvalJSON{
-		ID: a.N, Agent: a.Agent, Conversation: string(a.Conversation), Request: a.Request, Tool: a.Tool, Args: json.RawMessage(a.Args),
+		Choice: q.Choice, Answer: q.Answer, ID: a.N, Agent: a.Agent, Conversation: string(a.Conversation), Request: a.Request, Tool: a.Tool, Args: json.RawMessage(a.Args),
 		Workspace: a.Workspace, What: a.What, Rule: a.Rule, State: string(a.State), Asked: a.Asked.UTC(), Expires: a.Expires.UTC(),
 	}
 }
@@ -48,19 +51,20 @@ func toApprovalJSON(a service.OpenApproval) approvalJSON {
 // New returns the command fika approve.
 func New(e *command.Env) *cobra.Command {
 	var always, yes, asJSON bool
-	var deny string
+	var deny, reply string
 	c := &cobra.Command{
 		Use: "approve [ID]", Short: "answer agents that ask before a tool call",
 		Long: `Without ID: lists, in full, the tool calls that wait for your decision. With ID:
 the call is made once, exactly as shown. If the call or its script has changed
-by then, fika asks again.`,
-		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'",
+by then, fika asks again. A step of a workflow may ask for a choice or a text
+instead: --answer gives it.`,
+		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'\n  fika approve 5 --answer blue",
 		Args:              command.AtMostOne("the number of an approval"),
 		ValidArgsFunction: complete.FirstOnly(complete.ApprovalNumbers(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) == 0 {
-				if always || cmd.Flags().Changed("deny") {
+				if always || cmd.Flags().Changed("deny") || cmd.Flags().Changed("answer") {
 					return command.UsageError("which one? fika approve ID; fika approve alone lists them")
 				}
 				return listApprovals(ctx, e, asJSON)
@@ -73,11 +77,19 @@ by then, fika asks again.`,
 			if refuse && always {
 				return command.UsageError("--always and --deny exclude each other")
 			}
+			if cmd.Flags().Changed("answer") {
+				if refuse || always {
+					return command.UsageError("--answer excludes --deny and --always")
+				}
+				return answerApproval(ctx, e, n, answer{allow: true, words: true, why: reply})
+			}
 			return answerApproval(ctx, e, n, answer{allow: !refuse, always: always, sure: yes, why: deny})
 		},
 	}
 	c.Flags().BoolVar(&always, "always", false, "also write a rule that allows such calls from now on")
 	c.Flags().StringVar(&deny, "deny", "", "refuse the call, and tell the agent why")
+	c.Flags().StringVar(&reply, "answer", "", "answer the question of a step: one of its choices, or a text")
+	_ = c.RegisterFlagCompletionFunc("answer", complete.Choices(e))
 	command.YesFlag(c, &yes, "with --always: write the rule without asking")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return c
@@ -115,6 +127,7 @@ type answer struct {
 	allow  bool
 	always bool // applies to calls like it, too
 	sure   bool // the rule is written without a question
+	words  bool // why is the answer to a question that asks for one
 	why    string
 }
 
@@ -126,6 +139,13 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 	a, err := c.Approvals().Find(ctx, n)
 	if err != nil {
 		return err
+	}
+	q, _ := service.StepQuestionOf(a)
+	switch wants := q.Wants(); {
+	case said.words && wants == "":
+		return command.UsageError("%d is answered with yes or no: fika approve %d, or fika approve %d --deny WHY", n, n, n)
+	case said.allow && !said.words && wants != "":
+		return command.UsageError("%d is answered with %s: fika approve %d --answer ANSWER", n, wants, n)
 	}
 	var rule guard.Rule
 	if said.always {
@@ -150,8 +170,11 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 		e.Say("from now on such calls are allowed; the rule is in %s", h.ConfigFile())
 	}
 	verb := "approved"
-	if !said.allow {
+	switch {
+	case !said.allow:
 		verb = "denied"
+	case said.words:
+		verb = "answered"
 	}
 	if a.FlowStep != "" {
 		e.Say("%s %d: the run goes on", verb, n)

@@ -36,6 +36,24 @@ func ApprovalNumbers(e *command.Env) cobra.CompletionFunc {
 	}
 }
 
+// Choices completes what a person may choose in answer to the approval whose number is the
+// first argument.
+func Choices(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil || len(args) == 0 {
+			return nil, NoFiles
+		}
+		n, _ := strconv.ParseInt(args[0], 10, 64) // of what is no number there is none
+		a, err := c.Approvals().Find(cmd.Context(), n)
+		if err != nil {
+			return nil, NoFiles
+		}
+		q, _ := service.StepQuestionOf(a)
+		return q.Choice, NoFiles
+	}
+}
+
 // TaskNumbers completes the numbers of the tasks that have not ended or, with all, of all.
 func TaskNumbers(e *command.Env, all bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {

@@ -149,8 +149,9 @@ func (s *Screen) Ask(p *question.Panel, answer func(key rune, words string)) {
 		s.con.Ask(nil)
 		return
 	}
+	keys, worded, prompt := p.Keys()
 	s.con.Ask(&console.Question{
-		Rows: p.Rows, Keys: p.Keys(), Worded: string(question.KeyNoBecause), WordsPrompt: "no, because: ",
+		Rows: p.Rows, Keys: keys, Worded: string(worded), WordsPrompt: prompt,
 		Answer: func(key rune, words string) {
 			if !p.Turn(key) {
 				answer(key, words)

@@ -10,7 +10,6 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
 	"fika/internal/question"
-	"fika/internal/service"
 	"fika/internal/view"
 )
 
@@ -72,7 +71,7 @@ func (a *asker) showOldest() {
 	a.screen.Ask(p, func(key rune, words string) {
 		ctx, stop := context.WithTimeout(context.Background(), answerTime)
 		defer stop()
-		if err := a.answer(ctx, open[0], key, words); err != nil {
+		if err := a.answer(ctx, p, key, words); err != nil {
 			a.screen.Note("— " + err.Error())
 		} else if key == question.KeyAlways {
 			if err := a.chat.service().Approvals().AddRule(ctx, open[0].N, rule); err != nil {
@@ -89,8 +88,9 @@ func (a *asker) showOldest() {
 const answerTime = 10 * time.Second
 
 // answer stores the answer that a key gives, and says so above the line.
-func (a *asker) answer(ctx context.Context, q service.OpenApproval, key rune, words string) error {
-	allow := key == question.KeyYes || key == question.KeyAlways
+func (a *asker) answer(ctx context.Context, p *question.Panel, key rune, words string) error {
+	q := p.Question()
+	allow, words := p.Answer(key, words)
 	if err := a.desk.Answer(ctx, a.chat.service().Approvals(), q.N, allow, words); err != nil {
 		return err
 	}
@@ -99,7 +99,11 @@ func (a *asker) answer(ctx context.Context, q service.OpenApproval, key rune, wo
 		what = "@" + string(q.Agent) + ": " + view.Call{Tool: q.Tool, Args: []byte(q.Args)}.Title()
 	}
 	st := a.env.OutStyle()
-	if allow {
+	switch {
+	case allow && words != "":
+		a.screen.Print(st.Green("✓") + " you answered " + what + ": " + words)
+		return nil
+	case allow:
 		a.screen.Print(st.Green("✓") + " you allowed " + what)
 		return nil
 	}
