@@ -201,6 +201,7 @@ type RunInfo struct {
 	Conversation string    `json:"conversation,omitempty"` // where its steps are
 	State        string    `json:"state"`
 	Paused       bool      `json:"paused"`
+	Limit        string    `json:"limit,omitempty"` // which ended it: max_cost, max_tokens, max_turns, max_time
 	Begun        time.Time `json:"begun"`
 	Ended        time.Time `json:"ended,omitzero"`
 }

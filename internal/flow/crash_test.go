@@ -74,8 +74,14 @@ join = "ended"
 approve = true
 prompt = "go on?"
 [[steps]]
-id = "loop"
+id = "pick"
 needs = ["ask"]
+choice = ["inner", "outer"]
+prompt = "which one?"
+[[steps]]
+id = "loop"
+needs = ["pick"]
+when = 'steps.pick.output == "inner"'
 workflow = "inner"
 repeat = { until = "round >= 2", max = 3 }
 [[steps]]
@@ -179,7 +185,7 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 			}
 		}
 		for _, q := range must(w.store.OpenApprovals(w.Context()))(w) {
-			must(w.store.AnswerApproval(w.Context(), q.N, store.ApprovalAnswer{Allow: true, By: "ann"}))(w)
+			must(w.store.AnswerApproval(w.Context(), q.N, store.ApprovalAnswer{Allow: true, By: "ann", Why: "inner"}))(w)
 		}
 	}
 	if said := w.saidIn(room); len(said) != 5 || len(slices.Compact(slices.Sorted(slices.Values(said)))) != 5 {

@@ -338,8 +338,12 @@ func approvalInfo(a OpenApproval) api.ApprovalInfo {
 }
 
 func runInfo(r Run) api.RunInfo {
-	return api.RunInfo{
+	out := api.RunInfo{
 		ID: string(r.ID), Name: r.Name, Title: r.Title, Conversation: string(r.Where), State: string(r.State),
 		Paused: !r.Paused.IsZero(), Begun: r.Begun, Ended: r.Ended,
 	}
+	if r.Result != nil {
+		out.Limit = r.Result.Limit
+	}
+	return out
 }

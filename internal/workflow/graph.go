@@ -107,6 +107,8 @@ func (g *graph) about(s *Step, parent string) string {
 	switch {
 	case s.Join == JoinAny:
 		add("when the first is done of %s", strings.Join(s.Needs, ", "))
+	case s.Join == JoinEnded && len(s.Needs) == 1:
+		add("whatever came of %s", s.Needs[0])
 	case s.Join == JoinEnded:
 		add("after %s, whatever came of them", strings.Join(s.Needs, ", "))
 	case len(others) > 0:
@@ -134,7 +136,7 @@ func (d *Definition) who(s *Step) string {
 		}
 		return "chat of " + strings.Join(names, ", ")
 	case KindPost:
-		return "posts in " + s.Post
+		return "posts in " + strings.TrimPrefix(d.shownAgent(s.Post), "@")
 	case KindAgent:
 		if s.Agent == "" {
 			return "whoever can " + s.Capability
@@ -150,7 +152,8 @@ func (d *Definition) who(s *Step) string {
 	return "a person approves"
 }
 
-// shownAgent returns an agent's name; for one that is an input, the default.
+// shownAgent returns an agent's name; for one that is an input, the default, and for one
+// that is known later, where it comes from.
 func (d *Definition) shownAgent(agent string) string {
 	name, isInput := strings.CutPrefix(agent, "{{.inputs.")
 	name, whole := strings.CutSuffix(name, "}}")

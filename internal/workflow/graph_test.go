@@ -36,6 +36,21 @@ research-implement-test: find out, build on what was found, test, and again unti
 	}
 }
 
+// TestTreeOfPeople: what people are asked, what is posted, and agents that are known later.
+func TestTreeOfPeople(t *testing.T) {
+	d := load(t, "[inputs]\nroom='news'\n[[steps]]\nid='pick'\nchoice=['x', 'y']\nprompt='which?'\n[[steps]]\nid='each'\nneeds=['pick']\nfor_each='[{}]'\nagent='{{.item.who}}'\nprompt='do'\n"+
+		"[[steps]]\nid='tell'\nneeds=['each']\njoin='ended'\npost='{{.inputs.room}}'\nprompt='done'\n[[steps]]\nid='why'\nneeds=['tell']\nanswer='text'\nprompt='why?'\n", nil)
+	want := `
+└─ pick  a person chooses one of x, y
+   └─ each  @(item.who); for each of [{}], 8 at a time
+      └─ tell  posts in news; whatever came of each
+         └─ why  a person answers
+`
+	if got := d.TreeText(); !strings.HasSuffix(got, strings.TrimLeft(want, "\n")) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestDot(t *testing.T) {
 	got := shipped(t, "research-implement-test").DotGraph()
 	for _, want := range []string{`"research" -> "build";`, `subgraph "cluster_build" {`, `"build/implement" -> "build/test";`} {

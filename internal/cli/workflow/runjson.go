@@ -87,6 +87,7 @@ type stepJSON struct {
 	Approval     *int64     `json:"approval"`
 	Items        *int       `json:"items"`
 	ItemsDone    *int       `json:"items_done"`
+	ItemsFailed  *int       `json:"items_failed"`
 	Turns        int        `json:"turns"`
 	Tokens       int64      `json:"tokens"`
 	CostUSD      *float64   `json:"cost_usd"` // null: no price is known
@@ -105,8 +106,7 @@ func toStepJSON(s service.RunStep) stepJSON {
 		j.Approval = &s.Approval
 	}
 	if s.Kind == workflow.KindEach {
-		done := s.Done
-		j.Items, j.ItemsDone = &s.Count, &done
+		j.Items, j.ItemsDone, j.ItemsFailed = &s.Count, &s.Done, &s.Failed
 	}
 	return j
 }
