@@ -1,9 +1,49 @@
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
+
+// TestTheFilesOfTheWorkflowsPage: the second file of docs/WORKFLOWS.md does what it says:
+// one item fails, the others are told of, a person chooses, and the chat hears of it.
+func TestTheFilesOfTheWorkflowsPage(t *testing.T) {
+	t.Parallel()
+	text := page(t, "docs/WORKFLOWS.md")
+	files := slices.DeleteFunc(fenced(text, "toml"), func(file string) bool { return !strings.Contains(file, "[[steps]]") })
+	if len(files) != 2 {
+		t.Fatalf("%d files", len(files))
+	}
+	r := newReader(t)
+	r.write(".fika/config.toml", fenced(text, "toml")[0])
+	r.write(".fika/workflows/build.toml", files[0])
+	r.write(".fika/workflows/mend.toml", files[1])
+	r.write(".fika/rules.toml", `[[rule]]
+agent = "researcher"
+reply = '[{"what": "the door", "who": "coder"}, {"what": "the roof", "who": "tester"}]'
+match = "What has to be mended"
+[[rule]]
+agent = "coder"
+match = "Mend (.*)\\."
+reply = "{{index .Match 1}} closes"
+[[rule]]
+agent = "tester"
+match = "Mend"
+error = {status = 400, message = "no ladder"}
+[[rule]]
+agent = "moderator"
+match = '(?s)"the door closes".*(Nobody.*no ladder)'
+reply = "The door closes. {{index .Match 1}}"
+`)
+	r.run("fika workflow check build", "")
+	r.run("fika chat create news", "")
+	id := strings.TrimSpace(r.run("fika workflow run mend --no-wait", ""))
+	eventually(func() bool { return strings.Contains(r.run("fika approve", ""), "post it, keep it") })
+	r.run("fika approve 1 --answer 'post it'", "")
+	r.run("fika workflow wait "+id, "")
+	has(t, "the chat", r.run("fika chat view news", ""), "The door closes. Nobody could mend the roof: ")
+}
 
 // TestTheExamplesOfTheWorkflowsPage: the three examples of docs/WORKFLOWS.md run
 // offline in the home that the page describes, and each result is made of what
