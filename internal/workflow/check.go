@@ -168,8 +168,8 @@ func wrongChoice(list []string) string {
 	for _, one := range list {
 		folded := strings.ToLower(one)
 		switch {
-		case one == "" || one != strings.TrimSpace(one) || len(one) > maxChoice || strings.ContainsFunc(one, unicode.IsControl):
-			return fmt.Sprintf("%s cannot be chosen: a choice is a line of 1 to %d bytes without spaces around it", toml.Quote(one), maxChoice)
+		case one == "" || one != strings.TrimSpace(one) || len(one) > maxChoice || strings.ContainsFunc(one, isHidden):
+			return fmt.Sprintf("%s cannot be chosen: a choice is a line of 1 to %d bytes, without spaces around it and without hidden characters", toml.Quote(one), maxChoice)
 		case seen[folded]:
 			return fmt.Sprintf("%s is there twice", toml.Quote(one))
 		}
@@ -177,6 +177,8 @@ func wrongChoice(list []string) string {
 	}
 	return ""
 }
+
+func isHidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 func (c *checker) checkNeeds(s *Step) {
 	seen := map[string]bool{}

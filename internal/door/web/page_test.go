@@ -13,6 +13,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/service"
+	"fika/internal/workflow"
 )
 
 // hostileTexts are texts that try to become a part of the page.
@@ -185,5 +186,33 @@ func TestSendOnce(t *testing.T) {
 		if status, body, _ := w.do("POST", path, url.Values{"answer": {"approve"}}, nil); status != want {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
+	}
+}
+
+// TestAnswerAStep: a step that asks for a choice offers it on the page; what is none of the
+// choices is refused, and the one that is given is the step's output.
+func TestAnswerAStep(t *testing.T) {
+	w := newWorld(t)
+	d, err := workflow.Load("pick", "pick.toml", []byte("[[steps]]\nid='colour'\nchoice=['blue', 'red']\nprompt='which?'\n"), workflow.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := w.person.Runs().Start(t.Context(), d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, page, _ := w.do("GET", "/", nil, nil); !strings.Contains(page, "<option>red</option>") {
+		t.Errorf("the page offers no choice:\n%s", page)
+	}
+	for _, c := range []struct {
+		why    string
+		status int
+	}{{"green", http.StatusBadRequest}, {"", http.StatusBadRequest}, {"red", http.StatusOK}} {
+		if status, body, _ := w.do("POST", "/approvals/1", url.Values{"answer": {"approve"}, "why": {c.why}}, nil); status != c.status {
+			t.Errorf("%q: %d %s", c.why, status, body)
+		}
+	}
+	if r, err := w.person.Runs().Find(t.Context(), string(run.ID)); err != nil || r.Outcome.Answer != "red" {
+		t.Errorf("the run gave %q: %v", r.Outcome.Answer, err)
 	}
 }
