@@ -120,6 +120,26 @@ func TestSameMemberInside(t *testing.T) {
 	})
 }
 
+// TestSameMemberOfAnItemInside: an item of a list inside a repeated workflow goes to the
+// member that had it in the round before.
+func TestSameMemberOfAnItemInside(t *testing.T) {
+	onEngines(t, func(w *world) {
+		_, m := w.pool("build", 3)
+		known := workflow.Known{Names: []string{"in"}, Read: func(string) (string, []byte, error) {
+			return "in.toml", []byte("[[steps]]\nid='each'\nfor_each='[\"x\", \"y\"]'\nagent='build'\nprompt='do {{.item}}'\n"), nil
+		}}
+		d, err := workflow.Load("test", "test.toml", []byte("[[steps]]\nid='loop'\nworkflow='in'\nrepeat={until='round >= 3', max=3}\n"), known)
+		w.ok(err)
+		run := w.startDefinition(d, nil)
+		w.advance(run)
+		w.end(w.claim(m[2]))
+		w.end(w.claim(m[1]))
+		w.want("state", w.workOnly(run, m...).State, fika.Done)
+		w.want("asked", len(w.asked), 6)
+		w.want("who", w.by("do"), map[string][]string{"do x": {"build-3"}, "do y": {"build-2"}})
+	})
+}
+
 // TestMemberThatCannot: a member that is stopped, or no member any more, holds up no
 // round: whoever is free takes over, and keeps the item.
 func TestMemberThatCannot(t *testing.T) {

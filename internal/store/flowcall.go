@@ -68,14 +68,24 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 // has left the pool, or may not or cannot work now; then whoever is free takes over.
 func (a *applying) memberWithin(ctx context.Context, c workflow.Call) (fika.Agent, bool, error) {
 	pool := a.agents[c.Agent]
-	if !pool.pool || c.Within == "" {
+	if !pool.pool {
 		return fika.Agent{}, false, nil
 	}
+	for _, path := range c.Within {
+		if m, found, err := a.memberAt(ctx, path, c.Agent, pool.id); found || err != nil {
+			return m, found, err
+		}
+	}
+	return fika.Agent{}, false, nil
+}
+
+// memberAt returns the member of a pool that last worked at a path or within it.
+func (a *applying) memberAt(ctx context.Context, path, name, pool string) (fika.Agent, bool, error) {
 	// All paths within one begin with it and one of # / [ ~.
 	return one(ctx, a.tx, scanAgent, selectAgent+` JOIN requests q ON q.agent = a.id JOIN flow_steps s ON s.request = q.id AND s.request <> ''
 WHERE s.run = ? AND s.path >= ? AND s.path < ? AND substr(s.path, ?, 1) IN ('', '#', '/', '[', '~') AND s.agent = ? AND a.pool = ?
 AND a.desired NOT IN ('stopped', 'finish', 'now') AND a.state <> 'failed' ORDER BY s.begun_at DESC, q.n DESC LIMIT 1`,
-		a.view.ID, c.Within, c.Within+"\x7f", len(c.Within)+1, c.Agent, pool.id)
+		a.view.ID, path, path+"\x7f", len(path)+1, name, pool)
 }
 
 // taintOf returns the outside source of a call's prompt, if any. Text is not traced

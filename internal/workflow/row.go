@@ -184,9 +184,10 @@ type Call struct {
 	Post       fika.ConversationName // the chat in which Prompt is posted
 	Deadline   time.Time
 	Sources    []string // the rows whose outputs are in the prompt
-	// Within is the path of the item or the repetition that the row is part of: of a pool
-	// that is asked there, the same member works all of it. Empty: the row is part of none.
-	Within string
+	// Within are the paths of the item or the repetition that the row is part of, and of
+	// the same item in the round before: of a pool that is asked there, the same member
+	// works all of it. Empty: the row is part of none.
+	Within []string
 }
 
 // ChatCall says who discusses, and when the discussion is over; see [Chat].

@@ -31,19 +31,30 @@ func (e *engine) agentNames(r *Row, s *Step) (names, sources []string, ok bool) 
 	return names, sources, true
 }
 
-// within returns the path of the innermost item that a row is or is part of, or else of
-// the outermost repetition.
-func (e *engine) within(r *Row) string {
-	path := ""
+// within returns the path of the innermost item that a row is or is part of, and that of
+// the same item in the round before; or else the path of the outermost repetition.
+func (e *engine) within(r *Row) []string {
+	var paths []string
 	for ; r != nil; r = e.rows[r.Parent] {
 		switch g := e.rows[r.Parent]; {
 		case g != nil && g.Kind == KindEach:
-			return r.Path
+			return append([]string{r.Path}, e.roundBefore(r)...)
 		case r.Kind == KindRepeat:
-			path = r.Path
+			paths = []string{r.Path}
 		}
 	}
-	return path
+	return paths
+}
+
+// roundBefore returns the path that an item had in the round before; nothing if it is in
+// no round, or in the first.
+func (e *engine) roundBefore(item *Row) []string {
+	for r := item; r != nil; r = e.rows[r.Parent] {
+		if g := e.rows[r.Parent]; g != nil && g.Kind == KindRepeat && r.Index > 1 {
+			return []string{g.roundPath(r.Index-1) + strings.TrimPrefix(item.Path, r.Path)}
+		}
+	}
+	return nil
 }
 
 // agent returns the name of the agent that a template makes.
