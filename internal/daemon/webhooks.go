@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"fika"
 	"fika/internal/api"
 	"fika/internal/config"
 	"fika/internal/crash"
@@ -14,6 +15,7 @@ import (
 	"fika/internal/otlp"
 	"fika/internal/service"
 	"fika/internal/sleep"
+	"fika/internal/trace"
 	"fika/internal/webhook"
 )
 
@@ -83,12 +85,18 @@ func (h hubHome) sendEvents(ctx context.Context, home string, events *service.Se
 		Events: func(ctx context.Context, from api.Cursor) iter.Seq2[api.Event, error] {
 			return events.Events(ctx, api.Scope{}, from)
 		},
-		Post: func(ctx context.Context, id string, body []byte) error {
+		Trace: func(e api.Event) string {
+			if c, err := h.app.Config(); err != nil || c.OTLP.Endpoint == "" {
+				return ""
+			}
+			return trace.Parent(home, fika.RequestID(e.Chain), fika.RequestID(e.Request))
+		},
+		Post: func(ctx context.Context, id, trace string, body []byte) error {
 			secret, err := h.app.WebhookSecret(entry)
 			if err != nil {
 				return err
 			}
-			return post.Post(ctx, secret, id, h.app.Now(), body)
+			return post.Post(ctx, secret, id, h.app.Now(), trace, body)
 		},
 	}
 	w.Run(ctx, func(err error) {

@@ -40,6 +40,9 @@ type Request struct {
 	// Schema is the JSON Schema of an object that the answer has to be; nil: text. Where a
 	// provider has a mode for it the answer is held to it, elsewhere nothing is promised.
 	Schema json.RawMessage
+	// Trace is the value of the header traceparent, where a call is one of HTTP; empty: none
+	// is sent.
+	Trace string
 }
 
 // Message is one message of the window. An assistant message may carry text

@@ -22,6 +22,7 @@ import (
 	"fika"
 	"fika/internal/redact"
 	"fika/internal/store"
+	"fika/internal/trace"
 )
 
 // world is a database with a collector, which decodes what it gets as OpenTelemetry's does.
@@ -186,7 +187,7 @@ func TestSpansOfARequest(t *testing.T) {
 		of[s.Name()] = s
 	}
 	whole, model, tool, wait := of["invoke_agent coder"], of["chat m"], of["execute_tool read"], of["wait"]
-	if whole.TraceID().String() != TraceID("home", request) || whole.SpanID().String() != SpanID("home", request, 0) || !whole.ParentSpanID().IsEmpty() {
+	if whole.TraceID().String() != trace.TraceID("home", request) || whole.SpanID().String() != trace.SpanID("home", request, 0) || !whole.ParentSpanID().IsEmpty() {
 		t.Errorf("%s %s below %s", whole.TraceID(), whole.SpanID(), whole.ParentSpanID())
 	}
 	for _, s := range []ptrace.Span{model, tool, wait} {

@@ -1,10 +1,7 @@
 package otlp
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,23 +10,6 @@ import (
 	"fika/internal/store"
 	"fika/internal/trace"
 )
-
-// TraceID returns the id of the trace of a chain.
-func TraceID(home string, chain fika.RequestID) string { return id(16, home, "chain", chain) }
-
-// SpanID returns the id of the span of a request, or of one of its steps.
-func SpanID(home string, request fika.RequestID, step int) string {
-	if step == 0 {
-		return id(8, home, "request", request)
-	}
-	return id(8, home, "step", request, step)
-}
-
-// id returns an id of so many bytes that follows from what it is about.
-func id(size int, of ...any) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", of))
-	return hex.EncodeToString(sum[:size])
-}
 
 const (
 	maxName = 128     // bytes of a name that a model has chosen
@@ -51,7 +31,7 @@ type Projection struct {
 func (p Projection) Spans(r store.Traced, because []store.Cause) []Span {
 	one := trace.SpansOf([]store.Traced{r}, r.FinishedAt).Requests[0]
 	whole := Span{
-		Trace: TraceID(p.Home, r.Chain), ID: SpanID(p.Home, r.ID, 0), Name: "invoke_agent " + string(r.AgentName), Kind: internalKind,
+		Trace: trace.TraceID(p.Home, r.Chain), ID: trace.SpanID(p.Home, r.ID, 0), Name: "invoke_agent " + string(r.AgentName), Kind: internalKind,
 		Start: nanos(r.CreatedAt), End: nanos(later(r.FinishedAt, r.CreatedAt)), Attributes: p.about(r, one.Usage),
 	}
 	if store.StandsForRun(r.Request) {
@@ -59,10 +39,10 @@ func (p Projection) Spans(r store.Traced, because []store.Cause) []Span {
 	}
 	for _, c := range because {
 		if c.Chain == r.Chain && whole.Parent == "" {
-			whole.Parent = SpanID(p.Home, c.Request, c.Step)
+			whole.Parent = trace.SpanID(p.Home, c.Request, c.Step)
 			continue
 		}
-		whole.Links = append(whole.Links, link{TraceID(p.Home, c.Chain), SpanID(p.Home, c.Request, c.Step)})
+		whole.Links = append(whole.Links, link{trace.TraceID(p.Home, c.Chain), trace.SpanID(p.Home, c.Request, c.Step)})
 	}
 	if r.State != fika.Done {
 		kind := string(r.Outcome.ErrorKind)
@@ -127,13 +107,13 @@ func (p Projection) about(r store.Traced, used fika.Usage) []attribute {
 // part returns the i-th span of time of a request.
 func (p Projection) part(r store.Traced, whole Span, i int, s trace.Span) Span {
 	out := Span{
-		Trace: whole.Trace, ID: SpanID(p.Home, r.ID, s.Step), Parent: whole.ID, Kind: internalKind,
+		Trace: whole.Trace, ID: trace.SpanID(p.Home, r.ID, s.Step), Parent: whole.ID, Kind: internalKind,
 		Start: nanos(s.Start), End: nanos(later(s.Start.Add(s.Took), s.Start)),
 	}
 	who := []attribute{text("gen_ai.agent.name", string(r.AgentName)), text("gen_ai.conversation.id", string(r.ConversationName)), text("fika.request", string(r.ID))}
 	switch s.Kind {
 	case trace.Wait:
-		out.ID, out.Name = id(8, p.Home, "wait", r.ID, i), "wait"
+		out.ID, out.Name = trace.Hash(8, p.Home, "wait", r.ID, i), "wait"
 		out.Attributes = who
 		return out
 	case trace.Tool:

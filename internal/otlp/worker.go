@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/crash"
 	"fika/internal/store"
+	"fika/internal/trace"
 )
 
 const (
@@ -242,7 +243,7 @@ func (w *Worker) try(ctx context.Context, b batch) (time.Duration, error) {
 	if err != nil {
 		return 0, fika.Wrap(fika.Failed, "otlp", err)
 	}
-	return 0, w.Places.RefuseDelivery(ctx, w.state, store.Delivery{URL: w.Receiver, N: b.n, ID: "otlp_" + id(16, w.Home, w.Receiver, b.n), Body: string(raw), Error: why})
+	return 0, w.Places.RefuseDelivery(ctx, w.state, store.Delivery{URL: w.Receiver, N: b.n, ID: "otlp_" + trace.Hash(16, w.Home, w.Receiver, b.n), Body: string(raw), Error: why})
 }
 
 // again sends the spans that were refused and that a person wants sent again.
@@ -289,6 +290,6 @@ func (w *Worker) skip(ctx context.Context) error {
 	w.Lost(text)
 	w.state.Place = store.Cursor{}
 	return w.Places.RefuseDelivery(ctx, w.state, store.Delivery{
-		URL: w.Receiver, N: -1 - last, ID: "otlp_" + id(16, w.Home, w.Receiver, -1-last), Body: `{"spans":0,"requests":[]}`, Error: text,
+		URL: w.Receiver, N: -1 - last, ID: "otlp_" + trace.Hash(16, w.Home, w.Receiver, -1-last), Body: `{"spans":0,"requests":[]}`, Error: text,
 	})
 }

@@ -78,7 +78,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 				assignment: job, progress: done, signals: signals, store: s.Control, models: cfg.models(), patience: cfg.Patience, now: cfg.Now, backed: cfg.Limits.Backed,
 			},
 			composer: composer,
-			choice:   choice, tools: cfg.Tools, check: cfg.Check, schema: cfg.Schema, now: cfg.Now,
+			choice:   choice, tools: cfg.Tools, check: cfg.Check, schema: cfg.Schema, trace: cfg.Trace, now: cfg.Now,
 		},
 		finisher: &finisher{
 			assignment: job, progress: done, exposure: exposure, permits: permits, briefing: briefing, choice: choice, store: s.Outcomes,

@@ -126,6 +126,8 @@ type Config struct {
 	// Schema is the JSON Schema that providers with a mode for it hold the answer to; nil:
 	// any text. Check decides all the same.
 	Schema json.RawMessage
+	// Trace is the header traceparent of model calls ([llm.Request]); empty: none is sent.
+	Trace string
 	// Picture reads a picture that the model is to be shown; nil: it is shown no
 	// pictures and reads the lines that mention them.
 	Picture Picture

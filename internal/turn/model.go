@@ -64,6 +64,7 @@ type modelCall struct {
 	tools  *tool.Set
 	check  func(text string) error
 	schema json.RawMessage
+	trace  string
 
 	used  Model  // the model the next call goes to
 	why   string // why used was chosen; empty: it is the first
@@ -340,6 +341,7 @@ func (m *modelCall) modelRequest(entries []fika.Entry) llm.Request {
 		MaxTokens: m.used.MaxTokens,
 		Reasoning: m.used.Reasoning,
 		Schema:    m.schema,
+		Trace:     m.trace,
 	}
 }
 

@@ -76,9 +76,9 @@ func NewPoster(to string, private bool, own func(netip.AddrPort) bool) *Poster {
 // Close ends idle connections.
 func (p *Poster) Close() { p.client.CloseIdleConnections() }
 
-// Post sends a message once. It returns nil once the receiver has answered that it has it, a
+// Post sends a message once, with the header traceparent if it is not empty. It returns nil once the receiver has answered that it has it, a
 // [Refused] if it does not want it, and another error if it may want it later.
-func (p *Poster) Post(ctx context.Context, secret, id string, at time.Time, body []byte) error {
+func (p *Poster) Post(ctx context.Context, secret, id string, at time.Time, trace string, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
 		return Refused{err.Error()}
@@ -88,6 +88,9 @@ func (p *Poster) Post(ctx context.Context, secret, id string, at time.Time, body
 	r.Header["webhook-id"] = []string{id}
 	r.Header["webhook-timestamp"] = []string{strconv.FormatInt(at.Unix(), 10)}
 	r.Header["webhook-signature"] = []string{Sign(secret, id, at, body)}
+	if trace != "" {
+		r.Header.Set("Traceparent", trace)
+	}
 	answer, err := p.client.Do(r)
 	if err != nil {
 		var inner *url.Error

@@ -47,8 +47,10 @@ type Worker struct {
 	// Events yields what was committed behind a place, and ends with what is there now.
 	Events func(context.Context, api.Cursor) iter.Seq2[api.Event, error]
 	// Post sends a message once; see [Poster.Post].
-	Post func(ctx context.Context, id string, body []byte) error
-	Now  func() time.Time
+	Post func(ctx context.Context, id, trace string, body []byte) error
+	// Trace returns the header traceparent for an event; nil: none is sent.
+	Trace func(api.Event) string
+	Now   func() time.Time
 
 	begun bool
 	state store.WebhookState
@@ -141,7 +143,7 @@ func (w *Worker) send(ctx context.Context, e api.Event, at store.Cursor) (time.D
 	if err != nil {
 		return 0, fika.Wrap(fika.Failed, "webhook", err)
 	}
-	wait, refused, err := w.try(ctx, id, body)
+	wait, refused, err := w.try(ctx, id, e, body)
 	if wait > 0 || err != nil {
 		return wait, err
 	}
@@ -159,7 +161,9 @@ func (w *Worker) again(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	for _, v := range list {
-		wait, refused, err := w.try(ctx, v.ID, []byte(v.Body))
+		var m Message
+		_ = json.Unmarshal([]byte(v.Body), &m) // without its event, it belongs to no trace
+		wait, refused, err := w.try(ctx, v.ID, m.Event, []byte(v.Body))
 		switch {
 		case wait > 0 || err != nil:
 			return wait, err
@@ -181,8 +185,12 @@ func (w *Worker) again(ctx context.Context) (time.Duration, error) {
 // try makes one attempt to post a message. If it fails, it stores that, and returns how long
 // to wait until the next. Otherwise w's state is that of a receiver that has the message, or
 // that has refused it for a reason, and is for the caller to store.
-func (w *Worker) try(ctx context.Context, id string, body []byte) (wait time.Duration, refused string, err error) {
-	err = w.Post(ctx, id, body)
+func (w *Worker) try(ctx context.Context, id string, e api.Event, body []byte) (wait time.Duration, refused string, err error) {
+	trace := ""
+	if w.Trace != nil && e.Request != "" {
+		trace = w.Trace(e)
+	}
+	err = w.Post(ctx, id, trace, body)
 	crash.Point("post webhook")
 	now := w.Now()
 	var no Refused

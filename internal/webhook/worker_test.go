@@ -44,9 +44,10 @@ type world struct {
 
 // received is a request that the receiver got.
 type received struct {
-	id   string
-	body []byte
-	m    Message
+	id    string
+	trace string
+	body  []byte
+	m     Message
 }
 
 func newWorld(t *testing.T) *world {
@@ -84,7 +85,7 @@ func (w *world) receive(out http.ResponseWriter, r *http.Request) {
 	if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); r.Header.Get("webhook-signature") != want {
 		w.Errorf("signed %q, want %q", r.Header.Get("webhook-signature"), want)
 	}
-	one := received{id: id, body: body}
+	one := received{id: id, trace: r.Header.Get("Traceparent"), body: body}
 	if err := json.Unmarshal(body, &one.m); err != nil || one.m.ID != id {
 		w.Errorf("%v %s", err, body)
 	}
@@ -109,8 +110,9 @@ func (w *world) worker(url string) (*Worker, *Poster) {
 		Events: func(ctx context.Context, from api.Cursor) iter.Seq2[api.Event, error] {
 			return events.Events(ctx, api.Scope{}, from)
 		},
-		Post: func(ctx context.Context, id string, body []byte) error {
-			return post.Post(ctx, secret, id, w.now, body)
+		Trace: func(e api.Event) string { return "trace of " + e.Chain + e.Request },
+		Post: func(ctx context.Context, id, trace string, body []byte) error {
+			return post.Post(ctx, secret, id, w.now, trace, body)
 		},
 	}, post
 }
@@ -245,7 +247,7 @@ func TestAReceiverThatIsDownForAnHour(t *testing.T) {
 	w.step(k)
 	tries := 0
 	up := k.Post
-	k.Post = func(context.Context, string, []byte) error { tries++; return fmt.Errorf("connection refused") }
+	k.Post = func(context.Context, string, string, []byte) error { tries++; return fmt.Errorf("connection refused") }
 	for range 60 {
 		w.say("a", 1)
 		for range 60 {
@@ -321,7 +323,7 @@ func TestAnEventIsGivenUp(t *testing.T) {
 	w.step(k)
 	w.say("a", 2)
 	up := k.Post
-	k.Post = func(_ context.Context, id string, _ []byte) error {
+	k.Post = func(_ context.Context, id, _ string, _ []byte) error {
 		return fmt.Errorf("%s", strings.Repeat("no ", 1000))
 	}
 	w.step(k)
@@ -368,11 +370,11 @@ func TestEventsThatAreGone(t *testing.T) {
 func TestNothingIsSentElsewhere(t *testing.T) {
 	w := newWorld(t)
 	own := func(a netip.AddrPort) bool { return "http://"+a.String() == w.server.URL }
-	if err := NewPoster(w.server.URL, false, own).Post(t.Context(), secret, "x", w.now, []byte("{}")); !fika.IsKind(err, fika.Denied) || len(w.got) != 0 {
+	if err := NewPoster(w.server.URL, false, own).Post(t.Context(), secret, "x", w.now, "", []byte("{}")); !fika.IsKind(err, fika.Denied) || len(w.got) != 0 {
 		t.Errorf("to the page itself: %v", err)
 	}
 	for _, url := range []string{"https://localhost.localdomain./x", "https://ip6-localhost/x", "https://2130706433/", "https://0x7f.1/"} {
-		if err := NewPoster(url, false, nil).Post(t.Context(), secret, "x", w.now, []byte("{}")); err == nil {
+		if err := NewPoster(url, false, nil).Post(t.Context(), secret, "x", w.now, "", []byte("{}")); err == nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

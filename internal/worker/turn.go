@@ -18,6 +18,7 @@ import (
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/tool/note"
+	"fika/internal/trace"
 	"fika/internal/turn"
 	"fika/internal/workflow"
 )
@@ -71,6 +72,7 @@ func (r *Runtime) engine(ctx context.Context, c store.Claimed, stop <-chan struc
 		return nil, err
 	}
 	conf := r.turnConfig(c, settings, models, stop, o)
+	conf.Trace = r.traceparent(ctx, c.Request)
 	if c.Request.Payload.Summary {
 		var err error
 		if conf, err = r.summaryConfig(ctx, conf, c, settings, models[0]); err != nil {
@@ -144,6 +146,20 @@ func (r *Runtime) followBudgets(ctx context.Context) error {
 		return nil
 	}
 	return r.worker.Store.LookAgain(ctx)
+}
+
+// traceparent returns what model calls are told of the trace that they belong to; empty: no
+// traces are sent.
+func (r *Runtime) traceparent(ctx context.Context, q fika.Request) string {
+	c, err := r.worker.App.Config()
+	if err != nil || c.OTLP.Endpoint == "" {
+		return ""
+	}
+	meta, err := r.worker.Store.Meta(ctx)
+	if err != nil {
+		return "" // the turn will say what is wrong with the store
+	}
+	return trace.Parent(meta.StoreID, q.Chain, q.ID)
 }
 
 func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {

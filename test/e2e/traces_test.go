@@ -72,7 +72,7 @@ func (c *collector) named(name string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.spans {
-		n += int(b2i(s.Name() == name))
+		n += b2i(s.Name() == name)
 	}
 	return n
 }
@@ -163,7 +163,15 @@ func TestTracesOfAChain(t *testing.T) {
 		}
 		return llmtest.Script{llmtest.Text("secret words"), llmtest.Usage(40, 4)}
 	})
-	text := config(srv, llmtest.OpenAI, "[otlp]\nendpoint = \""+c.URL+"\"\nheaders_env = \"COLLECTOR_HEADERS\"",
+	var mu sync.Mutex
+	posted := 0 // events with a trace
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		posted += b2i(strings.HasPrefix(r.Header.Get("Traceparent"), "00-"))
+	}))
+	defer hook.Close()
+	text := config(srv, llmtest.OpenAI, "[otlp]\nendpoint = \""+c.URL+"\"\nheaders_env = \"COLLECTOR_HEADERS\"\n[[webhooks]]\nurl = \""+hook.URL+"\"\nsecret_env = \"COLLECTOR_HEADERS\"",
 		agent{name: "arya", tools: `"delegate"`}, agent{name: "bran", tools: `"bash"`}, agent{name: "cersei", tools: `"bash"`})
 	text = strings.ReplaceAll(text, "[[models]]\n", "[[models]]\nprices = {input = 3.0, output = 15.0}\n")
 	h := newHome(t, text)
@@ -173,7 +181,9 @@ func TestTracesOfAChain(t *testing.T) {
 	h.chat("room")
 	h.must("chat", "send", "room", "@arya secret words")
 	h.until("all three have answered", func() bool {
-		return c.named("invoke_agent arya")+c.named("invoke_agent bran")+c.named("invoke_agent cersei") == 3
+		mu.Lock()
+		defer mu.Unlock()
+		return c.named("invoke_agent arya")+c.named("invoke_agent bran")+c.named("invoke_agent cersei") == 3 && posted >= 9 // three states each
 	})
 	want, err := os.ReadFile("testdata/traces.golden")
 	got := c.tree()
@@ -181,6 +191,18 @@ func TestTracesOfAChain(t *testing.T) {
 		h.ok(os.WriteFile("testdata/traces.golden", []byte(got), 0o600))
 	} else if err != nil || got != string(want) {
 		t.Errorf("%v; got\n%s\nwant\n%s", err, got, want)
+	}
+	for _, r := range srv.Requests() { // whom a model is called for is known to its provider
+		if !slices.ContainsFunc(slices.Collect(maps.Values(c.spans)), func(s ptrace.Span) bool {
+			return s.Name() == "invoke_agent "+r.Model && r.Header.Get("Traceparent") == "00-"+s.TraceID().String()+"-"+s.SpanID().String()+"-01"
+		}) {
+			t.Errorf("%s is called with %q", r.Model, r.Header.Get("Traceparent"))
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if posted < 3 {
+		t.Errorf("%d events came with a trace", posted)
 	}
 	if c.header != "of mine" || strings.Contains(got, "secret words") {
 		t.Errorf("header %q", c.header)

@@ -87,6 +87,10 @@ func (e *Endpoint) Host() string { return e.host }
 // Post sends body, a [Body] or any other value, as JSON. A response with any status is
 // not an error; the caller must close its body. Errors are those of net/http.
 func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
+	return e.post(ctx, body, "")
+}
+
+func (e *Endpoint) post(ctx context.Context, body any, trace string) (*http.Response, error) {
 	data, err := EncodeBody(body)
 	if err != nil {
 		return nil, fika.Wrap(fika.Invalid, Op, err)
@@ -96,6 +100,9 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 		return nil, fika.Wrap(fika.Invalid, Op, err)
 	}
 	req.Header = e.header.Clone()
+	if trace != "" {
+		req.Header.Set("Traceparent", trace)
+	}
 	return e.client.Do(req)
 }
 
@@ -109,7 +116,7 @@ func (e *Endpoint) Generate(ctx context.Context, r llm.Request, body any, emit f
 	defer deadline.Stop()
 	call := &Call{Deadline: deadline, request: r, fail: Failure{Host: e.called, Secrets: []string{e.secret}}, emit: emit}
 
-	res, err := e.Post(within, body)
+	res, err := e.post(within, body, r.Trace)
 	if err != nil {
 		return llm.Response{}, call.fail.Transport(ctx, err)
 	}
