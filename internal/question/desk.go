@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
+	"fika/internal/term"
 )
 
 // Approvals gives access to the questions of a home.
@@ -79,20 +80,27 @@ func holds(list []service.OpenApproval, n int64) bool {
 	return slices.ContainsFunc(list, func(q service.OpenApproval) bool { return q.N == n })
 }
 
+// maxWhich is how much of a call, in columns, tells a question from others.
+const maxWhich = 50
+
 // ended says what became of a question that is no longer open.
 func ended(ctx context.Context, a Approvals, n int64) string {
 	q, err := a.Find(ctx, n)
+	which, about := fmt.Sprintf("question %d", n), ""
+	if err == nil && q.What != "" {
+		about = " (" + term.Truncate(term.Visible(q.What), maxWhich) + ")"
+	}
 	switch {
 	case err == nil && q.State == service.ApprovalExpired:
-		return fmt.Sprintf("%d expired: nobody answered in time, and the call was refused", n)
+		return which + " expired: nobody answered in time, and the call was refused"
 	case err != nil || q.By == "":
-		return fmt.Sprintf("%d is no longer asked", n)
+		return which + " is no longer asked" + about
 	case q.State == service.ApprovalGiven && q.Why != "":
-		return fmt.Sprintf("%d was answered by %s: %s", n, q.By, q.Why)
+		return which + " was answered by " + q.By + ": " + q.Why
 	case q.State == service.ApprovalGiven:
-		return fmt.Sprintf("%d was approved by %s", n, q.By)
+		return which + " was approved by " + q.By + about
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%d was denied by %s: %s", n, q.By, q.Why), ": ")
+	return strings.TrimSuffix(which+" was denied by "+q.By+": "+q.Why, ": ")
 }
 
 // Open returns the questions that were open at the last look, oldest first.
