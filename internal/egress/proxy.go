@@ -39,7 +39,8 @@ type Proxy struct {
 	Lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Traffic is what was asked of a proxy: "host:port", each once, at most twenty of a sort.
+// Traffic is what was asked of a proxy: "host:port", each once, at most twenty of a sort. What
+// was refused although it is allowed has the reason in brackets behind it.
 type Traffic struct {
 	Reached []string // a connection was made
 	Refused []string
@@ -193,7 +194,8 @@ func (s *served) refuse(w http.ResponseWriter, hostPort string, err error) {
 func (s *served) failed(w http.ResponseWriter, hostPort string, err error) {
 	var known *fika.Error
 	if errors.As(err, &known) && known.Kind == fika.Denied {
-		s.refuse(w, hostPort, known)
+		s.note(&s.traffic.Refused, hostPort+" ("+known.Error()+")")
+		http.Error(w, fmt.Sprintf("refused: %.300s: %v", hostPort, known), http.StatusForbidden)
 		return
 	}
 	http.Error(w, fmt.Sprintf("%.300s cannot be reached: %v", hostPort, err), http.StatusBadGateway)

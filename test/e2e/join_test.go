@@ -176,7 +176,7 @@ func TestJoinPause(t *testing.T) {
 			h.must("chat", "send", "tale", "--as", "carol", "@arya one")
 			s.types("@arya two")
 			s.enter()
-			s.shows("", "@arya one", "@arya two", "paused: nobody answers before /resume", "\ntale>")
+			s.shows("", "@arya one", "@arya two", "paused: nobody answers before /unpause", "\ntale>")
 			// Arya is told; that it left the chat alone is known when it has
 			// answered two asks, between which it looks at everything.
 			for range 2 {

@@ -80,7 +80,7 @@ func (s *sender) send(ctx context.Context, line input.Line) {
 		s.queued.add(*sent.Input, typed)
 		s.screen.Refresh()
 	case sent.Paused:
-		s.screen.Note("— paused: nobody answers before /resume")
+		s.screen.Note("— paused: nobody answers before /unpause")
 	case sent.Nobody && sent.Person:
 		s.screen.Note("— only a person is mentioned, so no agent answers")
 	case sent.Nobody:
@@ -120,7 +120,7 @@ func (s *sender) sendTeam(ctx context.Context, line input.Line) error {
 	}
 	s.screen.Note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, team.AddressText()))
 	if s.chat.isPaused(ctx) {
-		s.screen.Note("— paused: nobody answers before /resume")
+		s.screen.Note("— paused: nobody answers before /unpause")
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func (v *visit) welcome(ctx context.Context) {
 	case v.lease != nil && v.lease.First:
 		note += "; you hold it: nothing new begins before you leave"
 	case v.chat.conversation().Paused:
-		note += "; it is PAUSED (/resume)"
+		note += "; it is PAUSED (/unpause)"
 	}
 	v.screen.Note(note)
 }

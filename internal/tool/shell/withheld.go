@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fika/internal/safetext"
@@ -46,8 +47,12 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	return lines
 }
 
-// refusedLine names the hosts that a proxy refused.
+// refusedLine names the hosts that a proxy refused. Asking about them helps unless each has
+// its reason with it.
 func refusedLine(hosts []string) string {
+	if !slices.ContainsFunc(hosts, func(h string) bool { return !strings.HasSuffix(h, ")") }) {
+		return safetext.Plain("refused: " + strings.Join(hosts, ", "))
+	}
 	return safetext.Plain("refused: "+strings.Join(hosts, ", ")) + ": commands of this agent reach only the hosts in hosts of [sandbox], or of the agent; if it is needed, call bash again with its name in hosts, and a person is asked"
 }
 
