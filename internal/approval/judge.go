@@ -64,6 +64,7 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 	d = d.WithinMode(c.Mode, c.Name)
 	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: j.ruleText(d, asks), Opens: d.Opens}
 	if asked := j.reach(&v, c, call); asked != "" && v.Do == guard.Allow {
+		v.Optional = true
 		v.Do, v.Rule, d = guard.Ask, asked, guard.Decision{Do: guard.Ask, What: v.What, Why: asked}
 	} else if asked != "" {
 		v.Rule += "; " + asked

@@ -43,6 +43,8 @@ type Verdict struct {
 	// Reaches lists the hosts that the call may reach, beside those of the settings, once
 	// it may be made.
 	Reaches []string
+	// Optional says that the call may be made without what it asks for: only the hosts ask.
+	Optional bool
 }
 
 // Opened is what one call may do beyond its rights, because a person or a rule allows it.
@@ -178,6 +180,7 @@ func (g *gate) judgeCall(ctx context.Context, j *job) {
 	}
 	switch {
 	case j.result != nil:
+	case v.Optional && g.isForeground() && g.ask == nil: // nobody is there: it goes without
 	case v.Do == guard.Ask:
 		j.ask = &Question{Call: j.call, Verdict: v}
 	default:
