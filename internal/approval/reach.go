@@ -68,14 +68,14 @@ func needs(all []guard.Word, c guard.Call) []string {
 	name, sub, more := path.Base(words[0]), words[1], words[2]
 	switch name {
 	case "go":
-		if sub == "get" || sub == "install" && strings.Contains(more, "@") || sub == "mod" && slices.Contains([]string{"download", "tidy", "vendor"}, more) {
+		if sub == "get" || sub == "install" && strings.Contains(more, "@") || sub == "mod" && slices.Contains([]string{"download", "tidy"}, more) {
 			if _, own, ok := strings.Cut(c.Command, "GOPROXY="); ok {
 				return firstURL(strings.FieldsFunc(own, func(r rune) bool { return strings.ContainsRune(", '\"\n;", r) }))
 			}
 			return []string{"proxy.golang.org", "sum.golang.org"}
 		}
-	case "npm", "pnpm", "npx":
-		if name == "npx" || slices.Contains([]string{"install", "i", "ci", "add", "update", "view", "exec"}, sub) {
+	case "npm", "pnpm":
+		if slices.Contains([]string{"install", "i", "ci", "add", "update", "view"}, sub) {
 			return []string{registry(words, c.Workspace)}
 		}
 	case "pip", "pip3":

@@ -48,6 +48,7 @@ func TestHostsAreAskedAbout(t *testing.T) {
 		{"npm install left-pad", "", guard.Ask, "npm.test:8080"},
 		{"GOPROXY=http://mods.test,direct go get example.com/m", "", guard.Ask, "mods.test:80"},
 		{"npm ci --registry=https://other.test/", "", guard.Ask, "other.test"},
+		{"npx tsc", "", guard.Allow, ""}, // it may well be installed
 		{"pip install x", "", guard.Ask, "pypi.org files.pythonhosted.org"},
 		{"git -C . push", "", guard.Ask, "forge.test"},
 		{"git push origin main", "", guard.Ask, "forge.test"},
