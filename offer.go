@@ -15,6 +15,7 @@ type OfferState string
 // landed.
 const (
 	OfferWaiting   OfferState = "waiting"   // for its turn
+	OfferReviewed  OfferState = "review"    // other agents look at it before it goes on
 	OfferTrying    OfferState = "trying"    // it is put on the branch in a scratch folder, and checked there
 	OfferMoving    OfferState = "moving"    // checked: the branch is being moved
 	OfferRework    OfferState = "rework"    // it conflicts, or its check has failed, and its agent works on that
@@ -28,13 +29,13 @@ const (
 
 // OfferStates returns every state, in the order in which a list shows them.
 func OfferStates() []OfferState {
-	return []OfferState{OfferAsks, OfferHeld, OfferBack, OfferMoving, OfferTrying, OfferWaiting, OfferRework, OfferRefused, OfferCancelled, OfferLanded}
+	return []OfferState{OfferAsks, OfferHeld, OfferBack, OfferMoving, OfferTrying, OfferWaiting, OfferReviewed, OfferRework, OfferRefused, OfferCancelled, OfferLanded}
 }
 
 // Ended reports whether nothing happens to an offer in this state until somebody asks for it.
 func (s OfferState) Ended() bool {
 	switch s {
-	case OfferWaiting, OfferTrying, OfferMoving, OfferRework:
+	case OfferWaiting, OfferReviewed, OfferTrying, OfferMoving, OfferRework:
 		return false
 	}
 	return true
@@ -71,9 +72,10 @@ type Offer struct {
 	Depth     int
 	Rights    *Rights
 	Taint     string
-	Round     int       // how often it has come back to its agent
-	Rework    RequestID // in which its agent works on it after that; empty: it has not come back, or was offered again
-	Version   int64     // counts its changes
+	Reviews   []OfferReview // by whom it was, or is, looked at before it lands
+	Round     int           // how often it has come back to its agent
+	Rework    RequestID     // in which its agent works on it after that; empty: it has not come back, or was offered again
+	Version   int64         // counts its changes
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	EndedAt   time.Time
@@ -86,6 +88,14 @@ func (o Offer) Stands() string {
 		text += ": " + o.Reason
 	}
 	return text
+}
+
+// OfferReview is a look at the commit of an offer. Without an agent, a person has let it go
+// on.
+type OfferReview struct {
+	Agent   AgentName `json:"agent,omitempty"`
+	Request RequestID `json:"request,omitempty"` // in which it looks
+	Tip     string    `json:"tip"`
 }
 
 // PathRisk is a changed path that needs a person's yes before it reaches their files.

@@ -256,7 +256,8 @@ const (
 
 // Landing says how work lands on a branch of the project.
 type Landing struct {
-	MaxRounds int // how often an offer comes back to its agent
+	MaxRounds int      // how often an offer comes back to its agent
+	Reviewers []string // agents that look at what others offer before it lands
 	Into      string
 	Check     string // a command; empty: nothing lands
 	Strategy  string

@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"context"
+	"strings"
 
 	"fika"
 	"fika/internal/app"
 	"fika/internal/crash"
 	"fika/internal/landing"
 	"fika/internal/sleep"
+	"fika/internal/store"
 	"fika/internal/worker"
 	"fika/internal/worktree"
 )
@@ -67,7 +69,15 @@ func landingOf(a *app.App, offers landing.Store, project, home string) *landing.
 			if err != nil {
 				return landing.Settings{}, err
 			}
-			return landing.Settings{Check: c.Landing.Check, How: c.Landing.Strategy, Rounds: c.Landing.MaxRounds}, nil
+			set := landing.Settings{Check: c.Landing.Check, How: c.Landing.Strategy, Rounds: c.Landing.MaxRounds}
+			for _, text := range c.Landing.Reviewers {
+				name, err := fika.ParseAgentName(strings.TrimPrefix(text, "@"))
+				if err != nil {
+					return set, fika.Errorf(fika.Invalid, "", "[landing] reviewers: %v", err)
+				}
+				set.Reviewers = append(set.Reviewers, name)
+			}
+			return set, nil
 		},
 		Check: func(ctx context.Context, commit, command, mark string) (v landing.Verdict, err error) {
 			c, err := a.Config()
@@ -82,6 +92,6 @@ func landingOf(a *app.App, offers landing.Store, project, home string) *landing.
 
 // landing reports whether any offer is in the queue; true if that cannot be found out.
 func (h hubHome) landing(ctx context.Context) bool {
-	_, found, err := h.store.NextOffer(ctx)
-	return found || err != nil
+	list, err := h.store.ListOffers(ctx, store.OfferFilter{Going: true, Limit: 1})
+	return len(list) > 0 || err != nil
 }

@@ -34,7 +34,9 @@ const maxShown = 12 << 10
 func message(o fika.Offer, set Settings, why, output, help string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your offer %d for %s has come back, for the %s of at most %d times: %s.\n", o.Number, o.Into, ordinal(o.Round+1), set.Rounds, why)
-	fmt.Fprintf(&b, "It was tried on top of commit %.12s of %s.\n", o.Base, o.Into)
+	if o.Base != "" {
+		fmt.Fprintf(&b, "It was tried on top of commit %.12s of %s.\n", o.Base, o.Into)
+	}
 	if output = strings.TrimSpace(output); output != "" {
 		if len(output) > maxShown {
 			output = "… " + strings.ToValidUTF8(output[len(output)-maxShown:], "")

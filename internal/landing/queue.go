@@ -20,6 +20,8 @@ type Store interface {
 	NextOffer(ctx context.Context) (o fika.Offer, found bool, err error)
 	ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fika.Offer) error) (fika.Offer, error)
 	NextAbandoned(ctx context.Context) (a store.Abandoned, found bool, err error)
+	NextReviewed(ctx context.Context) (r store.Reviewed, found bool, err error)
+	AskReviews(ctx context.Context, was fika.Offer, reviewers []fika.AgentName, text string) (fika.Offer, error)
 	ReturnOffer(ctx context.Context, was fika.Offer, r store.Returned) (fika.Offer, error)
 	Offer(ctx context.Context, n fika.OfferNumber) (fika.Offer, error)
 	LandedTips(ctx context.Context, o fika.Offer) ([]string, error)
@@ -28,6 +30,7 @@ type Store interface {
 // Repository is where offers land; [worktree.Target] is one.
 type Repository interface {
 	Ground(ctx context.Context) (worktree.Ground, error)
+	Diff(ctx context.Context, on, tip string) (string, error)
 	Put(ctx context.Context, on string, w worktree.Work) (worktree.Put, error)
 	Keep(ctx context.Context, n fika.OfferNumber, what, commit string) error
 	Forget(ctx context.Context, n fika.OfferNumber) error
@@ -48,6 +51,8 @@ type Settings struct {
 	Check  string // the command that says whether work is good
 	How    string // one of worktree's Land constants
 	Rounds int    // how often an offer comes back to its agent
+	// Reviewers look at what agents offer before it is tried.
+	Reviewers []fika.AgentName
 }
 
 // Options say how a queue works.
@@ -89,6 +94,9 @@ func (q *Queue) Step(ctx context.Context) (did bool, err error) {
 	if left, found, err := q.o.Store.NextAbandoned(ctx); err != nil || found {
 		return found, orError(err, func() error { return q.end(ctx, left.Offer, fika.OfferHeld, abandoned(left), left.Output) })
 	}
+	if r, found, err := q.o.Store.NextReviewed(ctx); err != nil || found {
+		return found, orError(err, func() error { return q.reviewed(ctx, r) })
+	}
 	o, found, err := q.o.Store.NextOffer(ctx)
 	if err != nil || !found {
 		return false, err
@@ -118,6 +126,9 @@ func (q *Queue) Step(ctx context.Context) (did bool, err error) {
 	}
 	if err != nil {
 		return false, err
+	}
+	if by := reviewersOf(o, set); len(by) > 0 {
+		return true, q.review(ctx, r, o, g, by)
 	}
 	return true, q.try(ctx, r, o, g, set)
 }

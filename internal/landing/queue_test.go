@@ -30,6 +30,7 @@ type world struct {
 	how       string
 	lease     store.Lease
 	turn      store.Claimed // of the agent
+	reviewers []fika.AgentName
 }
 
 var errKilled = errors.New("killed")
@@ -152,6 +153,15 @@ func (m mortal) ReturnOffer(ctx context.Context, was fika.Offer, r store.Returne
 	return o, err
 }
 
+func (m mortal) NextReviewed(ctx context.Context) (store.Reviewed, bool, error) {
+	return m.w.store.NextReviewed(ctx)
+}
+
+func (m mortal) AskReviews(ctx context.Context, was fika.Offer, by []fika.AgentName, text string) (o fika.Offer, err error) {
+	err = m.around(func() (err error) { o, err = m.w.store.AskReviews(ctx, was, by, text); return err })
+	return o, err
+}
+
 func (m mortal) Keep(ctx context.Context, n fika.OfferNumber, what, commit string) error {
 	return m.around(func() error { return m.Target.Keep(ctx, n, what, commit) })
 }
@@ -175,7 +185,7 @@ func (w *world) queue() *landing.Queue {
 	return landing.New(landing.Options{
 		Store: m, Repository: func(string) landing.Repository { return m }, Now: time.Now, Clean: func(string) { w.cleaned++ },
 		Settings: func() (landing.Settings, error) {
-			return landing.Settings{Check: "sh check.sh", How: w.how, Rounds: 2}, nil
+			return landing.Settings{Check: "sh check.sh", How: w.how, Rounds: 2, Reviewers: w.reviewers}, nil
 		},
 		Check: func(ctx context.Context, commit, command, _ string) (v landing.Verdict, err error) {
 			if err := w.dies(); err != nil {

@@ -264,6 +264,11 @@ func (o *Offers) Cancel(ctx context.Context, n fika.OfferNumber, why string) (fi
 	if err == nil && out.Rework != "" {
 		o.c.wake(ctx, out.Agent)
 	}
+	for _, r := range out.Reviews {
+		if err == nil && r.Agent != "" {
+			o.c.wake(ctx, r.Agent)
+		}
+	}
 	return out, err
 }
 
@@ -286,7 +291,7 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 	}
 	tip, title := before.Tip, before.Title
 	same := len(accept) > 0 || before.State == fika.OfferHeld
-	if !same && before.State != fika.OfferLanded && before.State != fika.OfferRework {
+	if !same && before.State != fika.OfferLanded && before.State != fika.OfferRework && before.State != fika.OfferReviewed {
 		t, _, err := o.target()
 		if err != nil {
 			return before, err
@@ -302,6 +307,8 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 		switch {
 		case f.State == fika.OfferLanded, f.State == fika.OfferTrying, f.State == fika.OfferMoving:
 			return fika.Errorf(fika.Conflict, "", "offer %d is %s", n, f.State)
+		case f.State == fika.OfferReviewed:
+			return fika.Errorf(fika.Conflict, "", "offer %d is being reviewed: cancel it, if it should not be", n)
 		case f.State == fika.OfferRework:
 			return fika.Errorf(fika.Conflict, "", "@%s works on offer %d (request %s): cancel the offer first", f.Agent, n, f.Rework)
 		case same && (f.Tip != tip || f.State != before.State):
@@ -310,6 +317,7 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 			f.Accepted = nil
 		}
 		f.State, f.Reason, f.Base, f.Tip, f.Title, f.Round, f.Rework = fika.OfferWaiting, "", "", tip, title, 0, ""
+		f.Reviews = append(f.Reviews, fika.OfferReview{Tip: tip})
 		for _, path := range accept {
 			if !slices.Contains(f.Accepted, path) {
 				f.Accepted = append(f.Accepted, path)

@@ -89,7 +89,7 @@ func manifest(root, name string) string {
 
 // settings returns the table of a config file.
 func (l Landing) settings() string {
-	text := "\n[landing]\n# What lands on this branch is checked first, in a clone of its own.\ninto = " + config.QuoteTOML(l.Into) + "\n"
+	text := "\n[landing]\n# What lands on this branch is reviewed and checked first, in a clone of its own.\ninto = " + config.QuoteTOML(l.Into) + "\nreviewers = [\"reviewer\"]\n"
 	if l.Check == "" {
 		return text + "# The command that says whether work is good. Without it nothing lands.\n# check = \"make test\"\n"
 	}

@@ -113,7 +113,7 @@ func (t boardRows) offerEnds(ctx context.Context, o fika.Offer) error {
 // withdraw cancels what is offered of a task that is taken back: an offer whose branch is
 // being moved lands all the same.
 func (t boardRows) withdraw(ctx context.Context, n fika.TaskNumber, why string) error {
-	list, err := many(ctx, t, scanOffer, selectOffer+` WHERE o.task = ? AND o.task > 0 AND o.state IN ('waiting', 'trying', 'rework', 'held', 'asks') ORDER BY o.n`, n)
+	list, err := many(ctx, t, scanOffer, selectOffer+` WHERE o.task = ? AND o.task > 0 AND o.state IN ('waiting', 'review', 'trying', 'rework', 'held', 'asks') ORDER BY o.n`, n)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 type Offers struct{ *db }
 
 const offerColumns = `o.n, o.source, o.agent, o.title, o.tip, o.target, o.created_by, o.state, o.reason, o.base, o.old, o.new, o.output, o.asks, o.accepted,
-o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task`
+o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews`
 
 const selectOffer = `SELECT ` + offerColumns + ` FROM offers o`
 
@@ -20,10 +20,10 @@ func scanOffer(s scanner) (fika.Offer, error) { return offerRow(s) }
 
 // offerRow scans an offer, and the columns after it into more.
 func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
-	var asks, accepted, rights string
+	var asks, accepted, rights, reviews string
 	var checked, created, updated, ended int64
 	dest := []any{&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
-		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task}
+		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews}
 	if err = s.Scan(append(dest, more...)...); err != nil {
 		return o, err
 	}
@@ -34,12 +34,12 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 	for _, list := range []struct {
 		text string
 		to   any
-	}{{asks, &o.Asks}, {accepted, &o.Accepted}} {
+	}{{asks, &o.Asks}, {accepted, &o.Accepted}, {reviews, &o.Reviews}} {
 		if list.text == "" {
 			continue
 		}
 		if err := json.Unmarshal([]byte(list.text), list.to); err != nil {
-			return o, fika.Errorf(fika.Storage, "read offer", "offer %d has paths that cannot be read: %v", o.Number, err)
+			return o, fika.Errorf(fika.Storage, "read offer", "offer %d has lists that cannot be read: %v", o.Number, err)
 		}
 	}
 	return o, nil
@@ -97,7 +97,7 @@ func (s Offers) ListOffers(ctx context.Context, f OfferFilter) ([]fika.Offer, er
 // NextOffer returns the first offer in the queue: one that is being tried or moved, else the
 // one that waits longest. found is false if there is none.
 func (s Offers) NextOffer(ctx context.Context) (o fika.Offer, found bool, err error) {
-	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state <> 'rework' ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
+	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state NOT IN ('rework', 'review') ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
 	return o, found, s.explain("read offer", err)
 }
 

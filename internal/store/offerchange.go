@@ -58,6 +58,10 @@ func (t offerRows) save(ctx context.Context, o *fika.Offer) error {
 	if err != nil {
 		return err
 	}
+	reviews, err := toJSON(op, append([]fika.OfferReview{}, o.Reviews...))
+	if err != nil {
+		return err
+	}
 	rights, err := rightsJSON(op, o.Rights)
 	if err != nil {
 		return err
@@ -71,9 +75,9 @@ func (t offerRows) save(ctx context.Context, o *fika.Offer) error {
 	}
 	o.Title, o.Reason, o.Output = clip(o.Title, maxTaskLine), clip(o.Reason, maxTaskLine), clip(o.Output, maxOfferOutput)
 	n, err := t.exec(ctx, `UPDATE offers SET source = ?, agent = ?, title = ?, tip = ?, state = ?, reason = ?, base = ?, old = ?, new = ?, output = ?, asks = ?, accepted = ?, checked_by = ?, checked_at = ?,
-request = ?, chain = ?, depth = ?, rights = ?, taint = ?, round = ?, rework = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
+request = ?, chain = ?, depth = ?, rights = ?, taint = ?, round = ?, rework = ?, reviews = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
 		o.Source, o.Agent, o.Title, o.Tip, o.State, o.Reason, o.Base, o.Old, o.New, o.Output, asks, accepted, o.Check, ms(o.Checked),
-		o.Request, o.Chain, o.Depth, rights, o.Taint, o.Round, o.Rework, t.now, ms(o.EndedAt), o.Number, o.Version)
+		o.Request, o.Chain, o.Depth, rights, o.Taint, o.Round, o.Rework, reviews, t.now, ms(o.EndedAt), o.Number, o.Version)
 	if err == nil && n == 0 {
 		err = errAgain
 	}
@@ -134,7 +138,7 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 		switch {
 		case last.State == fika.OfferCancelled:
 			return fika.Errorf(fika.Conflict, op, "a person has cancelled offer %d: do not offer it again", last.Number)
-		case last.Tip == o.Tip && (last.State == fika.OfferWaiting || last.State == fika.OfferTrying):
+		case last.Tip == o.Tip && (last.State == fika.OfferWaiting || last.State == fika.OfferReviewed || last.State == fika.OfferTrying):
 			return errQueued(op, last.Number)
 		case last.Tip == o.Tip && last.State == fika.OfferRework:
 			return fika.Errorf(fika.Conflict, op, "nothing has changed since offer %d came back", last.Number)
@@ -142,6 +146,9 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 			return fika.Errorf(fika.Conflict, op, "offer %d of this commit waits for a person", last.Number)
 		case last.State == fika.OfferHeld:
 			state, held = last.State, orText(held, last.Reason)
+		}
+		if err := offersIn(t).endReviews(ctx, last, "was offered again"); err != nil {
+			return err
 		}
 		out = last
 		out.State, out.Reason, out.Base, out.New, out.Asks, out.Accepted, out.Rework = state, held, "", "", nil, nil, ""
@@ -182,6 +189,9 @@ func (t offerRows) cancel(ctx context.Context, o *fika.Offer, why string) error 
 			return err
 		}
 	}
+	if err := t.endReviews(ctx, *o, "was cancelled"); err != nil {
+		return err
+	}
 	o.State, o.Reason = fika.OfferCancelled, why
 	return t.save(ctx, o)
 }
@@ -209,7 +219,7 @@ func (s Offers) ReturnOffer(ctx context.Context, was fika.Offer, r Returned) (fi
 			return err
 		}
 		if out.Version != was.Version {
-			return fika.Errorf(fika.Conflict, op, "offer %d was changed meanwhile: it is %s", was.Number, out.State)
+			return errOfferChanged(op, out)
 		}
 		out.Round++
 		n, c, err := offersIn(t).reworkOf(ctx, out)

@@ -197,7 +197,7 @@ func ShippedTeams() []Team {
 		{"review", "one writes code, one reviews it, one tests it", members("coder", "reviewer", "tester"), false},
 		{"research", "one finds out, one builds, one tests", members("researcher", "coder", "tester"), false},
 		{"discussion", "two argue about a question, and one leads them to a decision", members("moderator", "researcher", "reviewer"), false},
-		{"build", "one plans tasks, three build them side by side, one reviews; it lands checked", []Member{{"lead", "lead"}, {"builder", "builder"}, {"reviewer", "board-reviewer"}}, true},
+		{"build", "one plans tasks, three build them side by side, one reviews; it lands reviewed and checked", []Member{{"lead", "lead"}, {"builder", "builder"}, {"reviewer", "board-reviewer"}}, true},
 	}
 }
 

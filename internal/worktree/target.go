@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -264,4 +265,15 @@ func (t Target) Identity(ctx context.Context) (name, mail string, err error) {
 	name, rest, _ := strings.Cut(out, " <")
 	mail, _, _ = strings.Cut(rest, ">")
 	return name, mail, nil
+}
+
+// Diff returns what work changes since the last commit that it has in common with another
+// one: the files with counts of lines, and the lines, unless those are too many.
+func (t Target) Diff(ctx context.Context, on, tip string) (string, error) {
+	args := []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", on + "..." + tip}
+	out, err := git.Run(ctx, t.Project, args...)
+	if err != nil && ctx.Err() == nil {
+		out, err = git.Run(ctx, t.Project, slices.DeleteFunc(args, func(a string) bool { return a == "--patch" })...)
+	}
+	return string(out), err
 }

@@ -128,14 +128,32 @@ type JSON struct {
 	Taint     command.Nullable `json:"taint"`   // the outside text that the agent had read
 	Round     int              `json:"round"`   // how often it has come back to the agent
 	Rework    command.Nullable `json:"rework"`  // the request in which the agent works on it
+	Task      *fika.TaskNumber `json:"task"`    // of the board, whose work it is
+	Reviews   []review         `json:"reviews"`
 	CreatedAt *time.Time       `json:"created_at"`
 	UpdatedAt *time.Time       `json:"updated_at"`
 	EndedAt   *time.Time       `json:"ended_at"`
 }
 
+// review is a look at an offer before it lands.
+type review struct {
+	Agent   command.Nullable `json:"agent"` // null: a person has let it go on
+	Request command.Nullable `json:"request"`
+	Tip     string           `json:"tip"` // the commit that was looked at
+}
+
 // ToJSON returns an offer as --json prints it.
 func ToJSON(o fika.Offer) JSON {
+	var task *fika.TaskNumber
+	if o.Task > 0 {
+		task = &o.Task
+	}
+	reviews := []review{}
+	for _, r := range o.Reviews {
+		reviews = append(reviews, review{command.Nullable(r.Agent), command.Nullable(r.Request), r.Tip})
+	}
 	return JSON{
+		Task: task, Reviews: reviews,
 		Number: o.Number, Source: o.Source, Agent: command.Nullable(o.Agent), Title: o.Title, Into: o.Into, State: string(o.State), Reason: command.Nullable(o.Reason),
 		Tip: o.Tip, Base: command.Nullable(o.Base), Old: command.Nullable(o.Old), New: command.Nullable(o.New), Check: command.Nullable(o.Check), CheckedAt: command.JSONTime(o.Checked),
 		Request: command.Nullable(o.Request), Taint: command.Nullable(o.Taint), Round: o.Round, Rework: command.Nullable(o.Rework),

@@ -56,12 +56,23 @@ func show(e *command.Env, o fika.Offer) error {
 	if !o.Checked.IsZero() {
 		check = o.Check + ", passed at " + o.Checked.Local().Format(time.DateTime)
 	}
+	task := ""
+	if o.Task > 0 {
+		task = fmt.Sprint(o.Task)
+	}
+	var reviews []string
+	for _, r := range o.Reviews {
+		if r.Agent != "" {
+			reviews = append(reviews, fmt.Sprintf("@%s at %.8s in request %s", r.Agent, r.Tip, r.Request))
+		}
+	}
 	if err := e.Facts(
 		term.Fact{Label: "offer", Value: digits(o.Number)}, term.Fact{Label: "from", Value: o.Source}, term.Fact{Label: "title", Value: o.Title},
 		term.Fact{Label: "into", Value: o.Into}, term.Fact{Label: "state", Value: state}, term.Fact{Label: "offered", Value: o.Tip}, term.Fact{Label: "put on", Value: o.Base},
 		term.Fact{Label: "landed as", Value: o.New}, term.Fact{Label: "before", Value: o.Old}, term.Fact{Label: "check", Value: check},
 		term.Fact{Label: "accepted", Value: strings.Join(o.Accepted, ", ")}, term.Fact{Label: "by", Value: o.By},
 		term.Fact{Label: "in request", Value: string(o.Request)}, term.Fact{Label: "came back", Value: times(o)}, term.Fact{Label: "reworked in", Value: string(o.Rework)},
+		term.Fact{Label: "task", Value: task}, term.Fact{Label: "reviewed by", Value: strings.Join(reviews, "; ")},
 	); err != nil {
 		return err
 	}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"fika"
+)
+
+// reviewForm is the form of what a reviewer answers.
+const reviewForm = `{"type":"object","properties":{"ok":{"type":"boolean"},"notes":{"type":"string"}},"required":["ok","notes"],"additionalProperties":false}`
+
+// AskReviews has agents look at an offer that is as it was read, before it goes on in the
+// queue: each in a request of its own in the offer's chain, which answers whether it is good
+// as it is, with notes. It fails with Conflict if the offer was changed meanwhile, and with
+// NotFound for a reviewer that does not exist.
+func (s Offers) AskReviews(ctx context.Context, was fika.Offer, reviewers []fika.AgentName, text string) (fika.Offer, error) {
+	const op = "ask for reviews"
+	var out fika.Offer
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		if out, err = offer(ctx, t, was.Number); err != nil {
+			return err
+		}
+		if out.Version != was.Version {
+			return errOfferChanged(op, out)
+		}
+		for _, name := range reviewers {
+			id, found, err := one(ctx, t, scanText, `SELECT a.id FROM agents a WHERE a.name = ?`, name)
+			if err != nil || !found {
+				return orError(err, fika.Errorf(fika.NotFound, op, "there is no @%s, which is to review it ([landing] reviewers)", name))
+			}
+			acc, err := requestsIn(t).accept(ctx, NewRequest{
+				Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(id), Chain: out.Chain, Depth: out.Depth + 1, Rights: out.Rights, Taint: out.Taint,
+				Payload: fika.Payload{Prompt: text, From: returner, Writer: fika.ByTool, Background: true, Form: &fika.AnswerForm{Schema: json.RawMessage(reviewForm)}},
+			})
+			if err != nil {
+				return err
+			}
+			out.Reviews = append(out.Reviews, fika.OfferReview{Agent: name, Request: acc.Request.ID, Tip: out.Tip})
+		}
+		out.State, out.Reason = fika.OfferReviewed, ""
+		return offersIn(t).save(ctx, &out)
+	})
+	return out, err
+}
+
+func errOfferChanged(op string, now fika.Offer) error {
+	return fika.Errorf(fika.Conflict, op, "offer %d was changed meanwhile: it is %s", now.Number, now.State)
+}
+
+// Reviewed is an offer that all its reviewers have looked at.
+type Reviewed struct {
+	fika.Offer
+	Said []Review
+}
+
+// Review is what came of a review.
+type Review struct {
+	Agent fika.AgentName
+	Ended fika.RequestState // of its request; empty: that was deleted
+	OK    bool
+	Notes string // what it says, or why there is no review
+}
+
+// NextReviewed returns the first offer whose reviews have all ended. found is false if there
+// is none.
+func (s Offers) NextReviewed(ctx context.Context) (r Reviewed, found bool, err error) {
+	const op = "read reviews"
+	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state = 'review' ORDER BY o.n`)
+	if err != nil {
+		return r, false, s.explain(op, err)
+	}
+	for _, o := range list {
+		said, ended, err := reviewsOf(ctx, s.r, o)
+		if err != nil || ended {
+			return Reviewed{o, said}, ended, s.explain(op, err)
+		}
+	}
+	return r, false, nil
+}
+
+// reviewsOf returns the reviews of the commit that an offer now has, and whether all have
+// ended.
+func reviewsOf(ctx context.Context, q querier, o fika.Offer) (said []Review, ended bool, err error) {
+	for _, r := range o.Reviews {
+		if r.Tip != o.Tip || r.Request == "" {
+			continue
+		}
+		request, found, err := one(ctx, q, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, r.Request)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case !found:
+			said = append(said, Review{Agent: r.Agent, Notes: "its conversation was deleted"})
+			continue
+		case !request.State.Terminal():
+			return nil, false, nil
+		}
+		one := Review{Agent: r.Agent, Ended: request.State, Notes: request.Reason}
+		if request.State == fika.Done {
+			var answer struct {
+				OK    bool   `json:"ok"`
+				Notes string `json:"notes"`
+			}
+			if err := json.Unmarshal([]byte(request.Outcome.Answer), &answer); err != nil {
+				one.Ended, one.Notes = fika.RequestFailed, "its answer cannot be read"
+			} else {
+				one.OK, one.Notes = answer.OK, answer.Notes
+			}
+		}
+		said = append(said, one)
+	}
+	return said, true, nil
+}
+
+// endReviews asks the reviewers of an offer to stop: it is cancelled, or there is something
+// newer.
+func (t offerRows) endReviews(ctx context.Context, o fika.Offer, why string) error {
+	if o.State != fika.OfferReviewed {
+		return nil
+	}
+	for _, r := range o.Reviews {
+		if r.Request == "" {
+			continue
+		}
+		if err := t.tx.cancel(ctx, r.Request, fmt.Sprintf("offer %d %s", o.Number, why)); err != nil && !fika.IsKind(err, fika.NotFound) {
+			return err
+		}
+	}
+	return nil
+}
