@@ -65,6 +65,7 @@ const (
 	WaitChild    WaitReason = "child"
 	WaitLimit    WaitReason = "limit"    // the agent's hour is used up
 	WaitProvider WaitReason = "provider" // the model's provider fails for now
+	WaitBoard    WaitReason = "board"    // for tasks of the board
 	WaitBackup   WaitReason = "backup"   // the model's provider fails for good, and a backup may take over
 )
 

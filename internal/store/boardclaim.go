@@ -33,7 +33,7 @@ func takeable(a fika.Agent, b limit.Board, now int64) (where string, args []any)
 		where += `)`
 		args = appendAll(args, b.CallableBy)
 	}
-	where += ` AND ` + needsDone + ` AND (SELECT count(*) FROM requests b WHERE b.agent = ? AND b.finished_at = 0 AND b.task <> 0) < ?`
+	where += ` AND ` + needsDone + ` AND (SELECT count(*) FROM requests b WHERE b.agent = ? AND b.finished_at = 0 AND b.task <> 0 AND NOT (b.state = 'waiting' AND b.reason = 'board')) < ?`
 	return where, append(args, a.ID, max(1, b.Most))
 }
 

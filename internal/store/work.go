@@ -31,6 +31,7 @@ const claimable = `r.finished_at = 0 AND c.paused = 0 AND ` + runGoes + ` AND (r
   (r.state = 'open' AND ` + idleHere + `)
   OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
     OR (r.reason = 'approval' AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.request = r.id AND p.state = 'open'))
+    OR (r.reason = 'board' AND NOT EXISTS (SELECT 1 FROM board_waits w JOIN tasks t ON t.n = w.task WHERE w.request = r.id AND ` + tasksGo + `))
     OR (r.reason = 'child' AND NOT EXISTS (SELECT 1 FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0)))
     AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
       AND b.finished_at = 0 AND b.state = 'running')))`

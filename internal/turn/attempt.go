@@ -57,6 +57,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 		bounds: cfg.Bounds, hooks: cfg.Hooks, guard: cfg.Guard, ask: cfg.Ask, template: cfg.Call,
 		executor: cfg.Executor, executions: s.Executions,
 	}
+	waits := &taskWaits{assignment: job, progress: done, signals: signals, gate: gate, calls: calls, store: s.TaskWaits, tools: cfg.Tools}
 	delegations := &delegations{
 		assignment: job, progress: done, signals: signals, permits: permits, gate: gate, calls: calls,
 		store: s.Children, tools: cfg.Tools,
@@ -66,7 +67,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	a := &attempt{
 		assignment: job, progress: done, steps: s.Steps, history: s.History, maxRounds: cfg.MaxRounds,
 		exposure: exposure, records: records, signals: signals, briefing: briefing, window: window, gate: gate,
-		tools: &toolRound{progress: done, signals: signals, gate: gate, calls: calls, delegations: delegations, tools: cfg.Tools},
+		tools: &toolRound{progress: done, signals: signals, gate: gate, calls: calls, delegations: delegations, waits: waits, tools: cfg.Tools},
 		model: &modelCall{
 			assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, records: records,
 			briefing: briefing, window: window, store: s.Steps,

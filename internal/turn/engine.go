@@ -58,6 +58,7 @@ type Store struct {
 	Steps     Steps
 	ToolSteps ToolSteps
 	Children  Children
+	TaskWaits TaskWaits
 	Approvals Approvals
 	Outcomes  Outcomes
 	History   History
@@ -74,11 +75,12 @@ func StoreOf(s interface {
 	Steps
 	ToolSteps
 	Children
+	TaskWaits
 	Approvals
 	Outcomes
 	History
 }) Store {
-	out := Store{Control: s, Steps: s, ToolSteps: s, Children: s, Approvals: s, Outcomes: s, History: s}
+	out := Store{Control: s, Steps: s, ToolSteps: s, Children: s, TaskWaits: s, Approvals: s, Outcomes: s, History: s}
 	out.Executions, _ = s.(Executions)
 	out.Guests, _ = s.(Guests)
 	return out

@@ -34,6 +34,7 @@ type toolRound struct {
 	gate         *gate
 	calls        *toolCalls
 	delegations  *delegations
+	waits        *taskWaits
 	tools        *tool.Set
 	failedRounds int // consecutive rounds in which every call failed
 }
@@ -49,6 +50,14 @@ func (r *toolRound) runTools(ctx context.Context) error {
 	for len(r.pending) > 0 {
 		if r.delegations.isDelegated(r.pending[0]) {
 			ok, err := r.delegations.runDelegated(ctx)
+			if err != nil {
+				return err
+			}
+			worked = worked || ok
+			continue
+		}
+		if t, ok := r.waits.waiter(r.pending[0]); ok {
+			ok, err := r.waits.run(ctx, t)
 			if err != nil {
 				return err
 			}

@@ -110,6 +110,8 @@ func stateOf(r service.RequestInfo) string {
 		return string(r.State)
 	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitChild:
 		return "waiting for what it delegated"
+	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitBoard:
+		return "waiting for tasks of the board"
 	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitApproval:
 		return "waiting for your word (fika approve)"
 	}

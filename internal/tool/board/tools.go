@@ -17,10 +17,11 @@ const (
 	AddName    = "board_add"
 	ListName   = "board_list"
 	UpdateName = "board_update"
+	WaitName   = "board_wait"
 )
 
 // Names returns the names of all tools of the board.
-func Names() []string { return []string{AddName, ListName, UpdateName} }
+func Names() []string { return []string{AddName, ListName, UpdateName, WaitName} }
 
 // Task is a task that an agent adds.
 type Task struct {
@@ -63,7 +64,7 @@ const (
 
 // Tools returns the tools. Without a desk they have names but are not offered.
 func Tools(d Desk) []tool.Tool {
-	return []tool.Tool{addTool(d), listTool(d), updateTool(d)}
+	return []tool.Tool{addTool(d), listTool(d), updateTool(d), waitTool{d}}
 }
 
 // about describes a tool of the board.
