@@ -28,6 +28,9 @@ func TestTheExamplesOfTeamworkWork(t *testing.T) {
 		if line == "fika board list --all" && !eventually(func() bool { return strings.Count(here(landed+" 2>/dev/null || true"), "\n") == 5 }) {
 			t.Fatalf("it does not land:\n%s", here("fika land list --all; fika board list --all"))
 		}
+		if line == "fika down" && !eventually(func() bool { return here("ls ~/.fika/projects/*/worktrees | grep task- || true") == "" }) {
+			t.Errorf("worktrees of tasks that have landed are left: %s", here("ls ~/.fika/projects/*/worktrees"))
+		}
 		out := here(line)
 		switch {
 		case line == landed && !strings.Contains(out, "multiply, and do not add"), line == "sh product.sh 2 3" && out != "6\n":

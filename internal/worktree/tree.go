@@ -94,7 +94,7 @@ func List(home, project string) ([]Tree, error) {
 	for _, d := range dirs {
 		if name, err := fika.ParseAgentName(d.Name()); err == nil && d.IsDir() {
 			if n := ParseTask(d.Name()); n > 0 {
-				out = append(out, TreeOf(home, "", project).ForTask(n))
+				out = append(out, Tree{Task: n, Root: filepath.Join(TreesFolder(home), d.Name()), Project: project})
 				continue
 			}
 			out = append(out, TreeOf(home, name, project))
