@@ -10,7 +10,7 @@ import (
 func takers(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "[[agents]]\nid = \"taker-%d\"\nmodel = \"own\"\ntool_permissions = [\"bash\", \"read\", \"list\", \"edit\", \"create\"]\nmax_idle_seconds = 3\nboard = true\n", i+1)
+		fmt.Fprintf(&b, "[[agents]]\nid = \"taker-%d\"\nmodel = \"own\"\ntool_permissions = [\"bash\", \"read\", \"list\", \"edit\", \"create\", \"board\"]\nmax_idle_seconds = 3\nboard = true\n", i+1)
 	}
 	return b.String()
 }
@@ -50,7 +50,7 @@ func boarded(r *run) {
 		needs = append(needs, first)
 	}
 	r.addTask(needs, "read")
-	r.addTask(nil, "bash")
+	r.addTask(nil, "await")
 	spare := r.people("board", "add", "spare", "--agent", "arya", "--key", "spare").stdout
 	if spare == "" {
 		return

@@ -53,7 +53,16 @@ model = "own"
 workspace = "worktree"
 tool_permissions = ["bash", "create", "offer"]
 max_idle_seconds = 3
+[[agents]]
+id = "critic"
+model = "own"
+max_idle_seconds = 3
 `
+
+// reviews reports whether a request asks for a review of what an agent has offered.
+func reviews(list []llm.Message) bool {
+	return len(list) > 0 && list[len(list)-1].Role == "user" && strings.Contains(list[len(list)-1].Text, "review it before it lands")
+}
 
 // makes answers for the agent that offers: it breaks the check, and repairs that when the
 // offer has come back.
@@ -98,7 +107,7 @@ func (r *run) project(branches map[string]string) string {
 		r.bad("project: %v", err)
 		return ""
 	}
-	r.configure("[landing]\ncheck = \"test ! -e broken\"\n" + making)
+	r.configure("[landing]\ncheck = \"test ! -e broken\"\nreviewers = [\"critic\"]\n" + making)
 	steps := [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "eve"}, {"config", "user.email", "eve@example.org"}, {"commit", "-q", "--allow-empty", "-m", "first"}}
 	for _, args := range steps {
 		r.git(repo, args...)
