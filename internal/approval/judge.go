@@ -38,6 +38,7 @@ type Judge struct {
 	// nil: they have not. Hosts are those that the settings allow.
 	ByHost func() bool
 	Hosts  []string
+	Lend   []string // what the settings let commands read of what is hidden
 	// Starts reports whether a tool starts processes that can do anything; nil: none
 	// does.
 	Starts func(tool string) bool
@@ -73,6 +74,9 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 		v.Bound = append(bound(c, call, d.Opens), ruleBehind(d))
 		if len(v.Reaches) > 0 {
 			v.Bound = append(v.Bound, guard.BoundTo{Name: BoundHosts, State: state(v.Reaches...)})
+		}
+		if len(v.Lends) > 0 {
+			v.Bound = append(v.Bound, guard.BoundTo{Name: "the logins it may read", State: state(v.Lends...)})
 		}
 		v.Hint = hint(d, call)
 		if _, note := call.Runs(); note != "" {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fika"
 	"fika/internal/address"
 	"fika/internal/guard"
 	"fika/internal/tool"
@@ -223,10 +224,67 @@ func (j Judge) reach(v *turn.Verdict, c tool.Call, call guard.Call) string {
 			return ""
 		}
 	}
-	if len(asked) == 0 {
+	v.Lends = j.lends(call, len(asked) > 0, tainted, c.Rights)
+	needs, may := "", ""
+	if len(asked) > 0 {
+		needs, may = "it needs the network: "+strings.Join(asked, ", "), "reach that"
+	}
+	for _, name := range v.Lends {
+		needs, may = joined(needs, " and ", "the stored login of "+loginOf(name)), joined(may, " and ", "read that login")
+	}
+	if needs == "" {
 		return ""
 	}
-	return "it needs the network: " + strings.Join(asked, ", ") + "; yes lets this call alone reach that"
+	return needs + "; yes lets this call alone " + may
+}
+
+func joined(a, between, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + between + b
+}
+
+// loginOf names a stored login, with the file that a person knows it by.
+func loginOf(name string) string {
+	if name == guard.GitHubCLI {
+		return "gh (~/.config/gh)"
+	}
+	return "git (~/.git-credentials)"
+}
+
+// lends returns the stored logins that a command is asked about: those that there are, and
+// that settings do not lend. What only fetches goes without unless a person is asked about its
+// host anyway. A turn that has read text from outside is lent none.
+func (j Judge) lends(c guard.Call, asked, tainted bool, rights *fika.Rights) (out []string) {
+	lent := j.Lend
+	if rights != nil {
+		lent = rights.Lend
+	}
+	if tainted || j.Home == "" {
+		return nil
+	}
+	for _, cmd := range guard.SimpleCommands(c.Command, c.Workspace) {
+		words := cmd.Words
+		if len(cmd.Also) > 0 {
+			words = cmd.Also[len(cmd.Also)-1]
+		}
+		if cmd.Script || len(words) < 2 || len(needs(words, c)) == 0 {
+			continue
+		}
+		name := ""
+		switch program := path.Base(words[0].Text); {
+		case program == "gh":
+			name = guard.GitHubCLI
+		case program == "git" && (asked || words[1].Text == "push"):
+			name = guard.GitCredentials
+		}
+		there := func(file string) bool { _, err := os.Lstat(file); return err == nil }
+		if name != "" && !slices.Contains(lent, name) && !slices.Contains(out, name) && slices.ContainsFunc(guard.CredentialFiles(name, j.Home), there) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // isReached reports whether settings let commands reach a host.

@@ -105,3 +105,53 @@ func TestHostsAreAskedAbout(t *testing.T) {
 		}
 	}
 }
+
+// TestALoginIsLentInTheSameQuestion: a command that pushes, or calls gh, asks for the stored
+// login that there is and that nobody lends, together with its host.
+func TestALoginIsLentInTheSameQuestion(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{dir + "/.git/config": "[remote \"origin\"]\n\turl = https://forge.test/a/b\n", home + "/.git-credentials": "https://a:b@forge.test\n"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := Judge{Home: home, ByHost: func() bool { return true }, Hosts: []string{"known.test"}}
+	for _, c := range []struct {
+		command string
+		do      guard.Action
+		lends   string
+		text    string
+	}{
+		{"git push", guard.Ask, "git-credentials", "it needs the network: forge.test and the stored login of git (~/.git-credentials); yes lets this call alone reach that and read that login"},
+		{"git push https://known.test/x", guard.Ask, "git-credentials", "the stored login of git (~/.git-credentials); yes lets this call alone read that login"},
+		{"git fetch", guard.Ask, "git-credentials", "it needs the network: forge.test and the stored login of git"},
+		{"git fetch https://known.test/x", guard.Allow, "", ""},
+		{"git push git@forge.test:a/b", guard.Allow, "", ""},
+		{"gh pr list", guard.Ask, "", "it needs the network: github.com, api.github.com; yes"}, // nobody is logged in there
+		{"git status", guard.Allow, "", ""},
+	} {
+		v := j.Judge(bash(t, dir, c.command))
+		if v.Do != c.do || strings.Join(v.Lends, " ") != c.lends || !strings.Contains(v.Rule, c.text) {
+			t.Errorf("%s: %s, lends %v: %s", c.command, v.Do, v.Lends, v.Rule)
+		}
+	}
+	call := bash(t, dir, "git push")
+	if call.Taint = "fetch x"; len(j.Judge(call).Lends) > 0 {
+		t.Error("a turn that has read text from outside is lent a login")
+	}
+	call.Taint, j.Lend = "", []string{guard.GitCredentials}
+	if v := j.Judge(call); len(v.Lends) > 0 || v.Do != guard.Ask {
+		t.Errorf("what is lent already is asked about: %+v", v)
+	}
+	j.Lend = nil
+	first := j.Judge(call).Bound
+	if err := os.WriteFile(home+"/.git-credentials", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if second := j.Judge(call).Bound; len(second.Differences(first)) != 0 {
+		t.Errorf("%v", second.Differences(first))
+	}
+}

@@ -44,7 +44,7 @@ func TestAHostIsAskedAboutOnce(t *testing.T) {
 	var elsewhere atomic.Int64
 	hosts := map[string]http.Handler{
 		"mods.test": goModule(t), "npm.test": npmPackage(t),
-		"forge.test": &cgi.Handler{Path: bin["git"], Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"}},
+		"forge.test": forLogin("ann", "word", &cgi.Handler{Path: bin["git"], Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"}}),
 		"other.test": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }),
 	}
 	var named []string
@@ -54,10 +54,16 @@ func TestAHostIsAskedAboutOnce(t *testing.T) {
 		named = append(named, fmt.Sprintf("%q", name+":80="+s.Listener.Addr().String()))
 	}
 	h := newHome(t, "tool_permissions = [\"bash\", \"edit\"]\n"+sessionHome+"[sandbox]\nhosts = ["+strings.Join(named, ", ")+"]\n[[rules]]\ntool = \"bash\"\nhost = \"*.test\"\ndo = \"ask\"\n")
+	for name, text := range map[string]string{".gitconfig": "[credential]\n\thelper = store\n", ".git-credentials": "http://ann:word@forge.test\n"} {
+		if err := os.WriteFile(filepath.Join(h.work, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	work := []struct{ says, command, made string }{
 		{"fetch the module", "GOPROXY=http://mods.test GOSUMDB=off GOFLAGS=-mod=mod go get mods.test/m@v1.0.0 && grep mods.test go.mod", "require mods.test/m v1.0.0"},
 		{"fetch the package", "npm install small --no-audit --no-fund && node -p 'require(\"small\")'", "7"},
 		{"push it", "git push origin HEAD:refs/heads/theirs 2>&1", "theirs"},
+		{"read it", "npm view small version && cat ~/.git-credentials 2>&1; true", "No such file"},
 		{"go elsewhere", "npm view small version && curl -sS http://other.test/", "refused: other.test:80"},
 	}
 	rules := ""
@@ -88,6 +94,9 @@ func TestAHostIsAskedAboutOnce(t *testing.T) {
 		if !eventually(func() bool { out, _ := h.run(0, "approve"); return strings.Contains(out, "it needs the network: ") }) {
 			t.Fatalf("%s: nobody was asked", w.says)
 		}
+		if out, _ := h.run(0, "approve"); strings.Contains(out, "the stored login of git (~/.git-credentials)") != (w.made == "theirs") {
+			t.Errorf("%s: what is asked about the login:\n%s", w.says, out)
+		}
 		h.run(0, "approve", fmt.Sprint(i+1))
 		h.run(0, "chat", "wait", chat)
 		out, _ := h.run(0, "chat", "view", chat)
@@ -101,6 +110,18 @@ func TestAHostIsAskedAboutOnce(t *testing.T) {
 	if out, err := exec.Command(bin["git"], "-C", forge, "rev-parse", "theirs").CombinedOutput(); err != nil {
 		t.Errorf("nothing was pushed: %s", out)
 	}
+}
+
+// forLogin serves those who log in.
+func forLogin(name, password string, to http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n, p, ok := r.BasicAuth(); !ok || n != name || p != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		to.ServeHTTP(w, r)
+	})
 }
 
 // goModule serves one module as a proxy of modules does.

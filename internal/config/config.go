@@ -147,7 +147,7 @@ type Sandbox struct {
 	Home    string   // [HomeHidden] or [HomeReadable]
 	Write   []string // paths that can be written besides the workspace
 	Hide    []string // paths that appear empty
-	Lend    []string // hidden paths that can be read; "ssh-agent" is its socket
+	Lend    []string // hidden paths that can be read; "ssh-agent" is its socket, and see [guard.CredentialFiles]
 	Sockets []string // Unix sockets that can be reached
 	Hosts   []string // hosts that can be reached without the network; see address.ParseHost
 }

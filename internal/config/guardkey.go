@@ -103,5 +103,5 @@ func hostsKey[T any](in func(*T) *[]string) key[T] {
 
 func lendKey[T any](in func(*T) *[]string) key[T] {
 	return key[T]{name: "lend", at: func(t *T) any { return in(t) }, example: `["ssh-agent", "~/.npmrc"]`,
-		doc: "Hidden files and folders that confined commands can read after all; ssh-agent stands for its socket."}
+		doc: "Hidden files and folders that confined commands can read after all; ssh-agent stands for its socket, git-credentials for what git's helper store keeps (~/.git-credentials), gh for the login of gh (~/.config/gh)."}
 }

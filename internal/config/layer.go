@@ -174,7 +174,7 @@ func anchorPath(e *entry, base string) {
 
 func anchorAll(v *value, base string) {
 	for i := range v.Items {
-		if item := &v.Items[i]; item.Kind == toml.KindText && item.Text != "ssh-agent" {
+		if item := &v.Items[i]; item.Kind == toml.KindText && !lentByName(item.Text) {
 			item.Text = ExpandPath(base, item.Text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -190,16 +191,22 @@ func (in Inputs) resolveSandbox(m merged) Sandbox {
 	return Sandbox{Home: all.Home, Write: in.absolutePaths(all.Write), Hide: in.absolutePaths(all.Hide), Lend: in.absolutePaths(m.Lend), Sockets: in.absolutePaths(all.Sockets), Hosts: m.Hosts}
 }
 
-// absolutePaths makes paths absolute; "ssh-agent" is not a path and stays.
+// absolutePaths makes paths absolute; what is lent by a name stays.
 func (in Inputs) absolutePaths(list []string) []string {
 	var out []string
 	for _, p := range list {
-		if p != "ssh-agent" {
+		if !lentByName(p) {
 			p = in.absolutePath(p)
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// lentByName reports whether an item of lend is no path: the socket of an ssh-agent, or the
+// stored logins of a program.
+func lentByName(item string) bool {
+	return item == "ssh-agent" || guard.CredentialFiles(item, "") != nil
 }
 
 // Agent returns the [[agents]] entry of a name, or nil.

@@ -31,7 +31,7 @@ type Options struct {
 	ReadOnly bool           // the workspace cannot be written
 	Write    []string       // can be written, besides the workspace
 	Hide     []string       // appear empty
-	Lend     []string       // hidden, but readable; "ssh-agent" is its socket
+	Lend     []string       // hidden, but readable; "ssh-agent" is its socket, and see [guard.CredentialFiles]
 	Sockets  []string       // Unix sockets that can be reached
 
 	// Clone is the root of a repository that is the agent's own: its refs are not watched,

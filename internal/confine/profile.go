@@ -95,9 +95,16 @@ func (c *call) lend(p *sandbox.Profile) (env []string) {
 			}
 			continue
 		}
-		lent := func(hidden string) bool { return hidden == what }
+		files := []string{what}
+		if guard.CredentialFiles(what, "") != nil {
+			files = nil
+			for _, person := range c.agent.opts.Paths.Persons {
+				files = append(files, guard.CredentialFiles(what, person)...)
+			}
+		}
+		lent := func(hidden string) bool { return slices.Contains(files, hidden) }
 		p.Hidden, p.Secrets = slices.DeleteFunc(p.Hidden, lent), slices.DeleteFunc(p.Secrets, lent)
-		p.Shown = append(p.Shown, what)
+		p.Shown = append(p.Shown, files...)
 	}
 	return env
 }

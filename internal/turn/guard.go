@@ -43,6 +43,9 @@ type Verdict struct {
 	// Reaches lists the hosts that the call may reach, beside those of the settings, once
 	// it may be made.
 	Reaches []string
+	// Lends lists the stored logins that the call may read once a person says yes, as lend
+	// in the settings names them.
+	Lends []string
 	// Optional says that the call may be made without what it asks for: only the hosts ask.
 	Optional bool
 }
@@ -51,6 +54,7 @@ type Verdict struct {
 type Opened struct {
 	Files []string // protected files that it may change
 	Hosts []string // hosts that its processes may reach
+	Lends []string // stored logins that they may read
 }
 
 // Question is what a person at the terminal is asked about a call.
@@ -355,8 +359,8 @@ func (g *gate) stillHolds(ctx context.Context, j *job) bool {
 // open lets a call that is approved, or allowed by a rule, change the files and reach the
 // hosts that this is about.
 func (g *gate) open(j *job, v Verdict) {
-	if (len(v.Opens) > 0 || len(v.Reaches) > 0) && g.permits.bounds != nil {
-		j.opened = Opened{v.Opens, v.Reaches}
+	if (len(v.Opens) > 0 || len(v.Reaches) > 0 || len(v.Lends) > 0) && g.permits.bounds != nil {
+		j.opened = Opened{v.Opens, v.Reaches, v.Lends}
 		j.call.Confine = g.permits.bounds.Confine(g.permits.confined(), j.opened)
 	}
 }

@@ -151,7 +151,7 @@ func (r *Runtime) confineCall(in fika.ConversationID, workspace string, rights *
 		if err != nil {
 			now = r
 		}
-		return now.toolbox.within(rights).reaching(opened.Hosts).Confinement()
+		return now.toolbox.within(rights).reaching(opened).Confinement()
 	})}
 }
 

@@ -41,6 +41,7 @@ func (r *Runtime) judge() approval.Judge {
 		Off:    s.SandboxMode == string(sandbox.Off),
 		ByHost: func() bool { return s.Network != "on" && r.settings.Tools.Executor == "" && r.isFull() },
 		Hosts:  r.settings.Sandbox.Hosts,
+		Lend:   r.settings.Sandbox.Lend,
 		Unconfined: func() bool {
 			found, err := a.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
 			return err == nil && found.Tier() == sandbox.None

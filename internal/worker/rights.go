@@ -73,10 +73,12 @@ func (b Toolbox) within(r *fika.Rights) Toolbox {
 	return b
 }
 
-// reaching lets tool processes reach hosts beside those of the settings. Of these, one that
-// a rule asks about or denies is reached only if it is among the hosts.
-func (b Toolbox) reaching(hosts []string) Toolbox {
-	s := &b.settings.Sandbox
+// reaching lets tool processes reach hosts and read logins beside those of the settings. Of
+// the hosts in the settings, one that a rule asks about or denies is reached only if it is
+// among those that are opened.
+func (b Toolbox) reaching(o turn.Opened) Toolbox {
+	s, hosts := &b.settings.Sandbox, o.Hosts
+	s.Lend = slices.Concat(s.Lend, o.Lends)
 	s.Hosts = slices.DeleteFunc(slices.Clone(s.Hosts), func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
 		rule := guard.ReachRule(b.settings.Guard.Rules, name, false)

@@ -24,26 +24,26 @@ import (
 )
 
 type approvalJSON struct {
-	ID           int64           `json:"id"`
-	Agent        fika.AgentName  `json:"agent"`
-	Conversation string          `json:"conversation"`
-	Request      fika.RequestID  `json:"request_id"`
-	Tool         string          `json:"tool"`
-	Args         json.RawMessage `json:"arguments"`
-	Workspace    string          `json:"workspace"`
-	What         string          `json:"what"`
-	Rule         string          `json:"rule"`
-	Choice       []string        `json:"choice,omitempty"` // the answer is one of these
-	Answer       string          `json:"answer,omitempty"` // "text": the answer is a text
-	State        string          `json:"state"`
-	Asked        time.Time       `json:"asked_at"`
-	Expires      time.Time       `json:"expires_at"`
+	ID           int64            `json:"id"`
+	Agent        fika.AgentName   `json:"agent"`
+	Conversation string           `json:"conversation"`
+	Request      fika.RequestID   `json:"request_id"`
+	Tool         string           `json:"tool"`
+	Args         json.RawMessage  `json:"arguments"`
+	Workspace    string           `json:"workspace"`
+	What         string           `json:"what"`
+	Rule         string           `json:"rule"`
+	Choice       []string         `json:"choice"` // the answer is one of these
+	Answer       command.Nullable `json:"answer"` // "text": the answer is a text
+	State        string           `json:"state"`
+	Asked        time.Time        `json:"asked_at"`
+	Expires      time.Time        `json:"expires_at"`
 }
 
 func toApprovalJSON(a service.OpenApproval) approvalJSON {
 	q, _ := service.StepQuestionOf(a)
 	return approvalJSON{
-		Choice: q.Choice, Answer: q.Answer, ID: a.N, Agent: a.Agent, Conversation: string(a.Conversation), Request: a.Request, Tool: a.Tool, Args: json.RawMessage(a.Args),
+		Choice: command.EmptyIfNil(q.Choice), Answer: command.Nullable(q.Answer), ID: a.N, Agent: a.Agent, Conversation: string(a.Conversation), Request: a.Request, Tool: a.Tool, Args: json.RawMessage(a.Args),
 		Workspace: a.Workspace, What: a.What, Rule: a.Rule, State: string(a.State), Asked: a.Asked.UTC(), Expires: a.Expires.UTC(),
 	}
 }
