@@ -14,6 +14,7 @@ type Service interface {
 	Lister
 	Speaker
 	Controller
+	AgentLeader
 	RunLeader
 	Accountant
 	Reader
@@ -74,6 +75,23 @@ type Controller interface {
 	// Answer answers an approval. It fails with [Conflict] if it has been answered.
 	Answer(ctx context.Context, approval int64, a Answer, w Write) error
 }
+
+// AgentLeader starts and stops the processes of agents. Both wait a moment for what comes
+// of it, and fail with [Interrupted] if that takes longer: what was asked for holds.
+type AgentLeader interface {
+	// StartAgent starts an agent, or each member of a pool. Its error says why it does not
+	// come up, with the end of its log.
+	StartAgent(ctx context.Context, agent string, w Write) error
+	// StopAgent stops an agent and keeps it stopped; how is [StopStep], [StopFinish] or [StopNow].
+	StopAgent(ctx context.Context, agent, how string, w Write) error
+}
+
+// The ways to stop an agent.
+const (
+	StopStep   = "step"   // after its current step; what is unfinished goes on when it runs again
+	StopFinish = "finish" // after the requests under way
+	StopNow    = "now"    // its current step is cancelled
+)
 
 // RunLeader leads runs of workflows, each named by its id.
 type RunLeader interface {

@@ -29,6 +29,8 @@ func (s *site) actions(mux *http.ServeMux) {
 		"/landing/apply":           apply,
 		"/landing/{number}/{verb}": changeOffer,
 		"/runs/{id}/{verb}":        leadRun,
+		"/agents/{name}/start":     startAgent,
+		"/agents/{name}/stop":      stopAgent,
 	} {
 		mux.HandleFunc("POST "+path, s.act(do))
 	}

@@ -55,6 +55,26 @@ func agent(ctx context.Context, to api.Service, r *http.Request, _ int64) (view,
 	}, nil
 }
 
+// Runs reports whether there is something of an agent to stop; otherwise it can be started.
+func (p agentPage) Runs() bool {
+	return !slices.Contains([]string{"stopped", "stopping", "failed"}, p.State)
+}
+
+func startAgent(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	return "@" + r.PathValue("name") + " runs.", to.StartAgent(ctx, r.PathValue("name"), w)
+}
+
+// stopAgent stops an agent in the way that a form names. That it takes longer than a page
+// waits is no failure.
+func stopAgent(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	name := "@" + r.PathValue("name")
+	err := to.StopAgent(ctx, r.PathValue("name"), r.PostFormValue("how"), w)
+	if api.CodeOf(err) == api.Interrupted && ctx.Err() == nil {
+		return name + " stops when its current work allows, and stays stopped.", nil
+	}
+	return name + " has stopped, and stays stopped.", err
+}
+
 // found is what a search has found.
 type found struct {
 	Words string
