@@ -95,6 +95,12 @@ const (
 
 // RunLeader leads runs of workflows, each named by its id.
 type RunLeader interface {
+	// Workflows returns the definitions of which runs can be started, by name, those with
+	// mistakes among them.
+	Workflows(context.Context) ([]WorkflowInfo, error)
+	// StartRun starts a run of one of them, with inputs as they were typed, and returns the
+	// run's id.
+	StartRun(ctx context.Context, workflow string, inputs map[string]string, w Write) (string, error)
 	// ResumeRun goes on with a run that is over: with the steps that are not done, and, if
 	// from is not empty, with that step and all that depend on it.
 	ResumeRun(ctx context.Context, run, from string, w Write) error
@@ -222,6 +228,23 @@ type RunInfo struct {
 	Limit        string    `json:"limit,omitempty"` // which ended it: max_cost, max_tokens, max_turns, max_time
 	Begun        time.Time `json:"begun"`
 	Ended        time.Time `json:"ended,omitzero"`
+}
+
+// WorkflowInfo is the definition of a workflow.
+type WorkflowInfo struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	File        string          `json:"file,omitempty"` // empty: it comes with fika
+	Inputs      []WorkflowInput `json:"inputs"`
+	Trouble     string          `json:"trouble,omitempty"` // its mistakes, with which no run can be started
+}
+
+// WorkflowInput is a value that a run is given when it starts.
+type WorkflowInput struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Type        string          `json:"type"`              // text number boolean list agent
+	Default     json.RawMessage `json:"default,omitempty"` // empty: it must be given
 }
 
 // EntryInfo is an entry at its place in a conversation.

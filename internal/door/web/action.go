@@ -29,6 +29,7 @@ func (s *site) actions(mux *http.ServeMux) {
 		"/landing/apply":           apply,
 		"/landing/{number}/{verb}": changeOffer,
 		"/runs/{id}/{verb}":        leadRun,
+		"/workflows/{name}/run":    startRun,
 		"/agents/{name}/start":     startAgent,
 		"/agents/{name}/stop":      stopAgent,
 	} {

@@ -24,6 +24,7 @@ import (
 // world is a home with its page, and a browser that is logged in.
 type world struct {
 	*testing.T
+	home   string
 	dir    login.Dir
 	now    time.Time
 	server *Server
@@ -48,8 +49,8 @@ auto_start = false
 `
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, now: time.Now()}
 	home := t.TempDir()
+	w := &world{T: t, home: home, now: time.Now()}
 	for name, text := range map[string]string{"config.toml": testConfig, "rules.toml": "fallback = \"yes\"\n"} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,5 +44,72 @@ func TestLeadAgent(t *testing.T) {
 		if status, body := w.post(path, path, url.Values{"how": {"now"}}); status != http.StatusNotFound {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
+	}
+}
+
+// TestStartRun: a workflow of the home has a form with a field for each of its inputs, which
+// says what is wrong with them; sent twice, it starts one run.
+func TestStartRun(t *testing.T) {
+	w := newWorld(t)
+	folder := filepath.Join(w.home, "workflows")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"paint.toml": "description = 'a <b>wall</b>'\n[inputs]\ncolour = {description = 'which'}\nwho = {type = 'agent', default = 'arya'}\ncoats = {type = 'number', default = 2}\n" +
+			"walls = {type = 'list', default = ['north']}\nwet = {type = 'boolean', default = false}\n[[steps]]\nid = 'ask'\napprove = true\nprompt = '{{.inputs.colour}} {{.inputs.walls}}?'\n",
+		"broken.toml": "[[steps]]\nid = 'x'\nagent = 'nobody'\nprompt = 'x'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, page, _ := w.do("GET", "/runs", nil, nil); !strings.Contains(page, `href="/workflows"`) {
+		t.Error("the runs do not lead to the workflows")
+	}
+	if _, page, _ := w.do("GET", "/workflows", nil, nil); !strings.Contains(page, `href="/workflows/paint"`) || !strings.Contains(page, "has mistakes") {
+		t.Errorf("the list of workflows: %s", page)
+	}
+	_, page, _ := w.do("GET", "/workflows/paint", nil, nil)
+	checkPage(t, "a workflow", page)
+	for _, want := range []string{`name="in.colour"`, "<option>bran</option>", `name="in.coats" type="number"`, `name="in.walls"`, "<option>true</option>", "a &lt;b&gt;wall"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the form has no %s: %s", want, page)
+		}
+	}
+	if _, page, _ := w.do("GET", "/workflows/broken", nil, nil); !strings.Contains(page, "nobody") || strings.Contains(page, "data-post") {
+		t.Errorf("a workflow with mistakes: %s", page)
+	}
+	good := url.Values{"in.colour": {"red"}, "in.walls": {"north\r\nsouth"}}
+	for _, c := range []struct {
+		path string
+		form url.Values
+		want int
+		says string
+	}{
+		{"/workflows/none/run", good, http.StatusNotFound, "no workflow"},
+		{"/workflows/..%2Fconfig.toml/run", good, http.StatusNotFound, "no workflow"},
+		{"/workflows/broken/run", nil, http.StatusBadRequest, "nobody"},
+		{"/workflows/paint/run", url.Values{"in.colour": {" "}}, http.StatusBadRequest, "The input colour is missing."},
+		{"/workflows/paint/run", url.Values{"in.colour": {"red"}, "in.coats": {"many"}}, http.StatusBadRequest, "a number"},
+		{"/workflows/paint/run", url.Values{"in.colour": {"red"}, "in.who": {"nobody"}}, http.StatusBadRequest, "no agent"},
+	} {
+		if status, body := w.post(c.path, c.says, c.form); status != c.want || !strings.Contains(body, c.says) {
+			t.Errorf("%s %v: %d %s", c.path, c.form, status, body)
+		}
+	}
+	var ids [2]string
+	for i := range ids {
+		var status int
+		if status, ids[i] = w.post("/workflows/paint/run", "once", good); status != http.StatusOK {
+			t.Fatalf("%d %s", status, ids[i])
+		}
+	}
+	runs, err := w.person.Runs().List(t.Context(), false, 0)
+	if err != nil || len(runs) != 1 || ids[0] != string(runs[0].ID) || ids[1] != ids[0] {
+		t.Errorf("the runs %v were started as %v: %v", runs, ids, err)
+	}
+	if _, page, _ := w.do("GET", "/", nil, nil); !strings.Contains(page, "south") {
+		t.Errorf("the run does not ask with its inputs: %s", page)
 	}
 }

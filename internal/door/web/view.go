@@ -48,7 +48,7 @@ func newViews(now func() time.Time) *views {
 	v.templates.Funcs(template.FuncMap{
 		"time": f.moment, "clock": f.clock, "markdown": f.markdown, "exact": exact, "line": line, "say": f.say, "brief": f.brief,
 		"count": count, "money": money, "args": arguments, "short": short, "took": took, "path": pathOf, "plural": plural, "len64": func(n int) int64 { return int64(n) }, "menu": menu,
-		"priorities": priorities, "needed": needed, "act": newAct, "isrun": isRun,
+		"priorities": priorities, "needed": needed, "act": newAct, "isrun": isRun, "jsontext": jsonValue,
 		"part": func(p part) (template.HTML, error) {
 			html, err := v.part(p)
 			return template.HTML(html), err
@@ -95,6 +95,8 @@ func (s *site) pages(mux *http.ServeMux) {
 		"/landing/{number}": offer,
 		"/agents":           agents,
 		"/agents/{name}":    agent,
+		"/workflows":        workflows,
+		"/workflows/{name}": startForm,
 		"/runs":             runs,
 		"/runs/{id}":        run,
 		"/trace/{id}":       trace,

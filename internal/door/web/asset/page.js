@@ -289,6 +289,7 @@ document.addEventListener("submit", async (e) => {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { "Idempotency-Key": try_.key } });
     const told = await answer.text();
     sending.delete(form);
+    if (answer.ok && form.dataset.then) { location.href = form.dataset.then + encodeURIComponent(told); return; }
     if (told) say(told);
     if (answer.status === 401) location.reload();
     if (answer.ok && "reset" in form.dataset) form.reset();
