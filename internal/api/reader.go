@@ -17,6 +17,9 @@ type Reader interface {
 	// agent names the principal, a person, if they have said nothing in it since; newest
 	// first.
 	Mentions(ctx context.Context, since time.Time) ([]FoundInfo, error)
+	// Why says what a message of a chat, named by its seq, has led to for one agent, or why it
+	// has not called it.
+	Why(ctx context.Context, conversation string, seq int64, agent string) ([]Status, error)
 	// Runs returns runs, newest first, whether they have ended or not.
 	Runs(context.Context, Page) (List[RunInfo], error)
 	// RunSteps returns the steps of a run as its definition has them, with the latest

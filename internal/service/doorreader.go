@@ -40,6 +40,19 @@ func spentOn(u fika.Usage, unpriced bool) api.Spent {
 	return spent(Spent{Requests: 1, Usage: u, Unpriced: unpriced})
 }
 
+func (d door) Why(ctx context.Context, conversation string, seq int64, agent string) ([]api.Status, error) {
+	conv, err := d.c.Chats.Find(ctx, conversation)
+	if err != nil {
+		return nil, d.fails(err)
+	}
+	row, err := d.c.Agents.FindKnown(ctx, agent)
+	if err != nil {
+		return nil, d.fails(err)
+	}
+	why, err := d.c.Chats.Why(ctx, conv, strconv.FormatInt(seq, 10), row)
+	return why.Lines, d.fails(err)
+}
+
 func (d door) Search(ctx context.Context, words string, p api.Page) (out api.List[api.FoundInfo], err error) {
 	f := ConversationFilter{Limit: pageSize(p) + 1}
 	if p.After != "" {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"fika"
+	"fika/internal/service"
+	"fika/internal/words"
 )
 
 // post sends a form under a key of its own, and returns the answer.
@@ -111,5 +114,48 @@ func TestStartRun(t *testing.T) {
 	}
 	if _, page, _ := w.do("GET", "/", nil, nil); !strings.Contains(page, "south") {
 		t.Errorf("the run does not ask with its inputs: %s", page)
+	}
+}
+
+// TestWhy: the page of a message says for each agent, or one, what fika chat why says.
+func TestWhy(t *testing.T) {
+	w := newWorld(t)
+	room, err := w.person.Chats.Create(t.Context(), "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.person.Chats.Send(t.Context(), room, "@arya and `@bran`", service.Alias{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.person.Agents.Find(t.Context(), "bran"); err != nil {
+		t.Fatal(err)
+	}
+	if _, page, _ := w.do("GET", "/chats/room", nil, nil); !strings.Contains(page, `href="/chats/room/why/1"`) {
+		t.Errorf("a message does not lead to why: %s", page)
+	}
+	_, all, _ := w.do("GET", "/chats/room/why/1", nil, nil)
+	_, one, _ := w.do("GET", "/chats/room/why/1?agent=bran", nil, nil)
+	for _, name := range []string{"arya", "bran"} {
+		row, err := w.person.Agents.Find(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why, err := w.person.Chats.Why(t.Context(), room, "1", row)
+		if err != nil || len(why.Lines) == 0 {
+			t.Fatal(why, err)
+		}
+		for _, l := range why.Lines {
+			words := template.HTMLEscapeString(words.Say(l, w.now))
+			if !strings.Contains(all, words) || strings.Contains(one, words) != (name == "bran") && !strings.HasPrefix(words, "#1") {
+				t.Errorf("of %s it is not said: %s\n%s", name, words, all)
+			}
+		}
+	}
+	for path, want := range map[string]int{
+		"/chats/room/why/9": http.StatusNotFound, "/chats/room/why/x": http.StatusNotFound, "/chats/none/why/1": http.StatusNotFound, "/chats/room/why/1?agent=nobody": http.StatusNotFound,
+	} {
+		if status, page, _ := w.do("GET", path, nil, nil); status != want {
+			t.Errorf("%s: %d %s", path, status, page)
+		}
 	}
 }
