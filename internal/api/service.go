@@ -262,6 +262,15 @@ type Message struct {
 	// Steer means that a message for one agent alone, if that has a turn under way in the
 	// conversation, waits until the turn next asks its model, or ends. Only a person steers.
 	Steer bool `json:"steer"`
+	// Files go with the text: texts become part of it, and pictures are stored. Only a person
+	// sends any. The door has read them: nothing here is a name of a file of this machine.
+	Files []File `json:"-"`
+}
+
+// File is the content of a file, under the name that a person knows it by.
+type File struct {
+	Name string
+	Data []byte
 }
 
 // InputInfo is a text that waits for a turn of an agent, or waited.

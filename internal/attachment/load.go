@@ -72,6 +72,13 @@ func Load(path string) (File, error) {
 	return f, f.check(info.Size())
 }
 
+// Given returns a file that goes with a prompt from its content, which somebody else has
+// read, with the checks of [Load].
+func Given(name string, data []byte) (File, error) {
+	f := File{Path: name, Data: data}
+	return f, f.check(int64(len(data)))
+}
+
 // kindOf names the type of a file that is not regular.
 func kindOf(m fs.FileMode) string {
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/attachment"
 )
 
 // Door returns the service as doors know it, for the same principal. It translates names
@@ -56,7 +57,11 @@ func (d door) Send(ctx context.Context, m api.Message, w api.Write) (out api.Sen
 	if m.Steer {
 		say = c.Chats.Steer
 	}
-	sent, err := say(ctx, conv, m.Text, nil, Alias{})
+	text, pictures, err := d.attached(ctx, conv, m)
+	if err != nil {
+		return out, d.fails(err)
+	}
+	sent, err := say(ctx, conv, text, pictures, Alias{})
 	if err != nil {
 		return out, d.fails(err)
 	}
@@ -68,6 +73,28 @@ func (d door) Send(ctx context.Context, m api.Message, w api.Write) (out api.Sen
 		out.Notify = append(out.Notify, string(name))
 	}
 	return out, nil
+}
+
+// attached returns the text of a message with its files, and the pictures among them.
+func (d door) attached(ctx context.Context, conv fika.Conversation, m api.Message) (string, []fika.Attachment, error) {
+	if len(m.Files) == 0 {
+		return m.Text, nil, nil
+	}
+	if d.c.who.Kind != api.Person {
+		return "", nil, fika.Errorf(fika.Denied, "", "only a person sends files")
+	}
+	if err := d.c.mayConversation(ctx, "conversation.send", conv.ID); err != nil {
+		return "", nil, err
+	}
+	var files []attachment.File
+	for _, x := range m.Files {
+		f, err := attachment.Given(x.Name, x.Data)
+		if err != nil {
+			return "", nil, err
+		}
+		files = append(files, f)
+	}
+	return PromptFilesOf(d.c.app).Join(m.Text, files)
 }
 
 func (d door) Withdraw(ctx context.Context, input string, w api.Write) (api.InputInfo, error) {

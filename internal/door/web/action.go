@@ -2,6 +2,9 @@ package web
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -49,8 +52,8 @@ func (s *site) act(do action) http.HandlerFunc {
 			http.Error(w, "the key of this write is missing or too long", http.StatusBadRequest)
 			return
 		}
-		if err := r.ParseForm(); err != nil {
-			http.Error(w, "this form cannot be read", http.StatusBadRequest)
+		if err := parse(r); err != nil {
+			http.Error(w, sentence(err), statusOf(err))
 			return
 		}
 		text, err := do(r.Context(), to, r, api.Write{Key: key})
@@ -61,6 +64,42 @@ func (s *site) act(do action) http.HandlerFunc {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte(text)) // a client that has left misses it
 	}
+}
+
+// parse reads the form of a request.
+func parse(r *http.Request) error {
+	err := r.ParseForm()
+	if hasFiles(r) && err == nil {
+		err = r.ParseMultipartForm(maxFiles)
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return &api.Error{Code: api.TooLarge, Detail: fmt.Sprintf("That is too large: a form may have %d MB.", large.Limit>>20)}
+	case err != nil:
+		return &api.Error{Code: api.Invalid, Detail: "This form cannot be read."}
+	}
+	return nil
+}
+
+// filesIn returns the files of a form.
+func filesIn(r *http.Request) (out []api.File, err error) {
+	if r.MultipartForm == nil {
+		return nil, nil
+	}
+	for _, h := range r.MultipartForm.File["file"] {
+		f, err := h.Open()
+		if err != nil {
+			return nil, &api.Error{Code: api.Invalid, Field: "file", Detail: h.Filename + " cannot be read."}
+		}
+		data, err := io.ReadAll(f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, &api.Error{Code: api.Invalid, Field: "file", Detail: h.Filename + " cannot be read."}
+		}
+		out = append(out, api.File{Name: h.Filename, Data: data})
+	}
+	return out, nil
 }
 
 func answer(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
@@ -110,13 +149,17 @@ func control(ctx context.Context, to api.Service, r *http.Request, w api.Write) 
 	return "", &api.Error{Code: api.NotFound}
 }
 
-// say posts a message; with a name in to, it is for that agent.
+// say posts a message with its files; with a name in to, it is for that agent.
 func say(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
 	text := r.PostFormValue("text")
 	if name := r.PostFormValue("to"); name != "" {
 		text = "@" + name + " " + text
 	}
-	_, err := to.Send(ctx, api.Message{Conversation: r.PathValue("name"), Text: text}, w)
+	files, err := filesIn(r)
+	if err != nil {
+		return "", err
+	}
+	_, err = to.Send(ctx, api.Message{Conversation: r.PathValue("name"), Text: text, Files: files}, w)
 	return "", err
 }
 

@@ -70,9 +70,18 @@ func (s *site) here(page, programs http.Handler) http.Handler {
 			return
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		most := int64(maxBody)
+		if hasFiles(r) && sentTo(s.hosts, r.Host) && s.loggedIn(r) {
+			most = maxFiles
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// hasFiles reports whether a request is a form that may have files in it.
+func hasFiles(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data")
 }
 
 func sentTo(names []string, host string) bool {

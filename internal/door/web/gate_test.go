@@ -229,7 +229,7 @@ func TestGates(t *testing.T) {
 	if status, _, _ := w.do("POST", "/everything/pause", nil, func(r *http.Request) { r.Header.Del("Idempotency-Key") }); status != http.StatusBadRequest {
 		t.Errorf("without a key: %d", status)
 	}
-	if status, _, _ := w.do("POST", "/chats/x/messages", url.Values{"text": {strings.Repeat("x", maxBody+1)}}, nil); status != http.StatusBadRequest {
+	if status, _, _ := w.do("POST", "/chats/x/messages", url.Values{"text": {strings.Repeat("x", maxBody+1)}}, nil); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("too large: %d", status)
 	}
 	_, _, header := w.do("GET", "/", nil, nil)

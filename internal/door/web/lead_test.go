@@ -1,15 +1,24 @@
 package web
 
 import (
+	"bytes"
+	"errors"
 	"html/template"
+	"image"
+	"image/png"
+	"io"
+	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"fika"
+	"fika/internal/attachment"
 	"fika/internal/service"
 	"fika/internal/words"
 )
@@ -157,5 +166,79 @@ func TestWhy(t *testing.T) {
 		if status, page, _ := w.do("GET", path, nil, nil); status != want {
 			t.Errorf("%s: %d %s", path, status, page)
 		}
+	}
+}
+
+// upload is the body of a form with files, and its type.
+func upload(t *testing.T, text string, files map[string]string) (body, kind string) {
+	t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	err := m.WriteField("text", text)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, e := m.CreateFormFile("file", name)
+		err = errors.Join(err, e)
+		_, e = io.WriteString(f, files[name])
+		err = errors.Join(err, e)
+	}
+	if err = errors.Join(err, m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), m.FormDataContentType()
+}
+
+// TestSendFiles: a text becomes part of the message, a picture is stored with it, once for
+// what is sent twice; what is neither, too large or from a stranger is refused, and nothing
+// is said.
+func TestSendFiles(t *testing.T) {
+	w := newWorld(t)
+	room, err := w.person.Chats.Create(t.Context(), "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	send := func(key string, files map[string]string) (int, string) {
+		t.Helper()
+		body, kind := upload(t, "look", files)
+		status, said, _ := w.do("POST", "/chats/room/messages", nil, func(r *http.Request) {
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+			r.Header.Set("Content-Type", kind)
+			r.Header.Set("Idempotency-Key", key)
+		})
+		return status, said
+	}
+	for _, c := range []struct {
+		files map[string]string
+		want  int
+		says  string
+	}{
+		{map[string]string{"program": "\x7fELF\x00\x01"}, http.StatusBadRequest, "neither text"},
+		{map[string]string{"long.txt": strings.Repeat("x", attachment.MaxText+1)}, http.StatusBadRequest, "too large"},
+		{map[string]string{"cut.png": "\x89PNG\r\n\x1a\ncut"}, http.StatusBadRequest, "cannot be read"},
+		{map[string]string{"huge.png": picture.String() + strings.Repeat("x", maxFiles)}, http.StatusRequestEntityTooLarge, "8 MB"},
+	} {
+		if status, body := send(c.says, c.files); status != c.want || !strings.Contains(body, c.says) {
+			t.Errorf("%s: %d %s", c.says, status, body)
+		}
+	}
+	for range 2 {
+		if status, body := send("good", map[string]string{"notes.md": "no `mention` of @arya\n", "../dot.png": picture.String()}); status != http.StatusOK {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	list, err := w.person.Conversations.Entries(t.Context(), service.EntryQuery{Conversation: room.ID})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d entries: %v", len(list), err)
+	}
+	e := list[0]
+	if len(e.Meta.Attachments) != 1 || e.Meta.Attachments[0].Name != "dot.png" || e.Meta.Attachments[0].Width != 3 || !strings.Contains(e.Content, "file `notes.md`:\n```\nno `mention`") {
+		t.Errorf("the entry is %+v", e)
+	}
+	w.cookie = nil
+	if status, _ := send("stranger", map[string]string{"huge.txt": strings.Repeat("x", 2*maxBody)}); status != http.StatusUnauthorized {
+		t.Errorf("a stranger's file: %d", status)
 	}
 }

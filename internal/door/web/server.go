@@ -17,6 +17,7 @@ import (
 
 const (
 	maxBody    = 1 << 20
+	maxFiles   = 8 << 20 // of a form with files, of whoever is logged in
 	maxHeader  = 16 << 10
 	headerTime = 10 * time.Second
 	readTime   = 30 * time.Second

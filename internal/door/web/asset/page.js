@@ -257,7 +257,7 @@ if (text) {
     }
     if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); form.requestSubmit(); }
   });
-  form.addEventListener("sent", () => { text.value = ""; scrollTo(0, document.documentElement.scrollHeight); });
+  form.addEventListener("sent", () => { text.value = ""; form.elements.file.value = ""; scrollTo(0, document.documentElement.scrollHeight); });
   scrollTo(0, document.documentElement.scrollHeight);
 }
 
@@ -279,7 +279,9 @@ document.addEventListener("submit", async (e) => {
   const form = e.target;
   if (!("post" in form.dataset)) return;
   e.preventDefault();
-  const body = new URLSearchParams(new FormData(form, e.submitter)), text = body.toString();
+  const data = new FormData(form, e.submitter), fields = [...data];
+  const body = fields.some(([, v]) => v.name) ? data : new URLSearchParams(fields.filter(([, v]) => typeof v === "string"));
+  const text = JSON.stringify(fields.map(([k, v]) => typeof v === "string" ? [k, v] : [k, v.name, v.size, v.lastModified]));
   let try_ = sending.get(form);
   if (try_ && try_.busy) return;
   if (!try_ || try_.text !== text) try_ = { text, key: crypto.randomUUID() };
