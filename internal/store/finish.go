@@ -496,7 +496,7 @@ func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error
 	case r.kind == fika.WorkflowRequest:
 		why := workflow.ReasonStopped
 		if reason == reasonDeadline {
-			why, reason = workflow.ReasonLimit, "it took longer than its max_time"
+			why, reason = workflow.LimitTime, "it took longer than its max_time"
 		}
 		return t.stopFlow(ctx, r.conv.ID, r.id, why, reason)
 	case r.state == fika.Running:
