@@ -18,6 +18,8 @@ import (
 // Store keeps the offers; [store.Offers] is one.
 type Store interface {
 	NextOffer(ctx context.Context) (o fika.Offer, found bool, err error)
+	ChangeOffers(ctx context.Context, was []fika.Offer, fn func(*fika.Offer)) ([]fika.Offer, error)
+	Behind(ctx context.Context, o fika.Offer, limit int) ([]fika.Offer, error)
 	ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fika.Offer) error) (fika.Offer, error)
 	NextAbandoned(ctx context.Context) (a store.Abandoned, found bool, err error)
 	NextReviewed(ctx context.Context) (r store.Reviewed, found bool, err error)
@@ -74,7 +76,7 @@ type Options struct {
 	Poll time.Duration
 }
 
-// Queue works offers, one at a time. It is for one goroutine.
+// Queue works offers: the first one, with those behind it that fit. It is for one goroutine.
 type Queue struct{ o Options }
 
 // New returns a queue. It owns nothing.
@@ -181,20 +183,15 @@ func (q *Queue) end(ctx context.Context, o fika.Offer, state fika.OfferState, wh
 	return err
 }
 
-// try puts an offer on the ground, has it checked, and moves the branch.
+// try puts an offer on the ground, those behind it that fit on top of it, has the last commit
+// checked, and moves the branch there: every value that the branch ever has was checked. If
+// the check fails, the first half is checked alone.
 func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.Ground, set Settings) error {
-	o, err := q.change(ctx, o, func(o *fika.Offer) {
-		o.State, o.Reason, o.Base, o.Old, o.New, o.Output, o.Asks = fika.OfferTrying, "", g.Commit, g.Old, "", "", nil
-	})
+	o, err := q.change(ctx, o, func(o *fika.Offer) { trying(o, g) })
 	if err != nil {
 		return err
 	}
-	landed, err := q.o.Store.LandedTips(ctx, o)
-	if err != nil {
-		return err
-	}
-	p, err := r.Put(ctx, g.Commit, worktree.Work{Offer: o.Number, Agent: o.Agent, Source: o.Source, Tip: o.Tip, How: set.How, Landed: landed})
-	asks := slices.DeleteFunc(p.Asks, func(a worktree.Risk) bool { return slices.Contains(o.Accepted, a.Path) })
+	p, err := q.put(ctx, r, g.Commit, o, set)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -204,37 +201,119 @@ func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.
 		return q.back(ctx, o, set, "it conflicts with "+o.Into+" in "+strings.Join(p.Conflicts, ", "), p.Text, merging(g.Commit))
 	case p.Nothing && g.Again == "":
 		return q.landed(ctx, r, o, o.Into+" has all of it already")
-	case len(asks) > 0:
+	case len(p.Asks) > 0:
 		_, err := q.change(ctx, o, func(o *fika.Offer) {
 			o.State, o.Reason = fika.OfferAsks, "it changes what needs a person's yes"
-			for _, a := range asks {
+			for _, a := range p.Asks {
 				o.Asks = append(o.Asks, fika.PathRisk(a))
 			}
 		})
 		return err
 	}
-	if err := r.Keep(ctx, o.Number, "new", p.Commit); err != nil {
-		return err
-	}
-	v, err := q.check(ctx, o, p.Commit, set.Check)
+	batch, commits, err := q.behind(ctx, r, o, p.Commit, g, set)
 	if err != nil {
 		return err
 	}
-	if !v.Green {
-		return q.red(ctx, o, g, set, v)
+	for {
+		last := commits[len(batch)-1]
+		if err := r.Keep(ctx, o.Number, "new", last); err != nil {
+			return err
+		}
+		v, err := q.check(ctx, batch, last, set.Check)
+		switch {
+		case err != nil:
+			return err
+		case v.Green:
+			return q.move(ctx, r, batch, last, set, v)
+		case len(batch) == 1:
+			return q.red(ctx, batch[0], g, set, v)
+		}
+		half := len(batch) / 2
+		if _, err := q.o.Store.ChangeOffers(ctx, batch[half:], func(o *fika.Offer) { o.State = fika.OfferWaiting }); err != nil {
+			return err
+		}
+		batch = batch[:half]
 	}
-	if o, err = q.change(ctx, o, func(o *fika.Offer) {
-		o.State, o.New, o.Check, o.Checked, o.Output = fika.OfferMoving, p.Commit, set.Check, q.o.Now(), v.Output
-	}); err != nil {
-		return err
+}
+
+// trying says that an offer is put on the ground.
+func trying(o *fika.Offer, g worktree.Ground) {
+	o.State, o.Reason, o.Base, o.Old, o.New, o.Output, o.Asks = fika.OfferTrying, "", g.Commit, g.Old, "", "", nil
+}
+
+// put puts an offer on a commit. What it asks is what nobody has accepted yet.
+func (q *Queue) put(ctx context.Context, r Repository, on string, o fika.Offer, set Settings) (worktree.Put, error) {
+	landed, err := q.o.Store.LandedTips(ctx, o)
+	if err != nil {
+		return worktree.Put{}, err
 	}
-	return q.recover(ctx, r, o)
+	p, err := r.Put(ctx, on, worktree.Work{Offer: o.Number, Agent: o.Agent, Source: o.Source, Tip: o.Tip, How: set.How, Landed: landed})
+	p.Asks = slices.DeleteFunc(p.Asks, func(a worktree.Risk) bool { return slices.Contains(o.Accepted, a.Path) })
+	return p, err
+}
+
+// maxBatch is how many offers are checked together at most.
+const maxBatch = 8
+
+// behind returns an offer, which is put on the ground as a commit, with those that wait behind
+// it and fit on top of that, and what each is on top of the ones before. What does not fit
+// waits for a try of its own.
+func (q *Queue) behind(ctx context.Context, r Repository, o fika.Offer, commit string, g worktree.Ground, set Settings) (batch []fika.Offer, commits []string, err error) {
+	batch, commits = []fika.Offer{o}, []string{commit}
+	list, err := q.o.Store.Behind(ctx, o, maxBatch-1)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, next := range list {
+		if len(reviewersOf(next, set)) > 0 {
+			continue
+		}
+		p, err := q.put(ctx, r, commits[len(commits)-1], next, set)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err == nil && len(p.Conflicts) == 0 && len(p.Asks) == 0 && !p.Nothing {
+			batch, commits = append(batch, next), append(commits, p.Commit)
+		}
+	}
+	if len(batch) == 1 {
+		return batch, commits, nil
+	}
+	also, err := q.o.Store.ChangeOffers(ctx, batch[1:], func(o *fika.Offer) { trying(o, g) })
+	return append(batch[:1], also...), commits, err
+}
+
+// move moves the branch to a commit that was checked, with all offers that are in it.
+func (q *Queue) move(ctx context.Context, r Repository, batch []fika.Offer, commit string, set Settings, v Verdict) error {
+	batch, err := q.o.Store.ChangeOffers(ctx, batch, func(o *fika.Offer) {
+		o.State, o.New, o.Check, o.Checked, o.Output, o.Reason = fika.OfferMoving, commit, set.Check, q.o.Now(), v.Output, together(*o, batch)
+	})
+	for _, o := range batch {
+		if err == nil {
+			err = q.recover(ctx, r, o)
+		}
+	}
+	return err
+}
+
+// together names the other offers that an offer was checked with; "": there are none.
+func together(o fika.Offer, batch []fika.Offer) string {
+	var others []string
+	for _, b := range batch {
+		if b.Number != o.Number {
+			others = append(others, fmt.Sprintf("offer %d", b.Number))
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "checked together with " + strings.Join(others, ", ")
 }
 
 // red sends back an offer whose check has failed. If the check fails on what it was put on as
 // well, that is at fault, and the queue stops.
 func (q *Queue) red(ctx context.Context, o fika.Offer, g worktree.Ground, set Settings, v Verdict) error {
-	bare, err := q.check(ctx, o, g.Commit, set.Check)
+	bare, err := q.check(ctx, []fika.Offer{o}, g.Commit, set.Check)
 	if err != nil {
 		return err
 	}
@@ -245,20 +324,22 @@ func (q *Queue) red(ctx context.Context, o fika.Offer, g worktree.Ground, set Se
 	return q.back(ctx, o, set, set.Check+" fails", v.Output, "")
 }
 
-// check checks a commit for an offer. It ends at once, with Conflict, if the offer is
+// check checks a commit for offers. It ends at once, with Conflict, if one of them is
 // changed meanwhile: a person has cancelled it, or its agent has offered something newer.
-func (q *Queue) check(ctx context.Context, o fika.Offer, commit, command string) (Verdict, error) {
+func (q *Queue) check(ctx context.Context, batch []fika.Offer, commit, command string) (Verdict, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		for sleep.For(ctx, cmp.Or(q.o.Poll, time.Second)) == nil {
-			if now, err := q.o.Store.Offer(ctx, o.Number); err == nil && now.Version != o.Version {
-				end(errChanged(now))
+			for _, o := range batch {
+				if now, err := q.o.Store.Offer(ctx, o.Number); err == nil && now.Version != o.Version {
+					end(errChanged(now))
+				}
 			}
 		}
 	}()
-	v, err := q.o.Check(ctx, commit, command, Mark(o.Number))
+	v, err := q.o.Check(ctx, commit, command, Mark(batch[0].Number))
 	wanted := context.Cause(ctx)
 	end(nil)
 	<-watched
@@ -290,7 +371,7 @@ func (q *Queue) recover(ctx context.Context, r Repository, o fika.Offer) error {
 	if _, err = r.Follow(ctx); err != nil {
 		return err
 	}
-	return q.landed(ctx, r, o, "")
+	return q.landed(ctx, r, o, o.Reason)
 }
 
 // landed ends an offer that the branch has. Its commits are kept by the branch now.

@@ -101,6 +101,12 @@ func (s Offers) NextOffer(ctx context.Context) (o fika.Offer, found bool, err er
 	return o, found, s.explain("read offer", err)
 }
 
+// Behind returns the offers for the same branch that wait behind one, in their order.
+func (s Offers) Behind(ctx context.Context, o fika.Offer, limit int) ([]fika.Offer, error) {
+	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state IN ('waiting', 'trying') AND o.n > ? AND o.target = ? ORDER BY o.n LIMIT ?`, o.Number, o.Into, limit)
+	return list, s.explain("read offers", err)
+}
+
 // Abandoned is an offer on which nobody works any more, although it is in the state rework.
 type Abandoned struct {
 	fika.Offer

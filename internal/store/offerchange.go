@@ -182,6 +182,32 @@ func (s Offers) ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fi
 	return out, err
 }
 
+// ChangeOffers stores what fn makes of offers that are as they were read, all or none. It
+// fails with Conflict if one was changed meanwhile.
+func (s Offers) ChangeOffers(ctx context.Context, was []fika.Offer, fn func(*fika.Offer)) ([]fika.Offer, error) {
+	const op = "change offers"
+	var out []fika.Offer
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		out = nil
+		for _, one := range was {
+			o, err := offer(ctx, t, one.Number)
+			switch {
+			case err != nil:
+				return err
+			case o.Version != one.Version:
+				return errOfferChanged(op, o)
+			}
+			fn(&o)
+			if err := offersIn(t).save(ctx, &o); err != nil {
+				return err
+			}
+			out = append(out, o)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // cancel ends an offer; an agent that works on it is asked to stop.
 func (t offerRows) cancel(ctx context.Context, o *fika.Offer, why string) error {
 	if o.State == fika.OfferRework {

@@ -27,6 +27,21 @@ func (w *world) next() string {
 }
 
 var offerTests = map[string]func(*world){
+	"offers behind one another change together, all or none": func(w *world) {
+		for _, tip := range []string{"a", "b", "c"} {
+			must(w.AddOffer(w.ctx, fika.Offer{Source: tip, Tip: tip, Into: "main", By: "ann"}))(w)
+		}
+		must(w.AddOffer(w.ctx, fika.Offer{Source: "d", Tip: "d", Into: "other", By: "ann"}))(w)
+		first := must(w.Offer(w.ctx, 1))(w)
+		behind := must(w.Behind(w.ctx, first, 9))(w)
+		equal(w, "behind", spaced(len(behind), behind[0].Number, behind[1].Number, len(must(w.Behind(w.ctx, first, 1))(w))), "2 2 3 1")
+		tries := func(o *fika.Offer) { o.State = fika.OfferTrying }
+		changed := must(w.ChangeOffers(w.ctx, append([]fika.Offer{first}, behind...), tries))(w)
+		equal(w, "changed", spaced(len(changed), changed[2].State, must(w.Offer(w.ctx, 3))(w).Version == changed[2].Version), "3 trying true")
+		_, err := w.ChangeOffers(w.ctx, []fika.Offer{changed[0], behind[0]}, func(o *fika.Offer) { o.State = fika.OfferMoving })
+		w.refused(err, fika.Conflict)
+		equal(w, "none", must(w.Offer(w.ctx, 1))(w).State, fika.OfferTrying)
+	},
 	"offers are worked one after the other": func(w *world) {
 		equal(w, "empty", w.next(), "none")
 		from := w.now()
