@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-// Accountant says what was spent.
+// Accountant says what was spent, and limits what may be.
 type Accountant interface {
 	// Spending adds up what was spent since a time: by agent, model, chat, workflow or
 	// day, or by agent and model if by is empty. The most expensive comes first; days are
 	// in order. It fails with [Invalid] for another key.
 	Spending(ctx context.Context, since time.Time, by string) (Spending, error)
+	// SetBudget sets a budget in place of the one of the same scope and time, or removes that.
+	// Only Scope, Per, Money and Tokens of b count.
+	SetBudget(ctx context.Context, b BudgetInfo, remove bool, w Write) error
 }
 
 // Spending is what was spent, with the budgets that hold.

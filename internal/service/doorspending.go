@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/config"
 )
 
 func (d door) Spending(ctx context.Context, since time.Time, by string) (out api.Spending, err error) {
@@ -29,6 +30,11 @@ func (d door) Spending(ctx context.Context, since time.Time, by string) (out api
 		})
 	}
 	return out, d.fails(err)
+}
+
+func (d door) SetBudget(ctx context.Context, b api.BudgetInfo, remove bool, w api.Write) error {
+	_, err := d.write(w).Budgets().Set(ctx, config.Budget{Scope: b.Scope, Per: b.Per, Money: config.MicroDollars(b.Money), Tokens: b.Tokens}, remove)
+	return d.fails(err)
 }
 
 func spent(s Spent) api.Spent {

@@ -33,6 +33,7 @@ func (s *site) actions(mux *http.ServeMux) {
 		"/landing/{number}/{verb}": changeOffer,
 		"/runs/{id}/{verb}":        leadRun,
 		"/workflows/{name}/run":    startRun,
+		"/budgets":                 setBudget,
 		"/agents/{name}/start":     startAgent,
 		"/agents/{name}/stop":      stopAgent,
 	} {

@@ -59,6 +59,7 @@ func newWorld(t *testing.T) *world {
 	a := app.New(app.Options{Root: home, Getenv: func(string) string { return "" }})
 	t.Cleanup(func() { _ = a.Close() })
 	a.StayOpen()
+	a.FollowConfig(func(text string) { t.Log(text) }) // as the hub does
 	var err error
 	if w.person, err = service.OpenOffline(t.Context(), a, api.Principal{Kind: api.Person, Name: "ann", Door: api.DoorPage}); err != nil {
 		t.Fatal(err)

@@ -242,3 +242,43 @@ func TestSendFiles(t *testing.T) {
 		t.Errorf("a stranger's file: %d", status)
 	}
 }
+
+// TestSetBudget: a budget that is set on the money page is in the settings and on the page,
+// and is gone again when it is removed; what could have no effect is refused in words.
+func TestSetBudget(t *testing.T) {
+	w := newWorld(t)
+	if _, page, _ := w.do("GET", "/money", nil, nil); !strings.Contains(page, `action="/budgets"`) {
+		t.Errorf("the money page sets no budget: %s", page)
+	}
+	day := func(money, tokens string) url.Values {
+		return url.Values{"scope": {"agent:arya"}, "per": {"day"}, "money": {money}, "tokens": {tokens}}
+	}
+	for says, form := range map[string]url.Values{
+		"more than 0": day("", ""), "an amount of dollars": day("NaN", ""), "not beyond all reason": day("1e12", ""), "a whole number": day("", "1.5"),
+		"is none of": {"scope": {"home"}, "per": {"week"}, "tokens": {"5"}}, "scope": {"scope": {"moon"}, "per": {"day"}, "tokens": {"5"}},
+	} {
+		if status, body := w.post("/budgets", says, form); status != http.StatusBadRequest || !strings.Contains(body, says) {
+			t.Errorf("%v: %d %s", form, status, body)
+		}
+	}
+	for range 2 {
+		if status, body := w.post("/budgets", "set", day("", "12345")); status != http.StatusOK {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
+	if err != nil || strings.Count(string(text), "[[budgets]]") != 1 || !strings.Contains(string(text), "12345") {
+		t.Errorf("the settings are now: %s %v", text, err)
+	}
+	if _, page, _ := w.do("GET", "/money", nil, nil); !strings.Contains(page, "budget of agent:arya per day") {
+		t.Errorf("the page does not show the budget: %s", page)
+	}
+	gone := day("", "")
+	gone.Set("do", "remove")
+	if status, body := w.post("/budgets", "remove", gone); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := w.post("/budgets", "again", gone); status != http.StatusNotFound {
+		t.Errorf("a budget that is gone: %d %s", status, body)
+	}
+}

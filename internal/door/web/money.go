@@ -2,8 +2,11 @@ package web
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"fika/internal/api"
@@ -63,8 +66,33 @@ func spending(ctx context.Context, to api.Service, r *http.Request, _ int64) (vi
 		x.Most = max(x.Most, b.Cost)
 	}
 	return view{
-		Title: "Money", Nav: "money", Live: "/live/money?" + r.URL.RawQuery, every: 2 * time.Second, Parts: []part{{"money", "money", x}},
+		Title: "Money", Nav: "money", Live: "/live/money?" + r.URL.RawQuery, every: 2 * time.Second, Parts: []part{{"money", "money", x}, {"budgeting", "setbudget", nil}},
 	}, err
+}
+
+// mostMoney is the largest limit of a budget in dollars.
+const mostMoney = 1e9
+
+// setBudget sets the budget of a form, or removes it.
+func setBudget(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	b := api.BudgetInfo{Scope: strings.TrimSpace(r.PostFormValue("scope")), Per: r.PostFormValue("per")}
+	if r.PostFormValue("do") == "remove" {
+		return "The budget is gone.", to.SetBudget(ctx, b, true, w)
+	}
+	if text := strings.TrimSpace(r.PostFormValue("money")); text != "" {
+		money, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(money >= 0.000001 && money <= mostMoney) {
+			return "", &api.Error{Code: api.Invalid, Field: "money", Detail: "Money is an amount of dollars, more than 0 and not beyond all reason."}
+		}
+		b.Money = int64(math.Round(money * 1e6))
+	}
+	if text := strings.TrimSpace(r.PostFormValue("tokens")); text != "" {
+		var err error
+		if b.Tokens, err = strconv.ParseInt(text, 10, 64); err != nil || b.Tokens < 1 {
+			return "", &api.Error{Code: api.Invalid, Field: "tokens", Detail: "Tokens are a whole number, more than 0."}
+		}
+	}
+	return "The budget is set.", to.SetBudget(ctx, b, false, w)
 }
 
 // barsOf returns a chart of the days, at most the last sixty.
