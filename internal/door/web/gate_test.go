@@ -185,6 +185,7 @@ func TestGates(t *testing.T) {
 	routes := [][2]string{
 		{"GET", "/"}, {"GET", "/live/"}, {"GET", "/style.css"}, {"GET", "/nothing"},
 		{"POST", "/login"}, {"POST", "/approvals/1"}, {"POST", "/requests/x/retry"}, {"POST", "/everything/pause"}, {"POST", "/chats/x/messages"},
+		{"POST", "/agents/arya/start"}, {"POST", "/agents/arya/stop"}, {"POST", "/workflows/review/run"}, {"POST", "/budgets"},
 	}
 	strange := func(what string, status int, body string, wants ...int) {
 		t.Helper()

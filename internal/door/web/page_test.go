@@ -80,6 +80,9 @@ func TestHostileTexts(t *testing.T) {
 			"offer":     api.Offer{OfferInfo: api.OfferInfo{Number: 1, Agent: text, Title: text, State: "back"}, Output: text, Tip: text},
 			"task":      api.Task{TaskInfo: api.TaskInfo{Title: text, State: "held", HeldReason: text, By: text}, Body: text, Result: text},
 			"tasklog":   api.Task{Log: []api.TaskLine{{Who: text, What: "noted", Text: text}}},
+			"why":       whyPage{Item: logItem{EntryInfo: api.EntryInfo{Entry: api.Entry{From: text, Content: text}}, In: text}, Names: []string{text}, Answers: []whyAgent{{text, []api.Status{api.Stands(api.AgentReports, "reason", text)}}}},
+			"workflow":  workflowForm{api.WorkflowInfo{Name: text, Description: text, Inputs: []api.WorkflowInput{{Name: text, Description: text, Type: "text", Default: []byte(jsonText(text))}, {Name: text, Type: "agent"}}}, []string{text}},
+			"workflows": []api.WorkflowInfo{{Name: text, Description: text, Trouble: text}},
 			"needs":     needs{Mentions: []api.FoundInfo{{Conversation: text, From: text, Snippet: text}}, Landing: api.Landing{Commits: 1, Into: text, Folder: text}},
 		} {
 			out, err := w.server.site.views.render(name, data)
@@ -108,7 +111,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("an approval turns text round: %s", out)
 		}
 	}
-	for _, path := range []string{"/", "/chats", "/chats/room", "/board", "/board?state=open", "/board?state=x", "/board/1", "/board/0", "/landing", "/landing/1", "/agents", "/agents/arya", "/runs", "/money", "/search?words=alert", "/search?words=" + url.QueryEscape(`"><script>`), "/trace/none", "/runs/none", "/chats/" + url.PathEscape("<script>")} {
+	for _, path := range []string{"/", "/chats", "/chats/room", "/chats/room/why/1", "/workflows", "/workflows/review", "/workflows/" + url.PathEscape("<script>"), "/board", "/board?state=open", "/board?state=x", "/board/1", "/board/0", "/landing", "/landing/1", "/agents", "/agents/arya", "/runs", "/money", "/search?words=alert", "/search?words=" + url.QueryEscape(`"><script>`), "/trace/none", "/runs/none", "/chats/" + url.PathEscape("<script>")} {
 		status, page, _ := w.do("GET", path, nil, nil)
 		if status >= 500 {
 			t.Errorf("%s: %d", path, status)
