@@ -198,13 +198,14 @@ func (p *tab) tryEval(js string, into any) error {
 	return err
 }
 
-// until waits until an expression is true. It survives that the page is loaded anew.
+// until waits until an expression is true, of a page whose script has run. It survives that
+// the page is loaded anew.
 func (p *tab) until(js string) {
 	p.Helper()
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		var ok bool
-		err := p.tryEval(fmt.Sprintf(`new Promise((done) => { const look = () => { try { return !!(%s) } catch { return false } };
+		err := p.tryEval(fmt.Sprintf(`new Promise((done) => { const look = () => { try { return document.readyState === "complete" && !!(%s) } catch { return false } };
 			const end = Date.now() + 500; const again = () => look() ? done(true) : Date.now() > end ? done(false) : setTimeout(again, 20); again() }).catch(() => false)`, js), &ok)
 		if err == nil && ok {
 			return

@@ -75,7 +75,8 @@ func workHome(t *testing.T, sound *atomic.Bool) *home {
 }
 
 // TestPageNeeds answers, on the first page and with the keyboard alone where that is told
-// apart, everything that needs a person; uses the board; and has a failed run retried, whose
+// apart, everything that needs a person; uses the board; leads agents, runs, files and
+// budgets; and has a failed run retried, whose
 // money and times are those of the commands. At the end no view has a fault that axe knows
 // of, at two widths, in light and dark.
 func TestPageNeeds(t *testing.T) {
@@ -92,6 +93,11 @@ func TestPageNeeds(t *testing.T) {
 	w.seesHeld()
 	w.lands()
 	w.usesBoard()
+	w.stopsAndStarts()
+	w.startsRun()
+	w.asksWhy()
+	w.sendsFiles()
+	w.setsBudget()
 	run := w.retriesRun(&sound)
 	w.countsAlike(run)
 	w.isAccessible(run)
@@ -318,9 +324,10 @@ func (w pageWalk) isAccessible(run string) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{400, 1200} {
 			p := w.p.open(base+"/", width, scheme)
-			for _, path := range []string{"/", "/chats", "/chats/room", "/board", "/board?state=open", "/board/2", "/board/4", "/landing", "/landing/2", "/agents", "/agents/arya", "/runs", "/runs/" + run, "/trace/" + run, "/money?since=all&by=agent", "/search?words=hostile"} {
+			for _, path := range []string{"/", "/chats", "/chats/room", "/chats/room/why/1", "/workflows", "/workflows/paint", "/board", "/board?state=open", "/board/2", "/board/4", "/landing", "/landing/2", "/agents", "/agents/arya", "/runs", "/runs/" + run, "/trace/" + run, "/money?since=all&by=agent", "/search?words=hostile"} {
 				p.visit(base + path)
 				p.until(fmt.Sprintf(`location.href === %q && document.readyState === "complete" && document.querySelector("main .part, main #log")`, base+path))
+				p.eval(`document.querySelectorAll("details.fold").forEach((d) => { d.open = true })`, nil)
 				p.until(`document.documentElement.scrollWidth <= innerWidth`)
 				p.picture(fmt.Sprint("view", strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(path), "-", width, "-", scheme))
 				var foreign []string
