@@ -86,6 +86,9 @@ type Payload struct {
 	Attachments []Attachment    `json:"attachments,omitempty"` // pictures of the prompt, which its text describes
 	Attempt     int             `json:"attempt,omitempty"`     // attempt at the same work, from 1; 0 also means the first
 	Form        *AnswerForm     `json:"form,omitempty"`        // the required form of the answer; nil: text
+	// Trace is the traceparent (W3C Trace Context) of what has caused the request elsewhere;
+	// empty: it is not known. Whoever is sent traces is told, and nothing else depends on it.
+	Trace string `json:"trace,omitempty"`
 	// Summary says that the answer is a summary of the ongoing conversation of the
 	// agent that was asked, as far as it is in its window. The prompt is only there for
 	// people to read.

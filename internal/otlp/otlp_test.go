@@ -456,6 +456,21 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
+// What has caused a request elsewhere is linked, if it is a trace at all.
+func TestACauseElsewhereIsLinked(t *testing.T) {
+	p := Projection{Provider: func(string) string { return "" }, Redact: func(s string) string { return s }}
+	for given, want := range map[string][]link{
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": {{"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"}},
+		"": nil, "none of your business": nil,
+	} {
+		r := store.Traced{}
+		r.ID, r.State, r.Payload.Trace = "r", fika.Done, given
+		if got := p.Spans(r, nil)[0].Links; !slices.Equal(got, want) {
+			t.Errorf("%q: %v", given, got)
+		}
+	}
+}
+
 // FuzzNames: any name and any text is sent as what the collector's decoder takes.
 func FuzzNames(f *testing.F) {
 	f.Add("read", "words", "m")

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/store"
 	"fika/internal/trace"
 )
@@ -43,6 +44,9 @@ func (p Projection) Spans(r store.Traced, because []store.Cause) []Span {
 			continue
 		}
 		whole.Links = append(whole.Links, link{trace.TraceID(p.Home, c.Chain), trace.SpanID(p.Home, c.Request, c.Step)})
+	}
+	if trace, span := api.ParseTrace(r.Payload.Trace); trace != "" {
+		whole.Links = append(whole.Links, link{trace, span})
 	}
 	if r.State != fika.Done {
 		kind := string(r.Outcome.ErrorKind)

@@ -236,3 +236,23 @@ func TestAsk(t *testing.T) {
 		}
 	}
 }
+
+// What has caused a request elsewhere goes with it, and makes no other request of it: the same
+// one asked again under another trace is the same.
+func TestATraceComesAlong(t *testing.T) {
+	c := openWith(t, twoAgents)
+	d := service.Door(c)
+	const first, second = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	ask := func(header string) (api.Asked, string) {
+		a, err := d.Ask(api.WithTrace(t.Context(), header), api.Ask{Agent: "coder", Prompt: "sesame", Task: true}, api.Write{Key: "a"})
+		check(t, err)
+		info, err := c.Requests.Request(t.Context(), fika.RequestID(a.Request))
+		check(t, err)
+		return a, info.Payload.Trace
+	}
+	one, trace := ask(first)
+	again, kept := ask(second)
+	if trace != first || again.Request != one.Request || !again.Repeat || kept != first {
+		t.Errorf("%q, then %q of %+v", trace, kept, again)
+	}
+}

@@ -113,6 +113,9 @@ func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt stri
 }
 
 func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.Payload) (Accepted, error) {
+	if p.Trace = api.TraceIn(ctx); p.Trace == "" && s.c.who.Kind == api.Person {
+		p.Trace = api.TraceIn(api.WithTrace(ctx, s.c.app.Getenv("TRACEPARENT")))
+	}
 	r, say, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Deadline: ask.Deadline, Payload: p})
 	if err != nil {
 		return Accepted{}, err

@@ -122,7 +122,7 @@ func (t requestRows) repeated(ctx context.Context, known fika.Request, n NewRequ
 // time of arrival.
 func bodyHash(n NewRequest) (string, error) {
 	p := n.Payload
-	p.Deadline = 0
+	p.Deadline, p.Trace = 0, ""
 	raw, err := json.Marshal(struct {
 		Kind         fika.RequestKind
 		Conversation fika.ConversationName

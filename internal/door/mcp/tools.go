@@ -126,6 +126,9 @@ func tool[In any, Out result](s *server, do func(context.Context, api.Service, I
 				_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: text}) // a client that has left misses it
 			}
 		}
+		if r.Extra != nil {
+			ctx = api.WithTrace(ctx, r.Extra.Header.Get("Traceparent"))
+		}
 		out, err := do(ctx, s.caller(r.ClientInfo()), in, tell)
 		if err != nil {
 			var none Out
