@@ -34,6 +34,7 @@ func (s *site) actions(mux *http.ServeMux) {
 		"/runs/{id}/{verb}":        leadRun,
 		"/workflows/{name}/run":    startRun,
 		"/budgets":                 setBudget,
+		"/agents/{name}/ask":       askAgent,
 		"/agents/{name}/start":     startAgent,
 		"/agents/{name}/stop":      stopAgent,
 	} {

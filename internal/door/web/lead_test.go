@@ -52,8 +52,18 @@ func TestLeadAgent(t *testing.T) {
 	if v, err := w.person.Agents.View(t.Context(), "arya"); err != nil || v.Row.Desired != fika.DesiredStopped {
 		t.Errorf("%s is to be %s: %v", row.Name, v.Row.Desired, err)
 	}
-	for _, path := range []string{"/agents/none/start", "/agents/none/stop", "/agents/arya/explode"} {
-		if status, body := w.post(path, path, url.Values{"how": {"now"}}); status != http.StatusNotFound {
+	status, id := w.post("/agents/arya/ask", "ask", url.Values{"text": {"what <b>now</b>?"}})
+	if again, same := w.post("/agents/arya/ask", "ask", url.Values{"text": {"what <b>now</b>?"}}); status != http.StatusOK || again != http.StatusOK || same != id {
+		t.Errorf("asked: %d %s, then %d %s", status, id, again, same)
+	}
+	if r, err := w.person.Requests.Request(t.Context(), fika.RequestID(id)); err != nil || r.Payload.Prompt != "what <b>now</b>?" || r.AgentName != "arya" {
+		t.Errorf("%+v, %v", r.Payload, err)
+	}
+	if status, body := w.post("/agents/arya/ask", "none", url.Values{"text": {" "}}); status != http.StatusBadRequest {
+		t.Errorf("an empty question: %d %s", status, body)
+	}
+	for _, path := range []string{"/agents/none/ask", "/agents/none/start", "/agents/none/stop", "/agents/arya/explode"} {
+		if status, body := w.post(path, path, url.Values{"how": {"now"}, "text": {"x"}}); status != http.StatusNotFound {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}

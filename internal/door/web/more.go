@@ -26,6 +26,7 @@ type agentPage struct {
 	worker
 	Requests []api.RequestInfo
 	Next     string
+	Budgets  []api.BudgetInfo // of the agent, and of the home
 }
 
 // agent shows one agent with its requests.
@@ -49,10 +50,21 @@ func agent(ctx context.Context, to api.Service, r *http.Request, _ int64) (view,
 	if err != nil {
 		return view{}, err
 	}
+	budgets := slices.DeleteFunc(slices.Clone(spent.Budgets), func(b api.BudgetInfo) bool { return b.Scope != "agent:"+name && b.Scope != "home" })
 	return view{
 		Title: "@" + name, Nav: "agents", Live: "/live/agents/" + pathOf(name) + "?" + r.URL.RawQuery, scope: scope,
-		Parts: []part{{"agent", "agent", agentPage{all[i], list.Items, list.Next}}},
+		Parts: []part{{"agent", "agent", agentPage{all[i], list.Items, list.Next, budgets}}, {"asking", "askagent", name}},
 	}, nil
+}
+
+// askAgent asks an agent something in its ongoing conversation, and returns the request.
+func askAgent(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
+	text := strings.TrimSpace(r.PostFormValue("text"))
+	if text == "" {
+		return "", &api.Error{Code: api.Invalid, Field: "text", Detail: "There is nothing to ask."}
+	}
+	asked, err := to.Ask(ctx, api.Ask{Agent: r.PathValue("name"), Prompt: text, Detached: true}, w)
+	return asked.Request, err
 }
 
 // Runs reports whether there is something of an agent to stop; otherwise it can be started.
