@@ -82,7 +82,7 @@ func boardKilled(r *run) int {
 		if i >= 4 && before[i-4] != "" {
 			needs = append(needs, before[i-4])
 		}
-		before = append(before, r.addTask(needs, "bash"))
+		before = append(before, r.addTask(needs, "long"))
 	}
 	struck, turn := 0, r.rng.IntN(7)
 	words := []string{hubWords}
@@ -111,8 +111,10 @@ func (r *run) release() {
 		j.may = append(j.may, "dead", "failed", "cancelled")
 	}
 	wait(patience, func() bool {
-		for n := range 12 {
-			r.people("board", "release", fmt.Sprint(n+1))
+		for n := range 12 { // one that is worked would be taken from its agent
+			if held, err := r.number(fmt.Sprintf(`SELECT count(*) FROM tasks WHERE n = %d AND state = 'held'`, n+1)); err == nil && held > 0 {
+				r.people("board", "release", fmt.Sprint(n+1))
+			}
 		}
 		left, err := r.number(`SELECT count(*) FROM tasks WHERE state <> 'done'`)
 		return r.over() || err == nil && left == 0
