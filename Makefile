@@ -6,7 +6,7 @@
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
-# make escape try to get out of the sandbox, in each tier; the table is in docs/SECURITY.md
+# make escape try to get out of the sandbox, in each tier; the table is in docs/concepts/security.md
 # make soak   20 agents at work with random kills and pauses, for DURATION
 # make install  put it into PREFIX (/usr/local), with completions for the shells
 # make dist   archives for Linux and macOS, on amd64 and arm64, in dist/
@@ -66,10 +66,10 @@ house: build
 bench: build
 	./scripts/bench.sh
 
-# Writes its table into docs/SECURITY.md. As root it also tries as an ordinary user. Knob:
+# Writes its table into docs/concepts/security.md. As root it also tries as an ordinary user. Knob:
 # TURNS=1 takes one route for each attempt instead of four, and writes nothing.
 escape: build
-	$(GO) run ./test/escape -bin $(BIN) $(if $(TURNS),-turns,-page docs/SECURITY.md)
+	$(GO) run ./test/escape -bin $(BIN) $(if $(TURNS),-turns,-page docs/concepts/security.md)
 
 # Knobs: ENGINE=postgres, SEEDS=20, POINT=finish-request, FAULT=kill-hub, CONTROL=fence, JOBS=4.
 chaos:

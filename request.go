@@ -157,7 +157,7 @@ const Silent = "silent"
 type Outcome struct {
 	Answer    string     `json:"answer,omitempty"`
 	Error     string     `json:"error,omitempty"`
-	Stop      string     `json:"stop,omitempty"` // why the last answer ended, if it is not whole, or [Silent]; see docs/FAILURES.md
+	Stop      string     `json:"stop,omitempty"` // why the last answer ended, if it is not whole, or [Silent]; see docs/internals/failures.md
 	ErrorKind Kind       `json:"error_kind,omitempty"`
 	Entry     EntryID    `json:"entry,omitempty"` // of the final text
 	Seq       int64      `json:"seq,omitempty"`

@@ -13,4 +13,4 @@ if [ -n "${VIEWS:-}" ]; then
 	done
 	exit
 fi
-exec $GO run ./test/picture -fika bin/fika -o docs/table.svg -page docs/page
+exec $GO run ./test/picture -fika bin/fika -o docs/pictures/table.svg -page docs/pictures/page

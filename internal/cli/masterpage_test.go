@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// masterHome is the home of the sessions in docs/MASTER.md.
+// masterHome is the home of the sessions in docs/guides/master.md.
 const masterHome = `model = "sonnet"
 [[models]]
 id = "scripted-sonnet"
@@ -48,7 +48,7 @@ match = "error handling"
 tool_calls = [{name = "edit", args = {path = "server.go", old = "println();", new = "print();"}}]
 `
 
-// master types what the sessions of docs/MASTER.md type, and compares what is
+// master types what the sessions of docs/guides/master.md type, and compares what is
 // shown: in the console, in an agent's own terminal, and what an agent showed.
 // The model says what the page has it say: its words are no claim about fika.
 func (r *reader) master(text string) {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// TestTheExamplesOfMigratingWork runs the shell examples of docs/MIGRATING.md,
+// TestTheExamplesOfMigratingWork runs the shell examples of docs/guides/migrating.md,
 // in their order, in a home with what they name.
 func TestTheExamplesOfMigratingWork(t *testing.T) {
 	needBubblewrap(t) // the home of the page is in the folder one works in
-	page, err := os.ReadFile("../../docs/MIGRATING.md")
+	page, err := os.ReadFile("../../docs/guides/migrating.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,11 +232,11 @@ func indented(text string) []string {
 	return lines
 }
 
-// TestTheExamplesOfSkillsWork runs those of docs/SKILLS.md, with its skill and its
+// TestTheExamplesOfSkillsWork runs those of docs/guides/skills.md, with its skill and its
 // settings.
 func TestTheExamplesOfSkillsWork(t *testing.T) {
 	t.Parallel()
-	r, text := newReader(t), page(t, "docs/SKILLS.md")
+	r, text := newReader(t), page(t, "docs/guides/skills.md")
 	r.write("tea/SKILL.md", fenced(text, "markdown")[0])
 	r.write(".fika/config.toml", fenced(text, "toml")[0])
 	for _, line := range indented(text) {
@@ -245,13 +245,13 @@ func TestTheExamplesOfSkillsWork(t *testing.T) {
 }
 
 // TestTheExamplesOfThePagesWork runs the shell examples of the pages that a new
-// user reads, and the console session that docs/MASTER.md shows, with one home
-// directory. docs/MIGRATING.md has a test of its own.
+// user reads, and the console session that docs/guides/master.md shows, with one home
+// directory. docs/guides/migrating.md has a test of its own.
 func TestTheExamplesOfThePagesWork(t *testing.T) {
 	t.Parallel()
 	needBubblewrap(t) // the home of the pages is in the folder one works in
 	r := newReader(t)
-	r.master(page(t, "docs/MASTER.md"))
+	r.master(page(t, "docs/guides/master.md"))
 
 	settings := fenced(page(t, "README.md"), "toml")[0]
 	r.write(".fika/config.toml", settings)
@@ -260,10 +260,10 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 	settings = regexp.MustCompile(`(?m)^api_key_env = .*$`).ReplaceAllString(settings, "")
 	r.write(".fika/config.toml", settings)
 	r.write(".fika/rules.toml", pageRules)
-	for _, script := range fenced(page(t, "docs/PLUGINS.md"), "sh") {
+	for _, script := range fenced(page(t, "docs/guides/plugins.md"), "sh") {
 		r.write(regexp.MustCompile(`"name": "([^"]+)"`).FindStringSubmatch(script)[1], script)
 	}
-	for _, name := range []string{"README.md", "docs/PLUGINS.md", "docs/BUS.md", "docs/MASTER.md"} {
+	for _, name := range []string{"README.md", "docs/guides/plugins.md", "docs/reference/bus.md", "docs/guides/master.md"} {
 		lines := indented(page(t, name))
 		if len(lines) == 0 {
 			t.Errorf("%s has no examples", name)
@@ -308,7 +308,7 @@ func TestSettingsOfThePages(t *testing.T) {
 			known[parent] = true
 		}
 	}
-	names, err := filepath.Glob("../../docs/*.md")
+	names, err := filepath.Glob("../../docs/*/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}

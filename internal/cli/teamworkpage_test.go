@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestTheExamplesOfTeamworkWork runs the examples of docs/TEAMWORK.md, with its settings,
+// TestTheExamplesOfTeamworkWork runs the examples of docs/guides/teamwork.md, with its settings,
 // rules and files: one prompt, and what a team makes of it has landed.
 func TestTheExamplesOfTeamworkWork(t *testing.T) {
 	t.Parallel()
 	needBubblewrap(t)
-	r, text := newReader(t), page(t, "docs/TEAMWORK.md")
+	r, text := newReader(t), page(t, "docs/guides/teamwork.md")
 	if err := os.Remove(filepath.Join(r.dir, "bin/git")); err != nil { // the page needs a real one
 		t.Fatal(err)
 	}

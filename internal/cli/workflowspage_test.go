@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestTheFilesOfTheWorkflowsPage: the second file of docs/WORKFLOWS.md does what it says:
+// TestTheFilesOfTheWorkflowsPage: the second file of docs/guides/workflows.md does what it says:
 // one item fails, the others are told of, a person chooses, and the chat hears of it.
 func TestTheFilesOfTheWorkflowsPage(t *testing.T) {
 	t.Parallel()
-	text := page(t, "docs/WORKFLOWS.md")
+	text := page(t, "docs/guides/workflows.md")
 	files := slices.DeleteFunc(fenced(text, "toml"), func(file string) bool { return !strings.Contains(file, "[[steps]]") })
 	if len(files) != 2 {
 		t.Fatalf("%d files", len(files))
@@ -45,12 +45,12 @@ reply = "The door closes. {{index .Match 1}}"
 	has(t, "the chat", r.run("fika chat view news", ""), "The door closes. Nobody could mend the roof: ")
 }
 
-// TestTheExamplesOfTheWorkflowsPage: the three examples of docs/WORKFLOWS.md run
+// TestTheExamplesOfTheWorkflowsPage: the three examples of docs/guides/workflows.md run
 // offline in the home that the page describes, and each result is made of what
 // the steps before it gave.
 func TestTheExamplesOfTheWorkflowsPage(t *testing.T) {
 	t.Parallel()
-	text := page(t, "docs/WORKFLOWS.md")
+	text := page(t, "docs/guides/workflows.md")
 	_, part, _ := strings.Cut(text, "## Three examples")
 	part, _, _ = strings.Cut(part, "\n## ")
 	files := fenced(part, "toml")

@@ -258,7 +258,7 @@ func boardKeys() []key[Board] {
 
 func landingKeys() []key[Landing] {
 	return []key[Landing]{
-		{name: "into", at: func(l *Landing) any { return &l.Into }, doc: "The branch of the project on which offered work lands. See LANDING.md."},
+		{name: "into", at: func(l *Landing) any { return &l.Into }, doc: "The branch of the project on which offered work lands. See docs/guides/landing.md."},
 		{name: "check", at: func(l *Landing) any { return &l.Check }, example: `"make test"`, doc: "The command that says whether work is good: it is run for every commit that the branch is to become, in a clone of its own, confined as the commands of agents are. Unset: nothing lands."},
 		{name: "strategy", at: func(l *Landing) any { return &l.Strategy }, oneOf: []string{LandRebase, LandMerge, LandSquash}, doc: "How work is put on the branch: commit by commit on top (rebase), as one commit with two parents (merge), or as one commit (squash)."},
 		{name: "timeout", at: func(l *Landing) any { return &l.Timeout }, min: 1, max: 7200, doc: "How long the check may take; then it is ended and has failed."},
@@ -326,7 +326,7 @@ func agentKeys() []key[Agent] {
 		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What the agent is for. The first 40 characters appear in the prompts of agents that can reach it and in errors about unknown names; fika agent list and the completion of names show the description."},
 		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "What the agent is good at, in single words: shown to other agents and by fika agent list; fika route uses them, and so do steps of workflows that name a capability instead of an agent."},
 		{name: "examples", at: func(a *Agent) any { return &a.Examples }, example: `["is this diff safe to merge?"]`, doc: "Prompts that are for this agent, as people write them: fika route and auto use them in addition to its name, description and capabilities."},
-		{name: "engine", at: func(a *Agent) any { return &a.Engine }, oneOf: []string{EngineACP}, example: `"acp"`, doc: "What does the agent's turns. acp: another agent program that speaks the Agent Client Protocol, which command starts. Unset: a model, with fika's tools. See GUESTS.md."},
+		{name: "engine", at: func(a *Agent) any { return &a.Engine }, oneOf: []string{EngineACP}, example: `"acp"`, doc: "What does the agent's turns. acp: another agent program that speaks the Agent Client Protocol, which command starts. Unset: a model, with fika's tools. See docs/guides/guests.md."},
 		{name: "command", at: func(a *Agent) any { return &a.Command }, example: `["claude-agent-acp"]`, doc: "The program of an agent with engine = \"acp\", and its arguments: a name in PATH or a path (relative to the home)."},
 		{name: "models", at: func(a *Agent) any { return &a.Models }, example: `["haiku", "opus"]`, doc: "Several models instead of model, by id or nickname: the first is used unless model_rules or escalate choose a later one. Within a turn fika never goes back to an earlier model."},
 		{name: "model_rules", at: func(a *Agent) any { return &a.ModelRules }, example: `[{tokens = 20000, use = "opus"}]`, doc: "When fika uses a later one of models: of all rules that match, the one that names the latest model counts."},
@@ -336,10 +336,10 @@ func agentKeys() []key[Agent] {
 		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts the agent when work waits for it."},
 		{name: "max_idle_seconds", at: func(a *Agent) any { return &a.MaxIdle }, doc: "How long an agent that is not persistent stays idle before it ends."},
 		{name: "max_concurrent", at: func(a *Agent) any { return &a.MaxConcurrent }, min: 1, max: 64, doc: "How many turns the agent may run at once."},
-		{name: "board", at: func(a *Agent) any { return &a.Board }, example: "true", doc: "The agent takes tasks of the board that are for it, for one of its capabilities, or for anybody, when it has nothing else to do. See BOARD.md."},
+		{name: "board", at: func(a *Agent) any { return &a.Board }, example: "true", doc: "The agent takes tasks of the board that are for it, for one of its capabilities, or for anybody, when it has nothing else to do. See docs/guides/board.md."},
 		{name: "board_max", at: func(a *Agent) any { return &a.BoardMax }, min: 1, max: 64, doc: "How many tasks of the board the agent has at once; it works on max_concurrent of them."},
-		{name: "instances", at: func(a *Agent) any { return &a.Instances }, min: 1, max: MaxInstances, example: "4", doc: "Makes the entry a pool of this many members, coder-1 to coder-4, each with a context, a process and limits of its own: a free member works on what the pool is asked. Unset: one agent. See POOLS.md."},
-		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "The agents that take over requests while this agent has failed, its provider fails for good, or it has no budget: the first of them that can. Only requests that nobody has begun or no model has answered are handed over, and they stay there. See POOLS.md."},
+		{name: "instances", at: func(a *Agent) any { return &a.Instances }, min: 1, max: MaxInstances, example: "4", doc: "Makes the entry a pool of this many members, coder-1 to coder-4, each with a context, a process and limits of its own: a free member works on what the pool is asked. Unset: one agent. See docs/guides/pools.md."},
+		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "The agents that take over requests while this agent has failed, its provider fails for good, or it has no budget: the first of them that can. Only requests that nobody has begun or no model has answered are handed over, and they stay there. See docs/guides/pools.md."},
 	}
 }
 

@@ -10,22 +10,38 @@ import (
 	"fika/internal/cli"
 )
 
-// commandsPage returns the reference of the command line.
-func commandsPage() string {
+// commandsDir is the folder, below docs/, with the reference of the command line.
+const commandsDir = "reference/cli"
+
+// commandPages returns the reference of the command line: an index, and a page for each
+// command of the root with what is below it.
+func commandPages() []page {
 	root := cli.CommandTree()
-	var b strings.Builder
-	b.WriteString("# Commands\n\n" + notice)
-	b.WriteString("The help of every command (`fika COMMAND --help`) on one page: usage and flags, description, examples. stdout carries the answer or the data; messages for people go to stderr.\n\n")
-	for _, c := range visible(root) {
-		fmt.Fprintf(&b, "- [%s](#%s) %s\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
+	var index strings.Builder
+	index.WriteString("# Commands\n\n" + notice)
+	index.WriteString("The help of every command (`fika COMMAND --help`): usage and flags, description, examples. stdout carries the answer or the data; messages for people go to stderr.\n\n")
+	var out []page
+	for _, c := range root.Commands() {
+		if c.Hidden || c.Name() == "help" {
+			continue
+		}
+		fmt.Fprintf(&index, "- [%s](%s.md) %s\n", c.CommandPath(), c.Name(), c.Short)
+		for _, sub := range visible(c)[1:] {
+			fmt.Fprintf(&index, "  - [%s](%s.md#%s) %s\n", sub.CommandPath(), c.Name(), anchor(sub.CommandPath()), sub.Short)
+		}
+		var b strings.Builder
+		b.WriteString("# fika " + c.Name() + "\n\n" + notice)
+		b.WriteString("[All commands](README.md), and the flags that every command has.\n")
+		for _, each := range visible(c) {
+			command(&b, each)
+		}
+		out = append(out, page{commandsDir + "/" + c.Name() + ".md", b.String()})
 	}
-	b.WriteString("\n## Flags of every command\n\n```\n")
-	b.WriteString(flagLines(root.PersistentFlags()))
-	b.WriteString("  -h, --help          help for the command\n```\n")
-	for _, c := range visible(root) {
-		command(&b, c)
-	}
-	return b.String()
+	index.WriteString("\n## Flags of every command\n\n```\n")
+	index.WriteString(flagLines(root.PersistentFlags()))
+	index.WriteString("  -h, --help          help for the command\n```\n")
+	command(&index, root)
+	return append(out, page{commandsDir + "/README.md", index.String()})
 }
 
 // visible returns a command and all visible ones below it, in the order of the help.

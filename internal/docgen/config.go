@@ -14,7 +14,7 @@ func configPage() string {
 	b.WriteString("Settings are TOML files in the home folder (`$FIKA_HOME`, else the project's, else `~/.fika`):\n\n" +
 		"- `config.toml`: everything on this page\n" +
 		"- `models.toml`: more `[[models]]`, if you prefer a separate file\n" +
-		"- `agents/NAME.md`: an agent, as Markdown; see [PROJECTS.md](PROJECTS.md), also for what a project's `.fika` may set\n" +
+		"- `agents/NAME.md`: an agent, as Markdown; see [projects](../guides/projects.md), also for what a project's `.fika` may set\n" +
 		"- `contexts/NAME/local.toml`: the per-context keys, for one context only\n\n" +
 		"For a per-context key, the first of these that sets the key wins: flag, environment variable, `local.toml`, the agent's `[[agents]]` entry, the\n" +
 		"top level of `config.toml`, the default. Agents that the hub starts take no settings from the environment. `fika config check` reports every\n" +

@@ -19,7 +19,9 @@ func TestDrift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	named := map[string]bool{}
 	for _, p := range all {
+		named[p.name] = true
 		on, err := os.ReadFile(filepath.Join("..", "..", "docs", p.name))
 		if err != nil {
 			t.Errorf("%v (make docs)", err)
@@ -27,6 +29,15 @@ func TestDrift(t *testing.T) {
 		}
 		if d := cmp.Diff(string(on), p.text); d != "" {
 			t.Errorf("docs/%s is not what the code says (make docs):\n%.2000s", p.name, d)
+		}
+	}
+	commands, err := os.ReadDir(filepath.Join("..", "..", "docs", commandsDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range commands {
+		if !named[commandsDir+"/"+e.Name()] {
+			t.Errorf("docs/%s/%s is about no command (make docs)", commandsDir, e.Name())
 		}
 	}
 }

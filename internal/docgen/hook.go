@@ -13,7 +13,7 @@ func hooksPage() string {
 	var b strings.Builder
 	b.WriteString("# Hooks and the environment of plugins\n\n" + notice)
 	b.WriteString("A plugin names the points it wants in `hooks` of its schema. At each of these points fika runs the plugin with the name of the point and its\n" +
-		"data in the environment, and the plugin answers with a JSON object on stdout; `{}` changes nothing. [PLUGINS.md](PLUGINS.md) shows how to write one.\n\n" +
+		"data in the environment, and the plugin answers with a JSON object on stdout; `{}` changes nothing. [Plugins](../guides/plugins.md) shows how to write one.\n\n" +
 		"| point | when | data | what an answer may contain |\n|---|---|---|---|\n")
 	for _, d := range hook.Points() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Point, cell(d.When), keys(d.Payload), keys(d.Answer))

@@ -1,5 +1,6 @@
-// Command docgen writes the references that are generated from the code: docs/CLI.md,
-// docs/CONFIG.md, docs/HOOKS.md, docs/AUTHORITY.md, docs/CODES.md and docs/TABLES.md.
+// Command docgen writes the references that are generated from the code into
+// docs/reference: config.md, hooks.md, authority.md, codes.md, tables.md, and the folder
+// cli with a page for each noun of the command line.
 //
 //	go run ./internal/docgen docs
 //	go run ./internal/docgen man DIR   # a manual page of each command
@@ -30,6 +31,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "docgen:", err)
 		os.Exit(1)
 	}
+	if err := clear(filepath.Join(os.Args[1], commandsDir)); err != nil {
+		fmt.Fprintln(os.Stderr, "docgen:", err)
+		os.Exit(1)
+	}
 	for _, p := range all {
 		if err := os.WriteFile(filepath.Join(os.Args[1], p.name), []byte(p.text), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "docgen:", err)
@@ -38,14 +43,22 @@ func main() {
 	}
 }
 
-// page is one generated document.
+// page is one generated document; its name is below docs/.
 type page struct{ name, text string }
+
+// clear removes the pages of a folder in which every page is generated, and makes the folder.
+func clear(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o755)
+}
 
 func pages() ([]page, error) {
 	tables, err := tablesPage()
-	return []page{
-		{"CLI.md", commandsPage()}, {"CONFIG.md", configPage()}, {"HOOKS.md", hooksPage()}, {"AUTHORITY.md", authorityPage()}, {"CODES.md", codesPage()}, {"TABLES.md", tables},
-	}, err
+	return append(commandPages(),
+		page{"reference/config.md", configPage()}, page{"reference/hooks.md", hooksPage()}, page{"reference/authority.md", authorityPage()},
+		page{"reference/codes.md", codesPage()}, page{"reference/tables.md", tables}), err
 }
 
 const notice = "<!-- written by go run ./internal/docgen docs; change the code instead -->\n\n"

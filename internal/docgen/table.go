@@ -19,13 +19,13 @@ func tablesPage() (string, error) {
 	b.WriteString(`What is in the database of a home, for whoever reads it with other programs: ` + "`fika.db`" + `, an SQLite file, or the schema of ` + "`[store] url`" + ` on a PostgreSQL server.
 ` + "`fika store`" + ` says which.
 
-**Read only.** Columns come and go with versions: no name on this page is a promise, and ` + "`--json`" + ` answers and the bus ([BUS.md](BUS.md)) are steadier. Do not write: fika
+**Read only.** Columns come and go with versions: no name on this page is a promise, and ` + "`--json`" + ` answers and the bus ([bus](bus.md)) are steadier. Do not write: fika
 trusts its own rows, so whoever can write them can make agents run what they like. A copy can do no harm: ` + "`fika backup`" + ` makes one in a file, whatever the database is.
 
 Times are milliseconds since 1970, UTC; 0 is never. Ids are texts. A column that is empty has nothing to say. Larger values are JSON: ` + "`payload`, `outcome`, `metadata`, `limits`, `rights`, `definition`" + ` and the like.
 
 **What is in it.** Everything that was said, to whom it was said, and every argument and result of a tool. API keys that fika knows are taken out before a row is written
-([SECURITY.md](SECURITY.md)), credentials of the bus and of the page are in files and never in rows; a secret that fika does not know is there if a person pasted it or a tool
+([security](../concepts/security.md)), credentials of the bus and of the page are in files and never in rows; a secret that fika does not know is there if a person pasted it or a tool
 printed it. The columns marked **words** below are in tables with such texts.
 
 ## A role that only reads, on PostgreSQL

@@ -7,5 +7,5 @@
 //
 // How it fails: an import that no row allows fails, and so does a row that nothing
 // uses. Add a row with its reason, or remove the import; the arrows of
-// docs/ARCHITECTURE.md only go down.
+// docs/internals/architecture.md only go down.
 package importtest

@@ -15,7 +15,7 @@ import (
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/reference/cli/*.md"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestNames(t *testing.T) {
 	)
 	used := map[string]bool{}
 	for name, text := range documents(t) {
-		if name == "docs/CLI.md" || name == "docs/CONFIG.md" {
+		if strings.HasPrefix(name, "docs/reference/cli/") || name == "docs/reference/config.md" {
 			continue
 		}
 		missing := func(what, in string) {
@@ -143,8 +143,8 @@ func sourceOfNames(t *testing.T) string {
 	return strings.ToLower(b.String())
 }
 
-// TestPromises: the tests that docs/PROMISES.md, docs/FAILURES.md and
-// docs/SECURITY.md name exist.
+// TestPromises: the tests that docs/concepts/promises.md, docs/internals/failures.md and
+// docs/concepts/security.md name exist.
 func TestPromises(t *testing.T) {
 	all := map[string]string{} // package → its source, tests and suites
 	for _, s := range tree(t) {
@@ -154,7 +154,7 @@ func TestPromises(t *testing.T) {
 	}
 	named := regexp.MustCompile("`((?:internal|test)/[a-z0-9/]+) ((?:Test|Fuzz)[A-Za-z0-9_]+|\"[^\"]+\")`")
 	script := regexp.MustCompile("`([a-z0-9_]+\\.txtar)`")
-	for name, least := range map[string]int{"docs/PROMISES.md": 20, "docs/FAILURES.md": 80, "docs/SECURITY.md": 15} {
+	for name, least := range map[string]int{"docs/concepts/promises.md": 20, "docs/internals/failures.md": 80, "docs/concepts/security.md": 15} {
 		text := documents(t)[name]
 		found := named.FindAllStringSubmatch(text, -1)
 		for _, m := range found {
@@ -177,7 +177,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestDependencies: go.mod and docs/DEPENDENCIES.md list the same direct
+// TestDependencies: go.mod and docs/internals/dependencies.md list the same direct
 // dependencies.
 func TestDependencies(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
@@ -192,15 +192,15 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 	listed := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(documents(t)["docs/DEPENDENCIES.md"], -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(documents(t)["docs/internals/dependencies.md"], -1) {
 		listed[m[1]] = true
 		if !direct[m[1]] {
-			t.Errorf("docs/DEPENDENCIES.md lists %s, which go.mod does not require directly", m[1])
+			t.Errorf("docs/internals/dependencies.md lists %s, which go.mod does not require directly", m[1])
 		}
 	}
 	for d := range direct {
 		if !listed[d] {
-			t.Errorf("docs/DEPENDENCIES.md does not say why %s is needed", d)
+			t.Errorf("docs/internals/dependencies.md does not say why %s is needed", d)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestDeclarations(t *testing.T) {
 	}
 	named := regexp.MustCompile("`([A-Za-z]+\\.[A-Z][A-Za-z]+|[A-Z][A-Za-z]+\\.[a-z][A-Za-z]+)`(?: (?:in|of)\\s+`([a-z0-9_/]+\\.go)`)?")
 	all := documents(t)
-	for _, page := range []string{"docs/ARCHITECTURE.md", "docs/THREADS.md", "docs/GLOSSARY.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"docs/internals/architecture.md", "docs/internals/threads.md", "docs/reference/glossary.md", "CONTRIBUTING.md"} {
 		for _, m := range named.FindAllStringSubmatch(all[page], -1) {
 			switch files := where[m[1]]; {
 			case strings.HasSuffix(m[1], ".md") || m[1] == "context.Context":

@@ -377,7 +377,7 @@ func methods(i *ast.InterfaceType) int {
 	return n
 }
 
-// funcName names the function a node stands in, as THREADS.md does.
+// funcName names the function a node stands in, as docs/internals/threads.md does.
 func funcName(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return f.Name.Name

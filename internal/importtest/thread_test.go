@@ -10,10 +10,10 @@ import (
 )
 
 // TestThreads holds every place where a goroutine starts against
-// docs/THREADS.md, both ways: `go` statements, methods named Go, and functions
+// docs/internals/threads.md, both ways: `go` statements, methods named Go, and functions
 // that are called later by the runtime.
 func TestThreads(t *testing.T) {
-	data, err := os.ReadFile(root + "/docs/THREADS.md")
+	data, err := os.ReadFile(root + "/docs/internals/threads.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestThreads(t *testing.T) {
 				key := s.name + " " + funcName(f)
 				found[key] = true
 				if !listed[key] {
-					t.Errorf("%s:%d: a goroutine starts in `%s`, of which docs/THREADS.md does not know", s.name, s.line(n), key)
+					t.Errorf("%s:%d: a goroutine starts in `%s`, of which docs/internals/threads.md does not know", s.name, s.line(n), key)
 				}
 				return true
 			})
@@ -46,7 +46,7 @@ func TestThreads(t *testing.T) {
 	}
 	for key := range listed {
 		if !found[key] {
-			t.Errorf("stale: docs/THREADS.md lists `%s`, where none starts", key)
+			t.Errorf("stale: docs/internals/threads.md lists `%s`, where none starts", key)
 		}
 	}
 }

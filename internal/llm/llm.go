@@ -118,7 +118,7 @@ type Event struct {
 // Stop says why an answer ended. Only an answer that ended with [StopEnd] is whole.
 type Stop string
 
-// The stops, in the order of the table in docs/FAILURES.md.
+// The stops, in the order of the table in docs/internals/failures.md.
 const (
 	StopEnd     Stop = ""               // the model was finished, or waits for the results of its calls
 	StopLength  Stop = "max_tokens"     // cut off at the output limit; of calls, only the last can be cut

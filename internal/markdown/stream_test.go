@@ -82,7 +82,7 @@ func compose(r *rand.Rand) string {
 
 func TestStreamIsTheWhole(t *testing.T) {
 	files := []string{sample}
-	for _, name := range []string{"../../README.md", "../../docs/ARCHITECTURE.md", "../../docs/THREADS.md", "../../docs/CLI.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/internals/architecture.md", "../../docs/internals/threads.md", "../../docs/reference/cli/chat.md"} {
 		if data, err := os.ReadFile(name); err == nil {
 			files = append(files, string(data))
 		}

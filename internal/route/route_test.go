@@ -83,7 +83,7 @@ func (f figures) String() string {
 // TestK1Figures: what makes it sure was set with every other prompt, and is
 // measured with those in between. The vocabulary was chosen knowing all prompts but
 // those of service.txt: of these, too, only every other one was used, so that those
-// in between show what to expect of a team it has never seen. docs/ROUTING.md says
+// in between show what to expect of a team it has never seen. docs/concepts/routing.md says
 // what comes of it.
 func TestK1Figures(t *testing.T) {
 	var tuned, held, unseen figures

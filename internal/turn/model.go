@@ -270,7 +270,7 @@ func (m *modelCall) maySayNothing() bool {
 }
 
 // stopEnding returns the outcome of an answer that is not whole, as in the table in
-// docs/FAILURES.md; nil if the turn goes on. The answer's text is kept in the conversation.
+// docs/internals/failures.md; nil if the turn goes on. The answer's text is kept in the conversation.
 func stopEnding(resp llm.Response) *ending {
 	failed := func(kind fika.Kind, format string, args ...any) *ending {
 		return &ending{state: fika.RequestFailed, kind: kind, reason: fmt.Sprintf(format, args...), stop: string(resp.Stop)}

@@ -11,9 +11,9 @@ import (
 
 // Only an answer that is whole is done: each other stop is an outcome of its own, whose
 // words say so, and what was said stays in the conversation. The table is the one in
-// docs/FAILURES.md. Trial rows P5, P7.
+// docs/internals/failures.md. Trial rows P5, P7.
 func TestOnlyAWholeAnswerIsDone(t *testing.T) {
-	page, err := os.ReadFile("../../docs/FAILURES.md")
+	page, err := os.ReadFile("../../docs/internals/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestOnlyAWholeAnswerIsDone(t *testing.T) {
 			t.Errorf("%s: the text that was paid for is gone: %+v, %+v", stop, last, res.Outcome.Usage)
 		}
 		if row := "| `" + string(stop) + "` | failed | " + exits[want.kind] + " |"; !strings.Contains(string(page), row) {
-			t.Errorf("docs/FAILURES.md has no row %s", row)
+			t.Errorf("docs/internals/failures.md has no row %s", row)
 		}
 		w.whole(c.Conversation.ID)
 	}

@@ -37,10 +37,10 @@ var stopBodies = map[string]func(word string) string{
 	},
 }
 
-// TestEveryStopOfEveryWire: each word of a provider that the table in docs/FAILURES.md has in
+// TestEveryStopOfEveryWire: each word of a provider that the table in docs/internals/failures.md has in
 // backquotes ends a turn as its row says: outcome, exit status and stop.
 func TestEveryStopOfEveryWire(t *testing.T) {
-	page, err := os.ReadFile("../../docs/FAILURES.md")
+	page, err := os.ReadFile("../../docs/internals/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,9 +94,9 @@ func TestShippedStartWithTheTeams(t *testing.T) {
 	}
 }
 
-// TestDocument: the file shown in docs/WORKFLOWS.md is valid.
+// TestDocument: the file shown in docs/guides/workflows.md is valid.
 func TestDocument(t *testing.T) {
-	page, err := os.ReadFile("../../docs/WORKFLOWS.md")
+	page, err := os.ReadFile("../../docs/guides/workflows.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestDocument(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("it shows no file")
 	}
-	if _, err := workflow.Load("w", "docs/WORKFLOWS.md", []byte(text), home()); err != nil {
+	if _, err := workflow.Load("w", "docs/guides/workflows.md", []byte(text), home()); err != nil {
 		t.Error(err)
 	}
 }

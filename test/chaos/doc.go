@@ -1,4 +1,4 @@
-// Command chaos tests the promises of docs/PROMISES.md by breaking things: it kills
+// Command chaos tests the promises of docs/concepts/promises.md by breaking things: it kills
 // fika at every durable step, halts it, takes away its bus, its disk and its clock,
 // and then checks that nothing accepted was lost and nothing finished was done twice.
 //

@@ -182,18 +182,18 @@ func TestC7Waiting(t *testing.T) {
 	}
 }
 
-// TestE9DocumentedSubjects: of the subjects in docs/BUS.md, those that others
+// TestE9DocumentedSubjects: of the subjects in docs/reference/bus.md, those that others
 // publish to are listened to, those that are asked are answered, and the rest
 // is seen when an agent works.
 func TestE9DocumentedSubjects(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/BUS.md")
+	page, err := os.ReadFile("../../docs/reference/bus.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile("(?m)^\\| `fika\\.([^`]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1)
 	if len(rows) < 10 {
-		t.Fatalf("%d subjects in docs/BUS.md", len(rows))
+		t.Fatalf("%d subjects in docs/reference/bus.md", len(rows))
 	}
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")

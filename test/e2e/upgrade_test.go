@@ -41,7 +41,7 @@ func (h *home) with(program string) *home {
 }
 
 // TestUpgradeAndTheWayBack: a home of an older fika is upgraded while its hub is up, which
-// is refused until that is down, and goes back as docs/MIGRATING.md says (rows P2, F2, F3).
+// is refused until that is down, and goes back as docs/guides/migrating.md says (rows P2, F2, F3).
 func TestUpgradeAndTheWayBack(t *testing.T) {
 	for commit, engines := range map[string][]string{"91b0add": {"file"}, "1183353": {"file", "server"}} {
 		older := olderFika(t, commit)
@@ -97,10 +97,10 @@ func walkUpgrade(t *testing.T, older string, server bool) {
 	old.must("down")
 }
 
-// wayBack runs what docs/MIGRATING.md says about a database in a file.
+// wayBack runs what docs/guides/migrating.md says about a database in a file.
 func (h *home) wayBack() {
 	h.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "MIGRATING.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "migrating.md"))
 	h.ok(err)
 	_, text, _ := strings.Cut(string(page), "### Back to the older fika")
 	steps := regexp.MustCompile("(?s)```text\n(.*?)```").FindStringSubmatch(text)

@@ -78,7 +78,7 @@ func TestWebhookOutlivesItsHub(t *testing.T) {
 	}
 }
 
-// TestWebhookSignature: what docs/WEBHOOKS.md shows in other languages takes what a hub has
+// TestWebhookSignature: what docs/guides/webhooks.md shows in other languages takes what a hub has
 // sent, and nothing else.
 func TestWebhookSignature(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestWebhookSignature(t *testing.T) {
 	const want = "true true false false false false false"
 	input, err := json.Marshal(list)
 	h.ok(err)
-	page, err := os.ReadFile("../../docs/WEBHOOKS.md")
+	page, err := os.ReadFile("../../docs/guides/webhooks.md")
 	h.ok(err)
 	for _, language := range []struct{ fence, file, program, rest string }{
 		{"js", "verify.mjs", node, `
@@ -145,7 +145,7 @@ print(" ".join(str(verified(s["Secret"], s["Headers"], s["Body"].encode())).lowe
 		_, code, _ := strings.Cut(string(page), "```"+language.fence+"\n")
 		code, _, found := strings.Cut(code, "```")
 		if !found {
-			t.Errorf("docs/WEBHOOKS.md has nothing in %s", language.fence)
+			t.Errorf("docs/guides/webhooks.md has nothing in %s", language.fence)
 		}
 		path := filepath.Join(t.TempDir(), language.file)
 		h.ok(os.WriteFile(path, []byte(code+language.rest), 0o600))

@@ -1,5 +1,5 @@
 // Command house prints how the code is built: names, sizes, widths, imports, and the
-// size of the program. It judges nothing; the figures are in docs/ARCHITECTURE.md,
+// size of the program. It judges nothing; the figures are in docs/internals/architecture.md,
 // where a change of them is explained.
 //
 // Product code is every Go file that is not a test and is neither under test/ nor in a

@@ -18,7 +18,7 @@ const (
 
 func main() {
 	fika := flag.String("fika", "bin/fika", "the program")
-	out := flag.String("o", "docs/table.svg", "the picture")
+	out := flag.String("o", "docs/pictures/table.svg", "the picture")
 	view := flag.String("view", "session", "what it shows: session, approval or plan")
 	light := flag.Bool("light", false, "on a light ground")
 	web := flag.String("page", "", "also take pictures of the page with Chromium: this path with .png and -dark.png behind it")

@@ -80,7 +80,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, toModelJSON)
 			}
 			if len(list) == 0 {
-				e.Say("no models: export ANTHROPIC_API_KEY or OPENAI_API_KEY, or add [[models]] to config.toml (docs/CONFIG.md)")
+				e.Say("no models: export ANTHROPIC_API_KEY or OPENAI_API_KEY, or add [[models]] to config.toml (docs/reference/config.md)")
 				return nil
 			}
 			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "OUTPUT", "KEY", "PRICE", "ADDRESS"}, command.TableRows(list, modelRow))

@@ -21,7 +21,7 @@ type JSON struct {
 	Answer       *string               `json:"answer"`
 	Error        *string               `json:"error"`
 	ErrorKind    *fika.Kind            `json:"error_kind"`
-	Stop         *string               `json:"stop"` // why the last answer ended, if it is not whole: docs/FAILURES.md
+	Stop         *string               `json:"stop"` // why the last answer ended, if it is not whole: docs/internals/failures.md
 	Reason       *string               `json:"reason"`
 	Prompt       *string               `json:"prompt"`
 	ToolCalls    []fika.ToolUsed       `json:"tool_calls"`

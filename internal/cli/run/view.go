@@ -274,7 +274,7 @@ type result struct {
 	Outcome      string           `json:"outcome"`
 	Text         command.Nullable `json:"text"` // why it did not end well
 	ErrorKind    *fika.Kind       `json:"error_kind"`
-	Stop         *string          `json:"stop"` // why the last answer ended, if it is not whole: docs/FAILURES.md
+	Stop         *string          `json:"stop"` // why the last answer ended, if it is not whole: docs/internals/failures.md
 	ToolCalls    []fika.ToolUsed  `json:"tool_calls"`
 	Usage        fika.Usage       `json:"usage"`
 	CostUSD      *float64         `json:"cost_usd"` // null: the price is not known

@@ -20,7 +20,7 @@ func New(e *command.Env) *cobra.Command {
 		Long: `Makes the hub serve its page on this machine, and prints an address that logs one
 browser in. The address works once, for a minute. With a desktop, your browser
 opens it; with --print it is only printed. The page shows what needs you, and
-lets you answer it; see docs/WEB.md.
+lets you answer it; see docs/guides/web.md.
 
 The page is for persons: inside a tool of an agent this command is refused. It
 is served until fika web logout --all, or always, if listen is set under [web].`,

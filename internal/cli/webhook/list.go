@@ -86,7 +86,7 @@ have.`,
 				return command.PrintLines(e, list, toJSON)
 			}
 			if len(list) == 0 {
-				e.Say("no receiver is set; docs/WEBHOOKS.md shows how")
+				e.Say("no receiver is set; docs/guides/webhooks.md shows how")
 				return nil
 			}
 			return show(e, list)

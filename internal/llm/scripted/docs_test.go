@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestB13TheRulesAreDocumented: docs/SCRIPTED.md names every key of a rule, and
+// TestB13TheRulesAreDocumented: docs/reference/scripted.md names every key of a rule, and
 // its example is valid.
 func TestB13TheRulesAreDocumented(t *testing.T) {
-	data, err := os.ReadFile("../../../docs/SCRIPTED.md")
+	data, err := os.ReadFile("../../../docs/reference/scripted.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestB13TheRulesAreDocumented(t *testing.T) {
 	if !ok {
 		t.Fatal("no example")
 	}
-	if _, err := Parse([]byte(example), "SCRIPTED.md"); err != nil {
+	if _, err := Parse([]byte(example), "scripted.md"); err != nil {
 		t.Error(err)
 	}
 	for _, key := range ruleKeys(t) {

@@ -158,10 +158,10 @@ func TestOfficialTypesRefuse(t *testing.T) {
 	}
 }
 
-// The table of ends in docs/FAILURES.md has every reason to stop that the official libraries
+// The table of ends in docs/internals/failures.md has every reason to stop that the official libraries
 // know, in the column of its wire.
 func TestTableHasEveryOfficialStop(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/FAILURES.md")
+	page, err := os.ReadFile("../../../../docs/internals/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
