@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"encoding/json"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -167,9 +169,32 @@ func clipStatus(s string) string {
 	return strings.ToValidUTF8(s[:statusLimit], "") + "…"
 }
 
+// boundedArgs keeps the arguments of a call small: of each long text it keeps the
+// beginning, and tells under [message.ShortenedKey] how much there is. Other long arguments are left out.
 func boundedArgs(args []byte) []byte {
 	if len(args) <= statusLimit {
 		return args
 	}
-	return []byte(`{"…":"shortened"}`)
+	const most = 2 << 10 // bytes of one argument
+	var all map[string]json.RawMessage
+	_ = json.Unmarshal(args, &all) // what is no object has no arguments to name
+	kept, cut, size := map[string]any{}, map[string]message.Shortened{}, 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var text string
+		switch raw := all[name]; {
+		case len(name)+len(raw) <= most:
+			kept[name] = raw
+		case json.Unmarshal(raw, &text) == nil:
+			kept[name] = strings.ToValidUTF8(text[:most], "")
+			cut[name] = message.Shortened{Bytes: len(text), Lines: strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1}
+		default:
+			cut[name] = message.Shortened{Bytes: len(raw)}
+		}
+		if size += min(len(name)+len(all[name]), most); size > statusLimit {
+			delete(kept, name)
+		}
+	}
+	kept[message.ShortenedKey] = cut
+	out, _ := json.Marshal(kept) // of texts and valid JSON it cannot fail
+	return out
 }

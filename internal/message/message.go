@@ -70,6 +70,17 @@ type Status struct {
 	ConversationID string     `json:"conversationId,omitempty"`
 }
 
+// ShortenedKey is the key in the arguments of a call that were too long for a status: an
+// object with one [Shortened] for each argument that is not whole.
+const ShortenedKey = "$shortened"
+
+// Shortened is the full size of an argument of which a status has only the beginning, or
+// nothing.
+type Shortened struct {
+	Bytes int `json:"bytes"`
+	Lines int `json:"lines,omitempty"` // of a text
+}
+
 // StatusData is the detail of a [Status]. Step and Offset place a streamed chunk: its
 // model round, and its first byte in the text of that round.
 type StatusData struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fika/internal/message"
 	"fika/internal/term"
 )
 
@@ -192,7 +193,7 @@ func subject(raw json.RawMessage) string {
 	var parts []string
 	for _, key := range sortedKeys(args) {
 		switch s := text(args[key]); {
-		case key == "…":
+		case key == message.ShortenedKey:
 		case s != "":
 			parts = append(parts, key+": "+firstLine(s))
 		default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fika/internal/message"
 	"fika/internal/term"
 )
 
@@ -12,6 +13,7 @@ import (
 type difference struct {
 	path       string
 	gone, come []string // lines
+	less, more int      // how many lines follow those of gone and of come, in a call of which only the beginning is known
 	every      bool     // wherever it occurs
 	full       bool     // show all lines in full
 }
@@ -19,21 +21,30 @@ type difference struct {
 // difference returns the change of an edit or of a new file; false for other calls.
 func (c Call) difference() (d difference, ok bool) {
 	var a struct {
-		Path    string  `json:"path"`
-		Old     *string `json:"old"`
-		New     *string `json:"new"`
-		Content *string `json:"content"`
-		All     bool    `json:"replace_all"`
+		Path    string                       `json:"path"`
+		Old     *string                      `json:"old"`
+		New     *string                      `json:"new"`
+		Content *string                      `json:"content"`
+		All     bool                         `json:"replace_all"`
+		Cut     map[string]message.Shortened `json:"$shortened"`
 	}
 	if c.Tool != "edit" && c.Tool != "create" || json.Unmarshal(c.Args, &a) != nil || a.Path == "" {
 		return d, false
 	}
 	d.path, d.every = a.Path, a.All
+	part := func(name, text string) (known []string, more int) {
+		known = lines(text)
+		return known, max(0, a.Cut[name].Lines-len(known))
+	}
 	switch {
 	case a.Old != nil && a.New != nil:
-		d.gone, d.come = changed(lines(*a.Old), lines(*a.New))
+		d.gone, d.less = part("old", *a.Old)
+		d.come, d.more = part("new", *a.New)
+		if d.less+d.more == 0 {
+			d.gone, d.come = changed(d.gone, d.come)
+		}
 	case a.Content != nil:
-		d.come = lines(*a.Content)
+		d.come, d.more = part("content", *a.Content)
 	default:
 		return d, false
 	}
@@ -62,9 +73,9 @@ func changed(before, after []string) (gone, come []string) {
 // lines returns the file, the numbers of removed and added lines, and the first of
 // them.
 func (d difference) lines(l Look) []string {
-	count := fmt.Sprintf("−%d +%d", len(d.gone), len(d.come))
+	count := fmt.Sprintf("−%d +%d", len(d.gone)+d.less, len(d.come)+d.more)
 	if len(d.gone) == 0 {
-		count = fmt.Sprintf("+%d", len(d.come))
+		count = fmt.Sprintf("+%d", len(d.come)+d.more)
 	}
 	if d.every {
 		count += " everywhere"
@@ -93,7 +104,7 @@ func (d difference) lines(l Look) []string {
 	for _, line := range come {
 		row("+", line, l.Style.Green)
 	}
-	if more := len(d.gone) + len(d.come) - len(gone) - len(come); more > 0 {
+	if more := len(d.gone) + d.less + len(d.come) + d.more - len(gone) - len(come); more > 0 {
 		out = append(out, l.Style.Dim(fmt.Sprintf(indent+"… %d more lines", more)))
 	}
 	return out
