@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -70,5 +71,36 @@ func TestHeadersReachTheGateway(t *testing.T) {
 		if _, err := a.headers(s.Model); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "fika key set GATEWAY_KEY") {
 			t.Errorf("%s, without the key: %v", wire, err)
 		}
+	}
+}
+
+// A call that is cancelled in the middle of its answer has to be paid, whatever wraps it;
+// what the provider has not reported by then is estimated.
+func TestACancelledCallIsCounted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a few words\"}}]}\n\n")) // the reader decides
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	a := New(Options{Root: t.TempDir(), Now: time.Now, Getenv: func(string) string { return "" }})
+	var s config.Settings
+	s.Model = config.Model{ID: "m", WireModel: "m", Provider: config.OpenAI, BaseURL: server.URL, Prices: config.Prices{Input: 1e6, Output: 1e6}, Priced: "config.toml"}
+	s.Answer = config.Answer{MaxToolCalls: 1, MaxBytes: 1000, MaxSilent: time.Hour, MaxTime: time.Hour}
+	m, err := a.Model(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	res, err := m.Generate(ctx, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "hi"}}}, func(e llm.Event) error {
+		if e.Kind == llm.TextDelta {
+			cancel()
+		}
+		return nil
+	})
+	if u := res.Usage.Add(res.Wasted); !fika.IsKind(err, fika.Interrupted) || u.Input == 0 || u.Output == 0 || !u.Estimated || u.Cost == 0 {
+		t.Errorf("%+v, %v", u, err)
 	}
 }

@@ -370,7 +370,7 @@ func (s suite) cancelled(t *testing.T) {
 	_, m := s.serve(t, Text("so"), Stall())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := m.Generate(ctx, hello(), func(e llm.Event) error {
+	res, err := m.Generate(ctx, hello(), func(e llm.Event) error {
 		if e.Kind == llm.TextDelta {
 			cancel()
 		}
@@ -378,6 +378,9 @@ func (s suite) cancelled(t *testing.T) {
 	})
 	if fika.KindOf(err) != fika.Interrupted {
 		t.Errorf("error is %v (%s), want interrupted", err, fika.KindOf(err))
+	}
+	if u := res.Usage; u.Input == 0 || u.Output == 0 || !u.Estimated {
+		t.Errorf("the tokens of a call that was cancelled in its answer: %+v", u)
 	}
 	if _, err := m.Generate(ctx, hello(), func(llm.Event) error { return nil }); fika.KindOf(err) != fika.Interrupted {
 		t.Errorf("with a dead context: %v", err)

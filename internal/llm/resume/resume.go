@@ -39,12 +39,11 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 			more.Messages = append(more.Messages, llm.Message{Role: llm.User, Text: goOn, Passing: true})
 		}
 		var next llm.Response
-		if next, err = m.inner.Generate(ctx, more, repeatAfterRestart(emit, whole)); err == nil {
-			whole = join(whole, next)
-		}
+		next, err = m.inner.Generate(ctx, more, repeatAfterRestart(emit, whole))
+		whole = join(whole, next)
 	}
 	if err != nil {
-		return llm.Response{}, err
+		return llm.Response{Usage: whole.Usage, Wasted: whole.Wasted}, err // it has to be paid
 	}
 	return whole, nil
 }
@@ -59,7 +58,8 @@ func resumable(r llm.Request, res llm.Response) bool {
 // join returns the answer that two calls make. What the second was asked repeats what the
 // first was, and both were paid for.
 func join(a, b llm.Response) llm.Response {
-	b.Text, b.Reasoning, b.Usage, b.Blob = a.Text+b.Text, a.Reasoning+b.Reasoning, a.Usage.Add(b.Usage), nil
+	b.Text, b.Reasoning, b.Blob = a.Text+b.Text, a.Reasoning+b.Reasoning, nil
+	b.Usage, b.Wasted = a.Usage.Add(b.Usage), a.Wasted.Add(b.Wasted)
 	return b
 }
 

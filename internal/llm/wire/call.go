@@ -10,6 +10,7 @@ type Call struct {
 	fail    Failure
 	emit    func(llm.Event) error
 	halted  error
+	arrived int // bytes of the answer
 }
 
 // Failure returns how an error is to be reported now, depending on whether text was
@@ -40,6 +41,7 @@ func (c *Call) Emit(kind llm.EventKind, text string) error {
 func (c *Call) Alive(kept int) error { return c.pass(llm.Event{Kind: llm.Alive, Size: kept}) }
 
 func (c *Call) pass(e llm.Event) error {
+	c.arrived += len(e.Text) + e.Size
 	if err := c.emit(e); err != nil {
 		return c.Halt(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"fika"
 	"fika/internal/llm"
 )
 
@@ -32,9 +33,10 @@ type Answer interface {
 	// Finish returns the response, or an error that says what is wrong with a complete
 	// answer.
 	Finish() (llm.Response, error)
-	// Reported returns the tokens that the provider has reported so far, for a call that ends
-	// without an answer: it has to be paid all the same.
+	// Reported returns the tokens that the provider has reported so far.
 	Reported() Report
+	// CutOff returns the tokens of a call that was ended here before its answer was complete.
+	CutOff(Report) fika.Usage
 }
 
 // ReadAnswer reads an answer to its end and closes the body. A stream that breaks off
@@ -46,6 +48,9 @@ func ReadAnswer(ctx context.Context, res *http.Response, a Answer) (llm.Response
 	}
 	err := ReadStream(res, a.Failure(), a.Take)
 	broken := llm.Response{Usage: a.Reported().usage()}
+	if ctx.Err() != nil {
+		broken.Usage = a.CutOff(a.Reported())
+	}
 	if halted := a.Halted(); halted != nil {
 		return broken, halted
 	}

@@ -75,6 +75,23 @@ func (c *Call) Usage(p Report, res llm.Response) fika.Usage {
 	return u
 }
 
+// CutOff returns the tokens of a call that was ended here before its answer was complete:
+// they have to be paid all the same. Many providers count only at the end; so once
+// something of the answer has arrived, what was not reported is estimated.
+func (c *Call) CutOff(p Report) fika.Usage {
+	u := p.usage()
+	if c.arrived == 0 {
+		return u
+	}
+	if u.Input == 0 {
+		u.Input, u.Estimated = EstimateInput(c.request), true
+	}
+	if said := tokens(c.arrived); u.Output < said {
+		u.Output, u.Estimated = said, true
+	}
+	return u
+}
+
 // bytesPerToken is the usual rule of thumb for English text and code.
 const bytesPerToken = 4
 
@@ -103,8 +120,10 @@ func EstimateOutput(res llm.Response) int64 {
 	for _, c := range res.Calls {
 		n += len(c.Name) + len(c.Args)
 	}
-	return int64((n + bytesPerToken - 1) / bytesPerToken)
+	return tokens(n)
 }
+
+func tokens(bytes int) int64 { return int64((bytes + bytesPerToken - 1) / bytesPerToken) }
 
 // Dollars is an amount of money that is never negative or impossible.
 type Dollars float64
