@@ -10,6 +10,7 @@
 # make soak   20 agents at work with random kills and pauses, for DURATION
 # make install  put it into PREFIX (/usr/local), with completions for the shells
 # make dist   archives for Linux and macOS, on amd64 and arm64, in dist/
+# make packages  those, .deb, .rpm, npm and Homebrew, and all of it tried
 # make docs   write the generated references under docs/
 
 GO ?= go
@@ -17,12 +18,13 @@ BIN := bin/fika
 PREFIX ?= /usr/local
 # The tag, with how far from it this is; dev outside of a repository.
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X fika/internal/cli.version=$(VERSION)
+MODULE := $(shell awk '$$1 == "module" {print $$2}' go.mod)
+LDFLAGS := -s -w -X $(MODULE)/internal/cli.version=$(VERSION)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build install dist demo test check full race house bench escape chaos soak docs fmt clean
+.PHONY: all build install dist packages demo test check full race house bench escape chaos soak docs fmt clean
 
 all: build
 
@@ -32,11 +34,15 @@ build:
 
 install:
 	@test -x $(BIN) || { echo "make build first"; exit 1; }
-	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" ./scripts/install.sh $(BIN)
+	@DESTDIR="$(DESTDIR)" ./scripts/install.sh --program $(BIN) --prefix "$(PREFIX)"
 
-# Knob: PLATFORMS="linux/amd64".
-dist: build
-	@GO="$(GO)" VERSION="$(VERSION)" LDFLAGS="$(LDFLAGS)" ./scripts/dist.sh $(BIN) $(PLATFORMS)
+# Knobs: PLATFORMS="linux/amd64", SIGN_KEY=~/.ssh/id_ed25519, BASE_URL=https://… (scripts/place.sh).
+dist:
+	@GO="$(GO)" VERSION="$(VERSION)" ./scripts/dist.sh $(PLATFORMS)
+
+# Needs what it tries, as far as it is there: dpkg, debootstrap, rpm, npm, zsh, fish.
+packages:
+	FULL=1 $(GO) test -count=1 -timeout 60m -v ./test/packages
 
 demo: build
 	./$(BIN) demo

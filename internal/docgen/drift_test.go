@@ -75,7 +75,7 @@ func TestManual(t *testing.T) {
 		}
 		for line := range strings.Lines(page) {
 			request, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(line, ".") && !slices.Contains([]string{".TH", ".SH", ".B", ".BR", ".nf", ".fi"}, request) {
+			if strings.HasPrefix(line, ".") && !slices.Contains([]string{".TH", ".SH", ".B", ".BR", ".PP", ".TP", ".ad", ".br", ".fi", ".nf", ".nh"}, request) {
 				t.Errorf("the page of %s has the request %q", c.CommandPath(), line)
 			}
 		}

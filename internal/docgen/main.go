@@ -3,7 +3,8 @@
 // cli with a page for each noun of the command line.
 //
 //	go run ./internal/docgen docs
-//	go run ./internal/docgen man DIR   # a manual page of each command
+//	go run ./internal/docgen man DIR          # a manual page of each command
+//	go run ./internal/docgen completions DIR  # what each shell needs to complete them
 //
 // A test fails when those files differ from what the code says.
 package main
@@ -15,8 +16,9 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == "man" {
-		if err := writeManuals(os.Args[2]); err != nil {
+	parts := map[string]func(string) error{"man": writeManuals, "completions": writeCompletions}
+	if len(os.Args) == 3 && parts[os.Args[1]] != nil {
+		if err := parts[os.Args[1]](os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, "docgen:", err)
 			os.Exit(1)
 		}
