@@ -249,6 +249,10 @@ func (t *shownTurn) showEnd(r turn.Result) {
 		t.writeLine("[ERROR ✗] %s", r.Reason)
 	default:
 		for _, k := range r.Children {
+			if store.StandsForRun(k.Request) {
+				t.writeLine("[RUN] %s, until %s", k.ID, k.Deadline.Local().Format(time.TimeOnly))
+				continue
+			}
 			t.writeLine("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
 		}
 		t.writeLine("[%s] %s", strings.ToUpper(string(r.State)), strings.TrimPrefix(r.Reason, "waiting "))

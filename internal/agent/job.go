@@ -31,6 +31,11 @@ func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 		if run := c.Conversation.Run; run != "" && res.State.Terminal() {
 			p.opts.Advance(context.WithoutCancel(ctx), run)
 		}
+		for _, k := range res.Children {
+			if store.StandsForRun(k.Request) {
+				p.opts.Advance(context.WithoutCancel(ctx), k.ID)
+			}
+		}
 		p.postTask(func() { p.onTurnEnd(c, res, err) })
 	}()
 	p.setState(fika.AgentBusy)

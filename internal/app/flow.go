@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/flow"
+	"fika/internal/guard"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )
@@ -22,6 +23,16 @@ func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.A
 		Runs: s, Outputs: s, Chats: s, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
 		Capable: func(ctx context.Context, capability, prompt string) string {
 			return a.capable(ctx, s, capability, prompt)
+		},
+		MayAsk: func(from, to fika.AgentName) string {
+			by, err := a.CallableBy(to)
+			switch {
+			case err != nil:
+				return "whether @" + string(to) + " may be asked cannot be told: " + err.Error()
+			case a.Allows(by, string(from)):
+				return ""
+			}
+			return guard.UncallableReason(by, to)
 		},
 		Said: func(p store.Posted, c fika.Conversation) { wake.Show(c, p.Entry) },
 		Tell: func(r store.Run, p workflow.Plan) {

@@ -91,9 +91,9 @@ func inheritFrom[T any](keys []key[T], table string) []key[T] {
 }
 
 // BuiltinTools returns the tools that are shipped with fika and that an agent has only
-// if its tool_permissions allow them; [DefaultTools] applies if these are not set.
+// if its tool_permissions allow them, board standing for all of the board; [DefaultTools] applies if these are not set.
 func BuiltinTools() []string {
-	return []string{"read", "list", "edit", "create", "bash", "fetch", "recall"}
+	return []string{"read", "list", "edit", "create", "bash", "fetch", "recall", "offer", "board", "run_workflow"}
 }
 
 // DefaultTools returns those of [BuiltinTools] that an agent without tool_permissions

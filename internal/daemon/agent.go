@@ -103,7 +103,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 		return service.OnBus(ctx, a, api.Principal{}, redactedBus{conn, a.Secrets()}, subjects)
 	})
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
-		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)), Board: desk, Landing: desk,
+		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)), Board: desk, Landing: desk, Workflows: desk,
 	}, nil, o.ByHub)
 	if err != nil {
 		return err

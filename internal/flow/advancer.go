@@ -53,6 +53,9 @@ type Options struct {
 	// Capable returns the agent with a capability that a prompt is meant for; "" if
 	// no agent has it.
 	Capable func(ctx context.Context, capability, prompt string) string
+	// MayAsk returns why an agent that began a run may not ask another one; "" if it may. It
+	// is not asked about the runs of people, who may start any workflow.
+	MayAsk func(from, to fika.AgentName) string
 	// Keep writes a text where an agent may read it, and returns the path.
 	Keep func(agent fika.AgentName, name, text string) (string, error)
 	// Wake tells agents that there is something for them to look at.
@@ -184,6 +187,9 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	given := planned{a.opts.Outputs, p}
 	if err := a.prepare(ctx, v.ID, given, p.Calls); err != nil {
 		return atRest, err
+	}
+	if v.Writer == fika.ByAgent {
+		a.refuse(fika.AgentName(v.From), p.Calls)
 	}
 	var answer store.Answer
 	if p.Result != nil {

@@ -99,6 +99,22 @@ func (a *Advancer) prepare(ctx context.Context, run fika.RequestID, given Output
 	return nil
 }
 
+// refuse marks the calls of agents that the agent which began the run may not ask itself.
+func (a *Advancer) refuse(from fika.AgentName, calls []workflow.Call) {
+	for i := range calls {
+		c := &calls[i]
+		names := []string{c.Agent}
+		if c.Kind == workflow.KindChat {
+			names = c.Chat.Agents
+		}
+		for _, name := range names {
+			if name != "" && name != string(from) && c.Refused == "" {
+				c.Refused = a.opts.MayAsk(from, fika.AgentName(name))
+			}
+		}
+	}
+}
+
 // withFiles returns a prompt with the paths of the files that it names, one path for
 // each reader, because an agent reads only in its own folder. A person gets a command
 // instead.

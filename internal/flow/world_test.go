@@ -47,7 +47,8 @@ type world struct {
 	leases map[fika.AgentName]store.Lease
 	asked  []string // agent and prompt of each turn, in order
 	woken  []fika.AgentName
-	kept   map[string]string // texts, by path
+	kept   map[string]string         // texts, by path
+	shy    map[fika.AgentName]string // why an agent may not be asked by others
 	// answer says how a turn ends.
 	answer func(agent fika.AgentName, prompt string) (string, error)
 }
@@ -92,7 +93,8 @@ func (w *world) advancerOf(s wholeStore) *flow.Advancer {
 			w.kept[path] = text
 			return path, nil
 		},
-		Wake: func(names ...fika.AgentName) { w.woken = append(w.woken, names...) }, Said: func(store.Posted, fika.Conversation) {},
+		MayAsk: func(_, to fika.AgentName) string { return w.shy[to] },
+		Wake:   func(names ...fika.AgentName) { w.woken = append(w.woken, names...) }, Said: func(store.Posted, fika.Conversation) {},
 	})
 }
 

@@ -2,8 +2,10 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"fika"
+	"fika/internal/store"
 )
 
 // Family is a request with the request that it works for and those that it has
@@ -47,6 +49,11 @@ func (s *Requests) family(ctx context.Context, v *sight, info RequestInfo) (Fami
 	if err != nil {
 		return f, err
 	}
+	if store.StandsForRun(info.Request) {
+		if children, err = s.stepsOf(ctx, info.ID); err != nil {
+			return f, err
+		}
+	}
 	for _, k := range children {
 		info, err := v.veil(ctx, k.RequestInfo)
 		if err != nil {
@@ -59,6 +66,34 @@ func (s *Requests) family(ctx context.Context, v *sight, info RequestInfo) (Fami
 		f.Children = append(f.Children, below)
 	}
 	return f, nil
+}
+
+// stepsOf returns the requests of the steps of a run, by the request that stands for it.
+func (s *Requests) stepsOf(ctx context.Context, id fika.RequestID) (out []store.Child, err error) {
+	run, err := s.c.store.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := s.c.store.RunSteps(ctx, run.ID, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range steps {
+		if st.Request == "" {
+			continue
+		}
+		info, err := s.c.store.Request(ctx, st.Request)
+		if fika.IsKind(err, fika.NotFound) { // deleted
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.Parent == id { // not of an earlier try
+			out = append(out, store.Child{RequestInfo: info})
+		}
+	}
+	return out, nil
 }
 
 // walk visits all descendants.

@@ -10,10 +10,11 @@ import (
 	"fika"
 )
 
-// Delegation is a task that a tool step gives to another agent.
+// Delegation is a task that a tool step gives to another agent, or a run of a workflow.
 type Delegation struct {
 	N        int // the planned step
 	Agent    fika.AgentID
+	Run      *NewRun // in place of an agent: what it says of the asker is replaced
 	Prompt   string
 	Deadline time.Duration // from now; must be set
 	Rights   *fika.Rights  // what the task may do at most
@@ -65,7 +66,7 @@ SELECT agent, addressed, parent FROM requests WHERE id = ?
 UNION ALL SELECT p.agent, p.addressed, p.parent FROM requests p JOIN up ON p.id = up.parent WHERE up.parent <> '')
 SELECT agent FROM up UNION ALL SELECT addressed FROM up WHERE addressed <> ''`
 
-// Delegate gives each of some planned tool steps a child task, marks the steps
+// Delegate gives each of some planned tool steps a child task or a run, marks the steps
 // started and suspends the request until all children have an outcome, in one
 // transaction. A child's id is its [ChildID]; it belongs to its parent's chain, one
 // deeper, and its deadline is no later than the parent's. If the signal is not empty,
@@ -75,7 +76,7 @@ SELECT agent FROM up UNION ALL SELECT addressed FROM up WHERE addressed <> ''`
 func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delegated, error) {
 	const op = "delegate"
 	var out Delegated
-	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+	begin := func(ctx context.Context, t *tx, r turn) error {
 		out = Delegated{Refused: map[int]string{}}
 		if r.origin == fika.Foreground {
 			return fika.Errorf(fika.Invalid, op, "request %s is worked in the foreground and cannot be suspended", r.id)
@@ -90,11 +91,19 @@ func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delega
 		}
 		until := int64(0)
 		for _, d := range list {
-			if i := slices.Index(above, string(d.Agent)); i >= 0 {
+			if i := slices.Index(above, string(d.Agent)); i >= 0 && d.Run == nil {
 				out.Refused[d.N] = refusal(i)
 				continue
 			}
-			k, err := childrenIn(t).child(ctx, op, r, d)
+			store := childrenIn(t).child
+			if d.Run != nil {
+				store = childrenIn(t).childRun
+			}
+			k, err := store(ctx, op, r, d)
+			if fika.IsKind(err, fika.Limit) {
+				out.Refused[d.N] = "not run: " + err.Error()
+				continue
+			}
 			if fika.IsKind(err, fika.NotFound) { // the agent was deleted a moment ago
 				out.Refused[d.N] = "not delegated: " + err.Error()
 				continue
@@ -110,7 +119,13 @@ func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delega
 			return nil
 		}
 		return childrenIn(t).suspend(ctx, r, fika.WaitChild, until+overdue.Milliseconds())
-	})
+	}
+	var err error
+	if slices.ContainsFunc(list, func(d Delegation) bool { return d.Run != nil }) {
+		err = s.withinLease(ctx, "run workflow", f, stepStays, begin)
+	} else {
+		err = s.withinLease(ctx, op, f, stepStays, begin)
+	}
 	return out, err
 }
 
@@ -140,13 +155,9 @@ func (t childRows) child(ctx context.Context, op string, r turn, d Delegation) (
 	if d.Deadline <= 0 {
 		return out, fika.Errorf(fika.Invalid, op, "a delegated task needs a deadline")
 	}
-	deadline := t.now + d.Deadline.Milliseconds()
-	if r.deadline > 0 {
-		deadline = min(deadline, r.deadline)
-	}
 	acc, err := requestsIn(t.tx).accept(ctx, NewRequest{
 		ID: ChildID(r.id, d.N), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: d.Agent, Parent: r.id,
-		Chain: r.chain, Depth: r.depth + 1, Deadline: at(deadline),
+		Chain: r.chain, Depth: r.depth + 1, Deadline: at(t.deadlineOf(r, d.Deadline)),
 		Payload: fika.Payload{Prompt: d.Prompt, From: string(r.agentName), Writer: fika.ByAgent}, Rights: d.Rights, Taint: d.Taint,
 	})
 	if err == nil && acc.Repeat {

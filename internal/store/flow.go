@@ -21,12 +21,14 @@ type NewRun struct {
 	Name       string         // of the workflow; empty: it has none
 	Definition []byte         // from [workflow.Definition.Freeze]
 	Inputs     []byte         // from [workflow.Definition.Bind], as JSON
-	From       string         // the person who asked for it
+	From       string         // who asked for it: a person or, if it is a child, an agent
 	Title      string         // what lists show, in one line
 	Deadline   time.Time      // zero: none
 	Rights     *fika.Rights   // what its steps may do at most: the rights of whoever causes it
 	Taint      string         // the outside source of its text; empty: a person's own
 	In         *RunLine       // the line of a chat that began it; nil: none
+	under      *turn          // whose tool step waits for it; nil: none
+	writer     fika.Writer    // what From is; empty: a person
 }
 
 // Run is the state of a run of a workflow.
@@ -38,6 +40,7 @@ type Run struct {
 	Chat         fika.ConversationID // where it was begun and posts its result; empty: in none
 	Name         string
 	From         string
+	Writer       fika.Writer // what From is
 	Title        string
 	Edition      int64 // of its definition: resuming the run may have changed it
 	Version      int64 // raised by each change to a row of the run
@@ -124,7 +127,7 @@ func runRow(s scanner, more ...any) (Run, error) {
 			return r, fika.Errorf(fika.Storage, "read run", "run %s cannot be read: %v", r.ID, err)
 		}
 	}
-	r.Title = p.Prompt
+	r.Title, r.Writer = p.Prompt, p.Writer
 	return r, nil
 }
 
@@ -181,8 +184,8 @@ func (t flowRows) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 		return out, err
 	}
 	e := fika.Entry{
-		Conversation: c.ID, From: n.From, To: flowAgent, Content: n.Title, Type: fika.Message, Request: id, Chain: id,
-		Meta: fika.EntryMeta{Writer: fika.ByHuman, WriterName: n.From},
+		Conversation: c.ID, From: n.From, To: flowAgent, Content: n.Title, Type: fika.Message, Request: id, Chain: n.chainOf(id),
+		Meta: fika.EntryMeta{Writer: n.by(), WriterName: n.From, Taint: fika.Taint{From: n.Taint}},
 	}
 	if err := t.append(ctx, &e); err != nil {
 		return out, err
@@ -215,7 +218,7 @@ func (t flowRows) ensureFlowAgent(ctx context.Context, op string) error {
 // insertRunRequest stores the request that stands for a run. It is running from the
 // beginning, without an owner, so that nobody claims it.
 func (t flowRows) insertRunRequest(ctx context.Context, c fika.ConversationID, id, retryOf fika.RequestID, n NewRun) error {
-	payload, err := toJSON("start run", fika.Payload{Prompt: n.Title, From: n.From, Writer: fika.ByHuman, Background: true})
+	payload, err := toJSON("start run", fika.Payload{Prompt: n.Title, From: n.From, Writer: n.by(), Background: true})
 	if err != nil {
 		return err
 	}
@@ -223,10 +226,14 @@ func (t flowRows) insertRunRequest(ctx context.Context, c fika.ConversationID, i
 	if err != nil {
 		return err
 	}
-	t.tellRequest(fika.Request{ID: id, Kind: fika.WorkflowRequest, Agent: flowAgent, Conversation: c, Chain: id, RetryOf: retryOf, State: fika.Running}, EventData{})
-	return t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, retry_of, chain, asker, upto_seq, state, deadline, payload,
-rights, taint, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 'running', ?, ?, ?, ?, ?, ?, ?)`,
-		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, retryOf, id, n.From, ms(n.Deadline), payload, rights, n.Taint, t.now, t.now, t.now)
+	chain, depth, parent := n.chainOf(id), 0, fika.RequestID("")
+	if n.under != nil {
+		depth, parent = n.under.depth+1, n.under.id
+	}
+	t.tellRequest(fika.Request{ID: id, Kind: fika.WorkflowRequest, Agent: flowAgent, Conversation: c, Parent: parent, Chain: chain, Depth: depth, RetryOf: retryOf, State: fika.Running}, EventData{})
+	return t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker, upto_seq, state, deadline, payload,
+rights, taint, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 'running', ?, ?, ?, ?, ?, ?, ?)`,
+		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, parent, retryOf, chain, depth, n.From, ms(n.Deadline), payload, rights, n.Taint, t.now, t.now, t.now)
 }
 
 // Run reads a run by its id, by the id of any request that has stood for it, or by a
@@ -320,17 +327,17 @@ func (s Flows) View(ctx context.Context, run fika.RequestID) (RunView, error) {
 	err := s.e.snapshot(ctx, func(r querier) error {
 		v = RunView{Now: at(s.nowMS())}
 		ok := false
-		var more workflow.Spent
+		var more, below workflow.Spent
 		err := r.run(ctx, first(&v.Run, &ok, scanRun, selectRun+` WHERE f.id = ?`, run),
 			all(&v.Rows, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.run = ? AND s.live = 1`, run),
-			first(&more, nil, scanSpent, spending, run))
+			first(&more, nil, scanSpent, spending, run), first(&below, nil, scanSpent, spentBelow, run))
 		if err == nil && !ok {
 			err = fika.Errorf(fika.NotFound, op, "there is no run %q", run)
 		}
 		v.Spent = v.Run.Spent
-		v.Spent.Cost += more.Cost
-		v.Spent.Tokens += more.Tokens
-		v.Spent.Turns += more.Turns
+		v.Spent.Cost += more.Cost + below.Cost
+		v.Spent.Tokens += more.Tokens + below.Tokens
+		v.Spent.Turns += more.Turns + below.Turns
 		v.Spent.Time = v.Now.Sub(v.Begun)
 		return err
 	})
@@ -370,7 +377,8 @@ func (s Flows) RunSteps(ctx context.Context, run fika.RequestID, since time.Time
 	if !since.IsZero() {
 		only, args = ` AND (s.live = 1 OR s.ended_at >= ?)`, append(args, ms(since))
 	}
-	list, err := many(ctx, s.r, scanRunStep, `SELECT `+rowColumns+`, s.begun_at, s.request, COALESCE(c.name, ''), s.agent, COALESCE(w.name, ''), COALESCE(ch.turns, 0), COALESCE(ch.tokens, 0), COALESCE(ch.cost, 0),
+	list, err := many(ctx, s.r, scanRunStep, `SELECT `+rowColumns+`, s.begun_at, s.request, COALESCE(c.name, ''), s.agent, COALESCE(w.name, ''), COALESCE(ch.turns, CASE WHEN q.started_at > 0 THEN 1 ELSE 0 END),
+COALESCE(ch.tokens, (SELECT sum(u.input + u.output) FROM usage u WHERE u.request = s.request), 0), COALESCE(ch.cost, (SELECT sum(u.cost) FROM usage u WHERE u.request = s.request), 0),
 COALESCE((SELECT p.n FROM approvals p WHERE p.flow_step = s.id AND p.flow_step <> '' AND p.state = 'open' LIMIT 1), 0)
 FROM flow_steps s LEFT JOIN conversations c ON c.id = s.conversation LEFT JOIN chains ch ON ch.root = s.chain
 LEFT JOIN requests q ON q.id = s.request LEFT JOIN agents w ON w.id = q.agent AND w.name <> s.agent AND s.agent <> ''

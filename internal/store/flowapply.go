@@ -92,11 +92,15 @@ type called struct {
 type given struct {
 	rights *fika.Rights
 	taint  string
+	chain  fika.RequestID // of the agent that waits for the run; empty: each step begins its own
+	depth  int
 }
+
+const selectGiven = `SELECT rights, taint, CASE WHEN parent = '' THEN '' ELSE chain END, depth FROM requests WHERE id = ?`
 
 func scanGiven(s scanner) (g given, err error) {
 	var rights string
-	if err = s.Scan(&rights, &g.taint); err == nil {
+	if err = s.Scan(&rights, &g.taint, &g.chain, &g.depth); err == nil {
 		g.rights, err = readRights(rights)
 	}
 	return g, err
@@ -114,7 +118,7 @@ func (a *applying) apply(ctx context.Context, answer Answer) error {
 	}
 	if len(a.plan.Calls) > 0 {
 		var err error
-		if a.given, _, err = one(ctx, a.tx, scanGiven, `SELECT rights, taint FROM requests WHERE id = ?`, a.view.Request); err != nil {
+		if a.given, _, err = one(ctx, a.tx, scanGiven, selectGiven, a.view.Request); err != nil {
 			return err
 		}
 	}
@@ -240,10 +244,15 @@ func namesIn(c workflow.Call) []string {
 	return nil
 }
 
-// refuseUnknown fails a row that calls an agent that does not exist.
+// refuseUnknown fails a row that calls an agent that does not exist or may not be asked.
 func (a *applying) refuseUnknown(r *workflow.Row) {
 	i := slices.IndexFunc(a.plan.Calls, func(c workflow.Call) bool { return c.Row == r.ID })
 	if i < 0 {
+		return
+	}
+	if why := a.plan.Calls[i].Refused; why != "" {
+		r.State, r.Reason, r.Error, r.Ended = workflow.Failed, workflow.ReasonDenied, why, at(a.now)
+		a.plan.Calls = slices.Delete(slices.Clone(a.plan.Calls), i, i+1)
 		return
 	}
 	for _, name := range namesIn(a.plan.Calls[i]) {

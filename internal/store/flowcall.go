@@ -26,7 +26,7 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 	case workflow.KindPost:
 		return nil // see postAll
 	}
-	p := fika.Payload{Prompt: c.Prompt, From: a.view.From, Writer: fika.ByHuman, Background: true}
+	p := fika.Payload{Prompt: c.Prompt, From: a.speaker(), Writer: a.view.Writer, Background: true}
 	if n := a.row(c.Row).Attempt; n > 1 {
 		p.Attempt = n
 	}
@@ -39,6 +39,7 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 	}
 	n := NewRequest{
 		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent].id), Parent: a.view.Request, Payload: p, Rights: a.rights, Taint: taint,
+		Chain: a.chain, Depth: a.depth,
 	}
 	wake := fika.AgentName(c.Agent)
 	member, bound, err := a.memberWithin(ctx, c)
@@ -60,7 +61,7 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 		return err
 	}
 	return a.put(ctx, `UPDATE flow_steps SET request = ?, agent = ?, chain = ?, begun_at = ? WHERE id = ?`,
-		acc.Request.ID, c.Agent, acc.Request.Chain, a.now, c.Row)
+		acc.Request.ID, c.Agent, a.ownChain(acc.Request.Chain), a.now, c.Row)
 }
 
 // memberWithin returns the member of a pool that last worked within the same item or
@@ -137,8 +138,8 @@ func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
 		return err
 	}
 	p := Post{
-		Conversation: conv.ID, ID: fika.EntryID(StepRequestID(c.Row)), From: a.view.From, Writer: fika.ByHuman, WriterName: a.view.From, Content: c.Prompt,
-		Rights: a.rights,
+		Conversation: conv.ID, ID: fika.EntryID(StepRequestID(c.Row)), From: a.speaker(), Writer: a.view.Writer, WriterName: a.speaker(), Content: c.Prompt,
+		Rights: a.rights, Chain: a.chain, Depth: a.depth,
 	}
 	if p.Taint, err = a.taintOf(ctx, c); err != nil {
 		return err
@@ -160,7 +161,7 @@ func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
 	if err != nil {
 		return err
 	}
-	return a.put(ctx, `UPDATE flow_steps SET conversation = ?, chain = ?, begun_at = ?, inputs = ? WHERE id = ?`, conv.ID, posted.Entry.Chain, a.now, call, c.Row)
+	return a.put(ctx, `UPDATE flow_steps SET conversation = ?, chain = ?, begun_at = ?, inputs = ? WHERE id = ?`, conv.ID, a.ownChain(posted.Entry.Chain), a.now, call, c.Row)
 }
 
 // discussionName names the chat of a row: words for people, then what makes the name

@@ -174,12 +174,12 @@ func (s Flows) ResumeRun(ctx context.Context, id fika.RequestID, n Resumption) (
 			return fika.Errorf(fika.Conflict, op, "run %s has changed meanwhile: try again", r.ID)
 		}
 		request := fika.RequestID(t.newID())
-		g, _, err := one(ctx, t, scanGiven, `SELECT rights, taint FROM requests WHERE id = ?`, r.Request)
+		g, _, err := one(ctx, t, scanGiven, selectGiven, r.Request)
 		if err != nil {
 			return err
 		}
 		if err := flowsIn(t).insertRunRequest(ctx, r.Conversation, request, r.Request, NewRun{
-			From: r.From, Title: r.Title, Deadline: n.Deadline, Rights: g.rights, Taint: g.taint,
+			From: r.From, writer: r.Writer, Title: r.Title, Deadline: n.Deadline, Rights: g.rights, Taint: g.taint,
 		}); err != nil {
 			return err
 		}

@@ -73,8 +73,13 @@ func (a *applying) endRun(ctx context.Context, answer Answer) error {
 	if err := a.sayInChat(ctx, answer.Chat); err != nil {
 		return err
 	}
-	if _, err := a.end(ctx, r, e); err != nil {
+	if err := a.endChild(ctx, r); err != nil {
 		return err
 	}
+	ended, err := a.end(ctx, r, e)
+	if err != nil {
+		return err
+	}
+	a.out.Wake = append(a.out.Wake, ended.ring...)
 	return a.put(ctx, `UPDATE flow_runs SET result = ?, ended_at = ?, due = 0, wake_at = 0 WHERE id = ?`, text, a.now, a.view.ID)
 }

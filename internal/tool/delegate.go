@@ -7,8 +7,8 @@ import (
 	"fika"
 )
 
-// Delegator is a tool whose work another agent does. A turn does not call it: it makes
-// one task for each of several consecutive calls, in one transaction, waits for them
+// Delegator is a tool whose work another agent or a workflow does. A turn does not call it: it
+// makes one task or run for each of several consecutive calls, in one transaction, waits for them
 // without holding anything, and reports their outcomes. Where a turn cannot wait, the
 // tool is called like any other and says so.
 type Delegator interface {
@@ -20,11 +20,20 @@ type Delegator interface {
 	Report(c Call, agent fika.AgentName, task fika.Request) Result
 }
 
-// Delegation is a task for another agent.
+// Delegation is a task for another agent, or a run of a workflow.
 type Delegation struct {
 	Agent    fika.AgentID
 	Prompt   string
+	Run      *Run          // in place of an agent and a prompt
 	Deadline time.Duration // from now; positive
+}
+
+// Run is a run of a workflow that a call begins.
+type Run struct {
+	Name       string // of the workflow
+	Title      string // what lists show, in one line
+	Definition []byte // frozen
+	Inputs     []byte // bound, as JSON
 }
 
 // DelegatorOf returns the [Delegator] of a tool, looking through its decorators.

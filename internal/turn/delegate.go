@@ -148,7 +148,11 @@ func (d *delegations) readCalls(ctx context.Context, batch []*job) ([]store.Dele
 			j.result = &r
 			continue
 		}
-		list = append(list, store.Delegation{N: j.step.N, Agent: given.Agent, Prompt: given.Prompt, Deadline: given.Deadline, Rights: j.call.Rights, Taint: j.call.Taint})
+		n := store.Delegation{N: j.step.N, Agent: given.Agent, Prompt: given.Prompt, Deadline: given.Deadline, Rights: j.call.Rights, Taint: j.call.Taint}
+		if r := given.Run; r != nil {
+			n.Run = &store.NewRun{Name: r.Name, Title: r.Title, Definition: r.Definition, Inputs: r.Inputs}
+		}
+		list = append(list, n)
 	}
 	return list, nil
 }
@@ -189,7 +193,11 @@ func waitingFor(children []store.Child) *released {
 	var names []string
 	for _, k := range children {
 		if !k.State.Terminal() {
-			names = append(names, "@"+string(k.AgentName))
+			if store.StandsForRun(k.Request) {
+				names = append(names, "the run "+string(k.ID))
+			} else {
+				names = append(names, "@"+string(k.AgentName))
+			}
 			res.Children = append(res.Children, k)
 		}
 	}

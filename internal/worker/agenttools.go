@@ -39,7 +39,7 @@ func (r *Runtime) peers() peers {
 	w := r.worker
 	return peers{
 		app: w.App, self: w.Folder.Name, home: w.Folder.Home, store: w.Store, settings: r.settings, notify: r.chats.Notify, hooks: laterHooks{r},
-		limits: r.toolbox.outputLimits(), alone: !r.opts.Waits, warn: r.opts.Warn,
+		limits: r.toolbox.outputLimits(), alone: !r.opts.Waits, warn: r.opts.Warn, workflows: r.opts.Workflows,
 	}
 }
 
@@ -64,16 +64,17 @@ func (s noteStore) Write(n note.Name, seen note.Version, text string) (string, n
 // peers is what an agent may do with other agents. The tools of the zero value have
 // names but cannot be called.
 type peers struct {
-	app      *app.App
-	self     fika.AgentName
-	home     folder.Home
-	store    *store.Store
-	settings config.Settings
-	notify   chat.Notifier
-	hooks    hook.Runner
-	limits   tool.Limits
-	alone    bool // nobody could continue a turn that waits
-	warn     func(string)
+	app       *app.App
+	self      fika.AgentName
+	home      folder.Home
+	store     *store.Store
+	settings  config.Settings
+	notify    chat.Notifier
+	hooks     hook.Runner
+	limits    tool.Limits
+	alone     bool // nobody could continue a turn that waits
+	warn      func(string)
+	workflows peer.Workflows
 }
 
 func (p peers) tools() []tool.Tool {
@@ -90,6 +91,7 @@ func (p peers) tools() []tool.Tool {
 			Find: p.find, Works: p.willWork, MayCall: p.mayCall, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
 			MaxDepth: depth, Limits: p.limits, Alone: p.alone,
 		},
+		&peer.RunWorkflow{Workflows: p.workflows, MaxDepth: depth, Limits: p.limits, Alone: p.alone},
 	}
 }
 

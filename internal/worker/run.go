@@ -17,6 +17,7 @@ import (
 	"fika/internal/store"
 	"fika/internal/tool/board"
 	"fika/internal/tool/offer"
+	"fika/internal/tool/peer"
 	"fika/internal/turn"
 )
 
@@ -47,6 +48,8 @@ type RunOptions struct {
 	Board board.Desk // nil: its tools are not offered
 	// Landing takes what the tool offer offers; nil: that is not there.
 	Landing offer.Desk
+	// Workflows finds what the tool run_workflow runs; nil: that is not there.
+	Workflows peer.Workflows
 }
 
 // RunResult is the result of a one-shot prompt.
@@ -74,7 +77,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	}
 	live, err := w.LiveRuntime(ctx, RuntimeOptions{
 		Dir: a.Dir(), NoReflection: o.NoReflection, Verbose: o.Verbose, Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn,
-		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask, Board: o.Board, Landing: o.Landing,
+		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask, Board: o.Board, Landing: o.Landing, Workflows: o.Workflows,
 	}, o.Flags, false)
 	if err != nil {
 		return RunResult{}, err

@@ -20,6 +20,7 @@ import (
 	"fika/internal/tool/board"
 	"fika/internal/tool/note"
 	"fika/internal/tool/offer"
+	"fika/internal/tool/peer"
 	"fika/internal/turn"
 )
 
@@ -44,6 +45,8 @@ type RuntimeOptions struct {
 	Board board.Desk // nil: its tools are not offered
 	// Landing takes what the tool offer offers; nil: that is not there.
 	Landing offer.Desk
+	// Workflows finds what the tool run_workflow runs; nil: that is not there.
+	Workflows peer.Workflows
 }
 
 // Runtime is what the turns of a worker run with: tools, hooks, prompt, settings. One

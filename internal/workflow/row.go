@@ -182,6 +182,7 @@ type Call struct {
 	Choice     []string              // of a question: see [Question]
 	Answer     string                // of a question
 	Post       fika.ConversationName // the chat in which Prompt is posted
+	Refused    string                // why an agent of it may not be asked; empty: it may
 	Deadline   time.Time
 	Sources    []string // the rows whose outputs are in the prompt
 	// Within are the paths of the item or the repetition that the row is part of, and of

@@ -81,7 +81,7 @@ func (o options) newHome(more string) (*home, error) {
 // apart.
 func (h *home) config(more string) string {
 	var b strings.Builder
-	tools := `["bash", "read", "list", "edit", "create"]`
+	tools := `["bash", "read", "list", "edit", "create", "run_workflow"]`
 	fmt.Fprintf(&b, "model = \"own\"\nlock_heartbeat_seconds = 1\nreflection_enabled = false\ntool_permissions = %s\n%s\n", tools, more)
 	for i, a := range agents {
 		eager := i < 2

@@ -149,6 +149,9 @@ func (m *model) call(tool string, a asked) (name, args string) {
 	case "hand":
 		name = "delegate"
 		value["agent"], value["prompt"] = agents[(a.hop+1)%2], fmt.Sprintf("job %d hop 0 plan %s:", a.job+2000, agents[(a.hop+1)%2])
+	case "flow":
+		name = "run_workflow"
+		value["name"], value["inputs"] = "inner", map[string]string{"job": fmt.Sprint(a.job), "n": "1"}
 	case "goals":
 		name = "update_goals"
 		value["content"] = fmt.Sprintf("finish job %d", a.job)

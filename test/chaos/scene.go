@@ -47,6 +47,7 @@ func scenes() []scene {
 		{"recover", recovered},
 		{"switch", switchAsk},
 		{"delegate", func(r *run) { r.ask("task", "arya", "hand", "bash") }},
+		{"called", called},
 		{"dead", dead},
 		{"outage", outage},
 		{"search", search},

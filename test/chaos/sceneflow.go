@@ -139,6 +139,7 @@ var results = map[string]string{
 	}),
 	"many": joined([]string{"[only-0-arya]", "[only-1-gendry]", "[only-2-hotpie]", "[only-3-arya]", "[only-4-gendry]", "[only-5-hotpie]",
 		"[only-6-arya]", "[only-7-gendry]", "[only-8-hotpie]", "[end-arya]"}),
+	"inner":   joined([]string{"[make-1-arya]", "[check-1-gendry]"}),
 	"failing": joined([]string{"[before-arya]", "[flaky-gendry]", "[after-arya]"}),
 	"team":    joined([]string{"[hand-arya]", "[hand-gendry]", "[hand-hotpie]"}),
 }
@@ -224,6 +225,15 @@ func team(r *run) {
 	if want := results["team"]; res.code == 0 && res.stdout != want {
 		r.bad("run %d: exit 0 and %q, not %q", j.id, res.stdout, want)
 	}
+	r.endFlows()
+}
+
+// called is an agent that runs a workflow in its turn, of which a step is its own.
+func called(r *run) {
+	asked := r.ask("task", "arya", "flow", "bash")
+	r.settle()
+	j := r.newFlow("inner")
+	j.id, j.accepted = asked.id, asked.accepted
 	r.endFlows()
 }
 

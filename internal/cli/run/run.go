@@ -140,7 +140,7 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 		},
 	}
 	desk := service.DeskOf(func(ctx context.Context) (*service.Service, error) { return service.Open(ctx, o.App(), who) })
-	ro.Board, ro.Landing = desk, desk
+	ro.Board, ro.Landing, ro.Workflows = desk, desk, desk
 	if o.InTTY {
 		ro.Ask = func(ctx context.Context, q turn.Question, listen func() (io.Reader, error)) error {
 			return approve.AskAtTerminal(ctx, o.Env, q, listen)
