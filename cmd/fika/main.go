@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"fika/internal/cli"
+	"fika/internal/guest"
 	"fika/internal/term"
 	"fika/internal/tool/asuser"
 )
@@ -13,6 +14,9 @@ import (
 func main() {
 	if asuser.Serves(os.Args[1:]) {
 		os.Exit(asuser.Serve(os.Stdin, os.Stdout))
+	}
+	if guest.Bridges(os.Args[1:]) {
+		os.Exit(guest.Bridge(os.Args[3], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(cli.Main(os.Args[1:], term.SystemStreams(), os.Getenv))
 }

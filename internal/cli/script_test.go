@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fika/internal/cli"
+	"fika/internal/guest"
 	"fika/internal/guest/guesttest"
 	"fika/internal/mcp/mcptest"
 	"fika/internal/oauth/oauthtest"
@@ -30,7 +31,12 @@ import (
 // called oauthprog.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"fika":      func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv)) },
+		"fika": func() {
+			if guest.Bridges(os.Args[1:]) {
+				os.Exit(guest.Bridge(os.Args[3], os.Stdin, os.Stdout, os.Stderr))
+			}
+			os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv))
+		},
 		"lonely":    func() { os.Exit(lonely(os.Args[1:])) },
 		"oauthprog": func() { os.Exit(oauthtest.Main(os.Args[1:], mcptest.Handler("ordinary"))) },
 		"guestprog": func() { os.Exit(guesttest.Serve(strings.Join(os.Args[1:], " "))) },

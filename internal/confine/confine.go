@@ -102,12 +102,22 @@ func (a *Agent) Plugin(name, path, workspace string, home bool) tool.Confinement
 	return &call{agent: a, workspace: workspace, plugin: name, program: path}
 }
 
-// Guest confines another agent program, which is at program, for one turn: it can write a
-// private home besides what commands can write, and read its own file.
-func (a *Agent) Guest(program, home, workspace string) tool.Confinement {
+// Place is where another agent program is, and what it has to itself.
+type Place struct {
+	Program string // its file, which it can read
+	Home    string // which it can write
+	Shown   string // another file that it can read; empty: there is none
+	Socket  string // a Unix socket that it can reach; empty: there is none
+}
+
+// Guest confines another agent program for one turn.
+func (a *Agent) Guest(p Place, workspace string) tool.Confinement {
 	o := a.opts
-	o.Write = append(slices.Clone(o.Write), home)
-	return &call{agent: &Agent{opts: o}, workspace: workspace, program: program}
+	o.Write = append(slices.Clone(o.Write), p.Home)
+	if p.Socket != "" {
+		o.Sockets = append(slices.Clone(o.Sockets), p.Socket)
+	}
+	return &call{agent: &Agent{opts: o}, workspace: workspace, program: p.Program, shown: p.Shown}
 }
 
 // Unconfined says in words what commands of this agent may do in spite of the sandbox.
@@ -129,6 +139,7 @@ type call struct {
 	opened    []string // protected files that the call may change
 	plugin    string   // name of the plugin; empty for a command
 	program   string   // the file of a plugin or a guest
+	shown     string   // what a guest can read besides; empty: nothing
 
 	long   bool              // it runs on: nothing is put back after it
 	share  *sandbox.Handover // of its namespaces; nil: nobody joins them

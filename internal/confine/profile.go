@@ -44,9 +44,10 @@ func (c *call) profile() (p sandbox.Profile, env []string, repos repositories, e
 	case c.plugin != "":
 		c.own(&p)
 	case c.program != "":
-		p.Shown = append(p.Shown, c.program)
-		if real, err := filepath.EvalSymlinks(c.program); err == nil && real != c.program {
-			p.Shown = append(p.Shown, real)
+		for _, file := range []string{c.program, c.shown} {
+			if real, err := filepath.EvalSymlinks(file); err == nil {
+				p.Shown = append(p.Shown, file, real)
+			}
 		}
 	}
 	repo := findRepository(c.workspace)

@@ -2,10 +2,12 @@ package guest
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"fika/internal/acp"
 	"fika/internal/safetext"
+	"fika/internal/tool"
 	"fika/internal/turn"
 )
 
@@ -20,9 +22,29 @@ const (
 )
 
 // calls remembers the tool calls of a turn: an update tells only what has changed.
-type calls struct{ byID map[string]*acp.Update }
+type calls struct {
+	byID map[string]*acp.Update
+	ours []tool.Spec // fika's own tools
+}
 
-func newCalls() *calls { return &calls{map[string]*acp.Update{}} }
+func newCalls(ours []tool.Spec) *calls { return &calls{map[string]*acp.Update{}, ours} }
+
+// isOurs reports whether a call is of one of fika's own tools, in the words in which
+// programs name the tools of a server. Such a call is stored as it arrives at the table.
+func (c *calls) isOurs(id string) bool {
+	u := c.byID[id]
+	if u == nil || slices.Contains([]string{"execute", "edit", "delete", "move"}, u.ToolKind) {
+		return false
+	}
+	for _, t := range c.ours {
+		for _, form := range []string{"mcp__" + tableName + "__%", tableName + "_%", "mcp_" + tableName + "_%", tableName + "/%", "mcp." + tableName + ".%", "Tool: " + tableName + "/%", "% (" + tableName + " MCP Server)"} {
+			if name := strings.Replace(form, "%", t.Name, 1); u.Title == name || u.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // event returns what an update tells; false: nothing that counts.
 func (c *calls) event(u acp.Update) (turn.GuestEvent, bool) {
@@ -38,7 +60,7 @@ func (c *calls) event(u acp.Update) (turn.GuestEvent, bool) {
 			return turn.GuestEvent{}, false
 		}
 		call := c.merge(u)
-		return turn.GuestEvent{Call: &call}, true
+		return turn.GuestEvent{Call: &call}, !c.isOurs(u.ToolCallID)
 	case acp.Plan:
 		return turn.GuestEvent{Plan: planText(u.Entries), Planned: true}, true
 	}

@@ -13,5 +13,8 @@ func EventOf(raw []byte) (turn.GuestEvent, bool) {
 	if json.Unmarshal(raw, &u) != nil {
 		return turn.GuestEvent{}, false
 	}
-	return newCalls().event(u)
+	return newCalls(nil).event(u)
 }
+
+// TokenOf returns what a connection to a table begins with.
+func TokenOf(t *Table) string { return t.token }

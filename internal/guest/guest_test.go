@@ -17,12 +17,16 @@ import (
 	"fika/internal/guest"
 	"fika/internal/guest/guesttest"
 	"fika/internal/process"
+	"fika/internal/tool"
 	"fika/internal/tool/proc"
 	"fika/internal/turn"
 )
 
 // TestMain is also the guest: GUESTTEST says how.
 func TestMain(m *testing.M) {
+	if guest.Bridges(os.Args[1:]) {
+		os.Exit(guest.Bridge(os.Args[3], os.Stdin, os.Stdout, os.Stderr))
+	}
 	if how, set := os.LookupEnv("GUESTTEST"); set {
 		os.Exit(guesttest.Serve(how))
 	}
@@ -72,6 +76,14 @@ func (h *host) May(ctx context.Context, c turn.GuestCall) (bool, error) {
 		return asked(ctx)
 	}
 	return h.allow, nil
+}
+
+// Call repeats the arguments.
+func (h *host) Call(_ context.Context, name string, args json.RawMessage) (tool.Result, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, fmt.Sprintf("tool %s %s", name, args))
+	return tool.Result{Text: "called " + name, IsError: strings.Contains(string(args), "bad")}, h.fail
 }
 
 // world is the home of a guest.

@@ -14,6 +14,7 @@ import (
 	"fika/internal/acp"
 	"fika/internal/jsonrpc"
 	"fika/internal/safetext"
+	"fika/internal/tool"
 	"fika/internal/tool/proc"
 	"fika/internal/turn"
 )
@@ -35,10 +36,17 @@ type Program struct {
 	Version string // of fika
 	// Mode is the session mode that is set wherever the program offers it; "": none.
 	Mode string
+	// Table is where the program finds Tools, fika's own; nil: it has none of them. Self is
+	// the program of fika that it starts for them, and that its sandbox shows it. The session
+	// closes the table, also where Open fails.
+	Table *Table
+	Tools []tool.Spec
+	Self  string
 }
 
 // Session is a program with one open session.
 type Session struct {
+	table *Table // nil: there is none
 	peer  *proc.Peer
 	conn  *jsonrpc.Conn
 	said  *lastLine
@@ -64,10 +72,16 @@ type Session struct {
 // else a new one. With replay the program is asked to tell what was said in it, if it can.
 // The caller must close the session.
 func Open(ctx context.Context, p Program, kept string, replay bool) (*Session, error) {
-	s := &Session{said: &lastLine{to: p.Log}, calls: newCalls()}
+	s := &Session{said: &lastLine{to: p.Log}, calls: newCalls(p.Tools), table: p.Table}
 	p.Cmd.Stderr = s.said
+	if s.table != nil {
+		s.table.serve(p.Tools, s.call)
+	}
 	var err error
 	if s.peer, err = proc.StartPeer(p.Cmd); err != nil {
+		if s.table != nil {
+			s.table.Close()
+		}
 		return nil, err
 	}
 	s.conn = jsonrpc.New(s.peer.Stdin)
@@ -93,6 +107,9 @@ func (s *Session) open(ctx context.Context, p Program, kept string, replay bool)
 	}
 	s.can, s.is = is.Capabilities, is.Info
 	open := acp.SessionParams{SessionID: kept, Cwd: p.Dir, Servers: []json.RawMessage{}}
+	if s.table != nil {
+		open.Servers = append(open.Servers, s.table.server(p.Self))
+	}
 	var got acp.SessionResult
 	method := s.reopening(kept, replay)
 	if method != "" {
@@ -241,6 +258,9 @@ func (s *Session) Close() []string {
 		s.peer.End()
 		s.peer.Stdout.Close()
 		s.reading.Wait()
+		if s.table != nil {
+			s.table.Close()
+		}
 	})
 	_, undone := s.peer.HowEnded()
 	return undone
@@ -297,6 +317,34 @@ func (s *Session) update(n acp.Notification) {
 	}
 }
 
+// call calls one of fika's own tools in the turn under way.
+func (s *Session) call(ctx context.Context, name string, args json.RawMessage) (tool.Result, error) {
+	s.mu.Lock()
+	host, failed := s.host, s.err
+	s.mu.Unlock()
+	if host == nil || failed != nil {
+		return tool.Errorf("not run: no request of this session is at work"), nil
+	}
+	r, err := host.Call(ctx, name, args)
+	if err != nil && ctx.Err() == nil {
+		s.fail(err)
+	}
+	return r, err
+}
+
+// fail ends the turn with an error of the host.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	first := s.err == nil && s.host != nil
+	if first {
+		s.err = err
+	}
+	s.mu.Unlock()
+	if first {
+		s.conn.Notify("session/cancel", acp.SessionParams{SessionID: s.id})
+	}
+}
+
 // replayed keeps what the user said last. The caller holds mu.
 func (s *Session) replayed(u acp.Update) {
 	switch u.Kind {
@@ -324,16 +372,21 @@ func (s *Session) permit(ctx context.Context, ask acp.PermissionAsk) acp.Permiss
 		host = nil
 	}
 	var call turn.GuestCall
+	ours := false
 	if host != nil {
 		call = s.calls.merge(ask.ToolCall)
+		ours = s.calls.isOurs(ask.ToolCall.ToolCallID)
 	}
 	s.mu.Unlock()
 	if host == nil {
 		return out
 	}
-	allow, err := host.May(ctx, call)
-	if err != nil {
-		return out
+	allow := ours // it is judged when it arrives
+	if !ours {
+		var err error
+		if allow, err = host.May(ctx, call); err != nil {
+			return out
+		}
 	}
 	kind := acp.RejectOnce
 	if allow {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"fika"
@@ -65,6 +66,66 @@ func (s Turns) SettleGuest(ctx context.Context, f Fence, cost int64) error {
 // old ones no longer counts.
 func (t conversationRows) forgetGuests(ctx context.Context, c fika.ConversationID) error {
 	return t.put(ctx, `DELETE FROM guest_sessions WHERE conversation = ?`, c)
+}
+
+// HoldTask gives a planned step a child task as [Turns.Delegate] does, and leaves the request
+// running: its turn waits for the task by itself. If the signal is not empty, nothing was
+// stored; a pause is none.
+func (s Turns) HoldTask(ctx context.Context, f Fence, d Delegation) (Delegated, error) {
+	const op = "delegate"
+	var out Delegated
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		out = Delegated{Refused: map[int]string{}}
+		if out.Signal = r.signal(t.now); out.Signal != (Signal{Paused: out.Signal.Paused}) {
+			t.discard = true
+			return nil
+		}
+		out.Signal = Signal{}
+		above, err := many(ctx, t, scanText, waitsFor, r.id)
+		if err != nil {
+			return err
+		}
+		if i := slices.Index(above, string(d.Agent)); i >= 0 {
+			out.Refused[d.N], t.discard = refusal(i), true
+			return nil
+		}
+		k, err := childrenIn(t).child(ctx, op, r, d)
+		if fika.IsKind(err, fika.NotFound) { // the agent was deleted a moment ago
+			out.Refused[d.N], t.discard = "not delegated: "+err.Error(), true
+			return nil
+		}
+		out.Children = []Child{k}
+		return err
+	})
+	return out, err
+}
+
+// EndTask cancels a task that is later than its deadline by more than a few seconds, and
+// returns it; ended says that nobody needs to wait for it any more.
+func (s Turns) EndTask(ctx context.Context, f Fence, id fika.RequestID) (task fika.Request, ended bool, err error) {
+	err = s.withinLease(ctx, "await task", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		var ok bool
+		var err error
+		task, ok, err = one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+		late := ok && !task.State.Terminal() && ms(task.Deadline) > 0 && ms(task.Deadline)+overdue.Milliseconds() <= t.now
+		if ended = !ok || task.State.Terminal() || late; err != nil || !late {
+			t.discard = true
+			return err
+		}
+		task, err = childrenIn(t).expired(ctx, id)
+		return err
+	})
+	return task, ended, err
+}
+
+// StepsBefore reads the steps of the requests that a request tries again, directly or not,
+// those made last first.
+func (s Turns) StepsBefore(ctx context.Context, id fika.RequestID) ([]fika.Step, error) {
+	all, err := many(ctx, s.r, scanStep, `WITH RECURSIVE line (id, back) AS (
+SELECT retry_of, 1 FROM requests WHERE id = ?
+UNION ALL SELECT r.retry_of, line.back + 1 FROM requests r JOIN line ON r.id = line.id WHERE line.id <> '')
+SELECT `+stepColumns+` FROM steps s JOIN line ON s.request = line.id WHERE line.id <> '' ORDER BY line.back, s.n DESC`, id)
+	return all, s.explain("read steps", err)
 }
 
 // HoldApproval stores a question about a step that a turn waits for while it runs, and

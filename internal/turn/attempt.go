@@ -91,7 +91,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	if cfg.Guest != nil {
 		a.guest = &guestTurn{
 			assignment: job, progress: done, guest: cfg.Guest, store: s.Guests, signals: signals, permits: permits, exposure: exposure, briefing: briefing,
-			window: window, composer: composer, gate: gate, model: a.model, tools: calls, check: cfg.Check, now: cfg.Now,
+			window: window, composer: composer, gate: gate, model: a.model, tools: calls, guard: cfg.GuestGuard, check: cfg.Check, now: cfg.Now,
 		}
 	}
 	return a

@@ -114,8 +114,11 @@ type Config struct {
 	Patience time.Duration
 	Call     tool.Call // what every tool call carries: agent, context, workspace, username …
 	Guard    Guard     // of tool calls; nil: only permissions and hooks decide
-	Bounds   Bounds    // of the turn; nil: none
-	Executor Executor  // runs tools; zero value: they run in this process
+	// GuestGuard judges the calls that Guest makes of tools of its own; nil: a person is asked
+	// about each.
+	GuestGuard Guard
+	Bounds     Bounds   // of the turn; nil: none
+	Executor   Executor // runs tools; zero value: they run in this process
 	// Ask asks the person at the terminal about a call. It returns nil when the call may
 	// be made and an error of kind Denied when it may not. A nil Ask means that nobody
 	// is there.

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/store"
+	"fika/internal/tool"
 )
 
 // Guest is another agent program, which does the turns of an agent in the place of a model
@@ -23,6 +24,11 @@ type Guest interface {
 	Redact(text string) string
 	// Shorten returns the output of a tool as it is kept.
 	Shorten(output, tool string) string
+	// Offers reports whether the program may call a tool of fika's own, as far as the rights
+	// of the turn go.
+	Offers(tool string) bool
+	// Wake makes an agent look for work.
+	Wake(fika.AgentName)
 }
 
 // GuestOpen says which session is opened, and how.
@@ -31,6 +37,7 @@ type GuestOpen struct {
 	Replay bool   // the program is to tell what was said in it last, if it can
 	Mark   string // of its processes, see package process
 	Rights *fika.Rights
+	Tools  []tool.Spec // fika's own tools, which the program reaches with [GuestHost.Call]
 }
 
 // GuestSession is a session of a program that was started for one turn.
@@ -52,6 +59,10 @@ type GuestHost interface {
 	Did(GuestEvent) error
 	// May reports whether a call may be made. It waits for a person if rules do not decide.
 	May(context.Context, GuestCall) (bool, error)
+	// Call calls a tool of fika's own as the agent whose turn it is, in the chain, with the
+	// rights and within the limits of its request. It may be called beside the others. A call
+	// that goes on when ctx ends is not made again by the same call. An error ends the turn.
+	Call(ctx context.Context, name string, args json.RawMessage) (tool.Result, error)
 }
 
 // GuestEvent is one thing that a program tells of its turn.
@@ -97,4 +108,8 @@ type Guests interface {
 	HoldApproval(context.Context, store.Fence, store.Approval, time.Time) (int64, store.Signal, error)
 	Approval(context.Context, int64) (store.OpenApproval, error)
 	EndHeld(context.Context, store.Fence, int64) (store.Approval, error)
+	HoldTask(context.Context, store.Fence, store.Delegation) (store.Delegated, error)
+	EndTask(context.Context, store.Fence, fika.RequestID) (task fika.Request, ended bool, err error)
+	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
+	StepsBefore(context.Context, fika.RequestID) ([]fika.Step, error)
 }

@@ -19,6 +19,7 @@ type guests struct {
 	*world
 	chat     fika.Conversation
 	sessions map[string][]string // prompts, by id
+	woken    []fika.AgentName
 	does     func(ctx context.Context, host turn.GuestHost) (turn.GuestEnd, error)
 }
 
@@ -47,6 +48,8 @@ func (g *guests) Program() string                    { return "stub" }
 func (g *guests) Plan(context.Context, string) error { return nil }
 func (g *guests) Redact(text string) string          { return strings.ReplaceAll(text, "hunter2", "…") }
 func (g *guests) Shorten(output, _ string) string    { return output }
+func (g *guests) Offers(name string) bool            { return name == "send_message" || name == "delegate" }
+func (g *guests) Wake(name fika.AgentName)           { g.woken = append(g.woken, name) }
 func (g *guests) Open(_ context.Context, o turn.GuestOpen) (turn.GuestSession, error) {
 	id, known := o.Kept, true
 	if _, known = g.sessions[id]; !known {

@@ -47,8 +47,8 @@ func (g *guestTurn) judge(ctx context.Context, now GuestCall) (*guestCall, Verdi
 		return c, Verdict{}, err
 	}
 	v := Verdict{Do: guard.Ask, What: now.Tool, Rule: "its program asks"}
-	if g.gate.guard != nil {
-		v = g.gate.guard.Judge(ctx, c.call)
+	if g.guard != nil {
+		v = g.guard.Judge(ctx, c.call)
 	}
 	c.asking = v.Do == guard.Ask
 	return c, v, nil

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type guestTurn struct {
 	gate     *gate
 	model    *modelCall
 	tools    *toolCalls
+	guard    Guard // of the program's own calls; nil: a person is asked about each
 	check    func(text string) error
 	now      func() time.Time
 
@@ -48,6 +50,12 @@ type guestTurn struct {
 	thought strings.Builder
 	since   time.Time // when the part that is not committed yet began
 	open    map[string]*guestCall
+
+	offered  []tool.Spec           // fika's own tools that the program may call
+	before   []fika.Step           // calls of interrupted tries whose results it may not have read
+	table    map[string]*tableCall // calls that it makes, by [tableHash]
+	working  sync.WaitGroup        // of them
+	prompted context.Context       // ends with the turn of the program
 }
 
 // guestCall is a tool call of a guest on its way.
@@ -76,8 +84,14 @@ func (g *guestTurn) run(ctx context.Context) error {
 		return err
 	}
 	g.permits.boundNow(ctx)
+	g.offered = g.offer()
+	if g.claimed.Request.RetryOf != "" {
+		if err := g.lookBack(ctx); err != nil {
+			return err
+		}
+	}
 	s, err := g.guest.Open(ctx, GuestOpen{
-		Kept: kept.Session, Replay: !kept.Settled, Mark: fmt.Sprintf("%s/0", g.fence.Request), Rights: g.permits.rights,
+		Kept: kept.Session, Replay: !kept.Settled, Mark: fmt.Sprintf("%s/0", g.fence.Request), Rights: g.permits.rights, Tools: g.offered,
 	})
 	if err != nil {
 		return g.signals.failTurn(ctx, fika.Errorf(fika.KindOf(err), "", "the program of @%s: %v", g.claimed.Agent.Name, err))
@@ -91,6 +105,20 @@ func (g *guestTurn) run(ctx context.Context) error {
 		kept = store.GuestSession{}
 	}
 	return g.prompt(ctx, s, g.promptText(entries, kept, s.LastPrompt()), kept)
+}
+
+// offer returns fika's own tools that the program may call in this turn.
+func (g *guestTurn) offer() []tool.Spec {
+	return slices.DeleteFunc(g.permits.offeredSpecs(), func(s tool.Spec) bool { return !g.guest.Offers(s.Name) })
+}
+
+// lookBack reads which calls of interrupted tries of the request are not to be made twice.
+func (g *guestTurn) lookBack(ctx context.Context) error {
+	return g.retry.readAgain(ctx, func(ctx context.Context) error {
+		steps, err := g.store.StepsBefore(ctx, g.fence.Request)
+		g.before = unanswered(steps, g.guest.Offers)
+		return err
+	})
 }
 
 // kept reads how the session of this conversation stands.
@@ -125,10 +153,14 @@ func (g *guestTurn) prompt(ctx context.Context, s GuestSession, text string, kep
 		if err := g.signals.applySignal(ctx, sig); err != nil {
 			return err
 		}
+		prompted, ended := context.WithCancel(context.WithoutCancel(ctx))
+		g.prompted, g.table = prompted, map[string]*tableCall{}
 		end, err := s.Prompt(ctx, text, guestHost{g, ctx})
 		g.mu.Lock()
 		g.over = true
 		g.mu.Unlock()
+		ended()
+		g.working.Wait()
 		usage := g.book(end, &cost)
 		if err != nil {
 			return g.failed(ctx, err, usage)
@@ -342,23 +374,27 @@ func (g *guestTurn) plan(ctx context.Context, c *guestCall, now GuestCall) error
 	if c.planned {
 		return nil
 	}
-	commit := g.roundCommit(fika.Usage{})
 	args := g.guest.Redact(string(now.Args))
 	if !json.Valid([]byte(args)) {
 		args = "{}"
 	}
 	sum := sha256.Sum256([]byte(now.Tool + "\x00" + args))
-	commit.Calls = []store.PlannedCall{{
-		CallID: fmt.Sprintf("call_%d", g.round), Tool: now.Tool, Args: args, ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Unsafe, Origin: guestOrigin,
-	}}
-	commit.Passes = g.permits.newlyPassed()
+	return g.commitCall(ctx, c, store.PlannedCall{Tool: now.Tool, Args: args, ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Unsafe, Origin: guestOrigin})
+}
+
+// commitCall commits that a call is planned, with what was said before it.
+func (g *guestTurn) commitCall(ctx context.Context, c *guestCall, call store.PlannedCall) error {
+	commit := g.roundCommit(fika.Usage{})
+	call.CallID = fmt.Sprintf("call_%d", g.round)
+	commit.Calls, commit.Passes = []store.PlannedCall{call}, g.permits.newlyPassed()
 	planned, err := g.model.commitModel(ctx, commit)
 	if err != nil {
 		return err
 	}
 	g.nextRound()
 	g.observeEvent(Event{Kind: Committed, Entries: planned.Entries, Round: commit.Round})
-	c.planned, c.job = true, job{step: planned.Steps[0], origin: guestOrigin}
+	c.planned = true
+	c.step, c.origin = planned.Steps[0], call.Origin
 	c.call = g.tools.toolCall(ctx, &c.job)
 	return nil
 }
@@ -387,7 +423,7 @@ func (g *guestTurn) begin(ctx context.Context, c *guestCall, now GuestCall) erro
 		return err
 	}
 	c.begun = true
-	g.observeEvent(Event{Kind: ToolCalled, Tool: c.step.Tool, CallID: c.step.CallID, N: c.step.N, Args: c.call.Args, Round: c.step.Round})
+	g.tellCalled(&c.job)
 	return nil
 }
 

@@ -13,12 +13,16 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
+	"fika/internal/confine"
 	"fika/internal/folder"
 	"fika/internal/guest"
 	"fika/internal/process"
 	"fika/internal/redact"
+	"fika/internal/sandbox"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/tool/board"
+	"fika/internal/tool/offer"
 	"fika/internal/tool/proc"
 	"fika/internal/turn"
 )
@@ -52,7 +56,7 @@ func (g guestProgram) Open(ctx context.Context, o turn.GuestOpen) (turn.GuestSes
 	if g.cause != nil && !g.cause.AllowsTool("bash") && !g.cause.AllowsTool("edit") {
 		b.readOnly = true
 	}
-	p, err := b.GuestProgram(g.workspace)
+	p, err := b.GuestProgram(g.workspace, o.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +86,33 @@ func (g guestProgram) Shorten(output, name string) string {
 	return g.toolbox.Shorten(tool.Result{Text: output}, name).Text
 }
 
+// Offers implements [turn.Guest].
+func (g guestProgram) Offers(name string) bool { return slices.Contains(tableTools(), name) }
+
+// Wake implements [turn.Guest].
+func (g guestProgram) Wake(name fika.AgentName) {
+	if g.opts.Notify != nil {
+		g.opts.Notify.Wake(name)
+	}
+}
+
+// tableTools returns the names of fika's own tools that guests may call: those that reach
+// other agents, the board, and the past. The others are about the machine, which a guest
+// reaches with its own tools, or wait for something without a process, which a guest cannot.
+func tableTools() []string {
+	names := append(toolNames(peers{}.tools()), board.AddName, board.ListName, board.UpdateName)
+	return append(names, toolNames([]tool.Tool{offer.New(nil), recallTool(nil)})...)
+}
+
 // GuestHome returns the folder that a guest has for its home: its own settings and login,
 // which no other program has.
 func GuestHome(h folder.Home, name fika.AgentName) string {
 	return filepath.Join(h.Root, "guests", string(name))
 }
 
-// GuestProgram returns how the program of an agent is started in a workspace.
-func (b Toolbox) GuestProgram(workspace string) (guest.Program, error) {
+// GuestProgram returns how the program of an agent is started in a workspace, with tools of
+// fika's own. Whoever opens it closes what it holds.
+func (b Toolbox) GuestProgram(workspace string, tools []tool.Spec) (guest.Program, error) {
 	h, s := b.folder.Home, b.settings
 	home := GuestHome(h, b.folder.Name)
 	if err := h.EnsureDir(home); err != nil {
@@ -100,12 +123,24 @@ func (b Toolbox) GuestProgram(workspace string) (guest.Program, error) {
 	if err != nil {
 		return guest.Program{}, err
 	}
-	cmd.Command, cmd.Confine = path, b.Confinement().Guest(path, home, workspace)
+	self, err := os.Executable()
+	if err != nil {
+		return guest.Program{}, fika.Wrap(fika.Failed, "", err)
+	}
 	log, err := openGuestLog(h, b.folder.Name, b.app.Secrets())
 	if err != nil {
 		return guest.Program{}, err
 	}
 	p := guest.Program{Cmd: cmd, Log: log, Dir: workspace, Version: "1"}
+	place := confine.Place{Program: path, Home: home}
+	if len(tools) > 0 && b.Confinement().Tools(workspace).Tier() != string(sandbox.Landlock) {
+		if p.Table, err = guest.NewTable(home); err != nil {
+			log.Close()
+			return guest.Program{}, err
+		}
+		p.Self, p.Tools, place.Shown, place.Socket = self, tools, self, p.Table.Path
+	}
+	p.Cmd.Command, p.Cmd.Confine = path, b.Confinement().Guest(place, workspace)
 	if strings.Contains(filepath.Base(path), "codex") {
 		p.Mode = "agent-full-access" // its own sandbox does not work inside fika's
 	}
@@ -144,7 +179,7 @@ func TryGuest(ctx context.Context, a *app.App, name fika.AgentName) (GuestTrial,
 	}
 	b := NewToolbox(a, f, s)
 	b.keys = a.Secrets()
-	p, err := b.GuestProgram(f.Workspace())
+	p, err := b.GuestProgram(f.Workspace(), nil)
 	if err != nil {
 		return out, err
 	}

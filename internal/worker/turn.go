@@ -170,7 +170,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
 		Patience: patienceFor(c, s), CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call:  tool.Call{Agent: name, Context: string(name), Conversation: c.Conversation.ID, Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},
-		Guard: liveGuard{r, s.Engine == config.EngineACP}, Bounds: liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request)},
+		Guard: liveGuard{begun: r}, GuestGuard: liveGuard{r, true}, Bounds: liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request)},
 		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
 		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),
@@ -238,8 +238,8 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 		files.Roots = append(files.Roots, BothNames(r.settings.Workspace)...)
 	}
 	has := offers(r.tools)
-	if r.settings.Engine == config.EngineACP { // it has none of fika's tools
-		has = func(string) bool { return false }
+	if all := has; r.settings.Engine == config.EngineACP {
+		has = func(name string) bool { return slices.Contains(tableTools(), name) && all(name) }
 	}
 	team := newTeam(w.App, w.Store, w.Folder.Name, has)
 	return &prompt.Assembler{

@@ -35,6 +35,8 @@ type session struct {
 	Cost     float64  `json:"cost"`
 	cancel   chan struct{}
 	canceled bool
+	servers  []any   // MCP servers, as the client named them
+	talk     *server // the first of them, once it was needed
 }
 
 // Serve speaks on stdin and stdout until stdin ends, and returns the exit status. how names
@@ -103,12 +105,14 @@ func (p *program) do(method string, params object) (object, error) {
 			return nil, fmt.Errorf("authentication required")
 		}
 		s := &session{id: fmt.Sprintf("s-%d-%d", os.Getpid(), time.Now().UnixNano())}
+		s.servers, _ = params["mcpServers"].([]any)
 		return object{"sessionId": s.id}, p.keep(s)
 	case "session/load", "session/resume":
 		s, err := p.stored(textOf(params, "sessionId"))
 		if err != nil {
 			return nil, err
 		}
+		s.servers, _ = params["mcpServers"].([]any)
 		if method == "session/load" {
 			p.replay(s)
 		}
@@ -241,6 +245,13 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 			if !p.run(s, rest) {
 				return answer, "cancelled"
 			}
+		case "tool": // NAME ARGUMENTS, of the first server
+			said, err := p.tool(s, rest)
+			if err != nil {
+				said = "error: " + err.Error()
+			}
+			answer += said
+			p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": said}})
 		case "die":
 			os.Exit(7)
 		case "noise":

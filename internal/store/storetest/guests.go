@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"fika"
@@ -51,6 +52,54 @@ var guestTests = map[string]func(*world){
 		equal(w, "told once more", told("three"), "three")
 		must(w.Rewind(w.ctx, room.ID, 0, true, "ann", ""))(w)
 		gone("put back " + r.Entry.Content)
+	},
+	"a turn goes on beside the task that it gives": func(w *world) {
+		l, other := w.lease("claude"), w.lease("codex")
+		c := w.begin(l, "x")
+		step := func(c store.Claimed, round int) int {
+			return must(w.CommitModel(w.ctx, c.Fence, store.ModelCommit{Round: round, Calls: []store.PlannedCall{{CallID: "c", Tool: "delegate", Args: "{}", Effect: fika.Idempotent}}}))(w).Steps[0].N
+		}
+		n := step(c, 1)
+		give := func(c store.Claimed, n int, to fika.AgentID) store.Delegated {
+			return must(w.HoldTask(w.ctx, c.Fence, store.Delegation{N: n, Agent: to, Prompt: "p", Deadline: time.Minute}))(w)
+		}
+		task := give(c, n, other.Agent).Children[0]
+		equal(w, "its id", task.ID, store.ChildID(c.Request.ID, n))
+		equal(w, "who gave it", must(w.Request(w.ctx, c.Request.ID))(w).State, fika.Running)
+		_, err := w.HoldTask(w.ctx, c.Fence, store.Delegation{N: n, Agent: other.Agent, Prompt: "p", Deadline: time.Minute})
+		w.refused(err, fika.Conflict)
+		k := w.claim(other)
+		if why := give(k, step(k, 1), l.Agent).Refused; len(why) != 1 {
+			w.Errorf("a circle: %v", why)
+		}
+		_, ended, err := w.EndTask(w.ctx, c.Fence, task.ID)
+		w.ok(err)
+		equal(w, "before its deadline", ended, false)
+		w.clock.Advance(2 * time.Minute)
+		late, ended, err := w.EndTask(w.ctx, c.Fence, task.ID)
+		w.ok(err)
+		equal(w, "after it", ended, true)
+		equal(w, "its state", late.CancelAt.IsZero(), false)
+		must(w.Cancel(w.ctx, c.Request.ID, "enough"))(w)
+		equal(w, "signal", give(c, step(c, 2), other.Agent).Signal.Cancel, true)
+	},
+	"the steps before a request are those of its tries": func(w *world) {
+		l := w.lease("claude")
+		w.accept(fika.AskRequest, l.Agent, "x")
+		var want []string
+		for try := range 3 {
+			c := w.claim(l)
+			var got []string
+			for _, s := range must(w.StepsBefore(w.ctx, c.Request.ID))(w) {
+				got = append(got, s.Tool)
+			}
+			equal(w, "steps", fmt.Sprint(got), fmt.Sprint(want))
+			tool := fmt.Sprint("t", try)
+			must(w.CommitModel(w.ctx, c.Fence, store.ModelCommit{Round: 1, Calls: []store.PlannedCall{{CallID: "c", Tool: tool, Args: "{}"}}}))(w)
+			want = append([]string{tool, ""}, want...)
+			must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.StateInterrupted}))(w)
+			must(w.Retry(w.ctx, c.Request.ID))(w)
+		}
 	},
 	"a turn that is to stop is not prompted": func(w *world) {
 		l := w.lease("claude")
