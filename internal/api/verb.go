@@ -139,7 +139,7 @@ func Verbs() []Verb {
 		on(Host, local, "help version doctor store bus"),
 		on(Host, Verb{Conduct: Looks, Host: true, Whole: true}, "monitor"),
 		on(Host, Verb{Conduct: Speaks, Repeat: ByWish, Host: true}, "serve"), // is a door for another program
-		on(Host, here, "up down agent executor console bus-secret web monitor-log backup restore move shrink import repair demo"),
+		on(Host, here, "up down agent executor console bus-secret web monitor-log backup restore move shrink import repair demo update uninstall"),
 	)
 }
 

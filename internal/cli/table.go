@@ -24,6 +24,7 @@ import (
 	"fika/internal/cli/doctor"
 	"fika/internal/cli/executor"
 	"fika/internal/cli/hub"
+	"fika/internal/cli/install"
 	"fika/internal/cli/job"
 	"fika/internal/cli/key"
 	"fika/internal/cli/land"
@@ -220,6 +221,8 @@ func systemCommands() []entry {
 		{name: "store", new: store.New, does: noun(), verbs: []verbs{{on: api.Host, names: "show:store check:store move shrink import"}}},
 		{name: "backup", new: store.NewBackup, does: is("host.backup")},
 		{name: "restore", new: store.NewRestore, does: is("host.restore")},
+		{name: "update", new: install.NewUpdate, does: is("host.update")},
+		{name: "uninstall", new: install.NewUninstall, does: is("host.uninstall")},
 	})
 }
 

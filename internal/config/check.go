@@ -132,6 +132,17 @@ func checkURL(v value, _ any) string {
 	return ""
 }
 
+// checkUpdateURL checks an address that decides what a person installs next.
+func checkUpdateURL(v value, at any) string {
+	if wrong := checkURL(v, at); wrong != "" {
+		return wrong
+	}
+	if strings.HasPrefix(v.Text, "http:") && !address.LoopbackURL(v.Text) {
+		return "what comes over plain http can be changed by others: use https"
+	}
+	return ""
+}
+
 func checkNATS(v value, _ any) string {
 	for _, one := range strings.Split(v.Text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))

@@ -14,6 +14,7 @@ type Config struct {
 	// unless its own files say otherwise.
 	PerContext
 
+	UpdateURL     string        // where fika update --check asks
 	LockHeartbeat time.Duration // how often a held lock is touched
 	Trust         []string      // folders whose AGENTS.md may enter a prompt
 

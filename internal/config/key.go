@@ -29,6 +29,8 @@ func topKeys() []key[Config] {
 			doc: "How often a process that owns a context touches its lock; a lock that has been silent for 1.5 times as long is stale. Not allowed in local.toml."},
 		{name: "trust", at: func(c *Config) any { return &c.Trust }, example: `["~/src"]`,
 			doc: "Folders whose AGENTS.md files (or CLAUDE.md), including those in folders below, may enter a prompt in their current version. In a project, use fika trust instead."},
+		{name: "update_url", at: func(c *Config) any { return &c.UpdateURL }, check: checkUpdateURL, example: `"https://example.com/fika"`,
+			doc: "Where fika update --check looks for the newest version: the folder with the archives and their SHA256SUMS. FIKA_UPDATE_URL wins. Without both, it is where the install script fetched fika from. Nothing is asked by itself."},
 		{name: "nats", at: func(c *Config) any { return &c.NATS }},
 		{name: "master", at: func(c *Config) any { return &c.Master }},
 		{name: "hub", at: func(c *Config) any { return &c.Hub }},
