@@ -11,6 +11,7 @@
 # make install  put it into PREFIX (/usr/local), with completions for the shells
 # make dist   archives for Linux and macOS, on amd64 and arm64, in dist/
 # make packages  those, .deb, .rpm, npm and Homebrew, and all of it tried
+# make site   the pages of docs/ as a site, in site/
 # make docs   write the generated references under docs/
 
 GO ?= go
@@ -22,15 +23,15 @@ MODULE := $(shell awk '$$1 == "module" {print $$2}' go.mod)
 LDFLAGS := -s -w -X $(MODULE)/internal/cli.version=$(VERSION)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 export GOFLAGS ?= -trimpath
+export BASE_URL HOMEPAGE MAINTAINER NPM_NAME SIGN_KEY
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build install dist packages demo test check full race house bench escape chaos soak docs fmt clean
+.PHONY: all build install dist packages site demo test check full race house bench escape chaos soak docs fmt clean
 
 all: build
 
 build:
-	@[ -x $(BIN) ] || echo "compiling fika and what it is made of, which takes minutes the first time:"
-	CGO_ENABLED=0 $(GO) build -v -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/fika
+	@GO="$(GO)" ./scripts/build.sh $(BIN) -ldflags "$(LDFLAGS)"
 
 install:
 	@test -x $(BIN) || { echo "make build first"; exit 1; }
@@ -42,10 +43,16 @@ dist:
 
 # Needs what it tries, as far as it is there: dpkg, debootstrap, rpm, npm, zsh, fish.
 packages:
-	FULL=1 $(GO) test -count=1 -timeout 60m -v ./test/packages
+	@GO="$(GO)" VERSION="$(VERSION)" PACKAGES=1 ./scripts/dist.sh $(PLATFORMS)
+	FULL=1 $(GO) test -count=1 -timeout 60m -v ./test/packages ./test/site
 
 demo: build
+	@echo "starting a hub with three agents in a folder of its own:"
 	./$(BIN) demo
+
+# The pages as a site, in site/.
+site:
+	@GO="$(GO)" ./scripts/site.sh site
 
 # Knob: PKG=./internal/hub/... .
 test:

@@ -120,7 +120,7 @@ func TestNames(t *testing.T) {
 var fences = regexp.MustCompile("(?ms)^```.*?^```")
 
 // sourceOfNames is what names can be looked for in, in lower case: the program
-// and its migrations, go.mod, and what it brings along.
+// and its migrations, go.mod, the scripts, and what it brings along.
 func sourceOfNames(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -130,7 +130,7 @@ func sourceOfNames(t *testing.T) string {
 		}
 	}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".sql") && d.Name() != "go.mod" {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".sql") && !strings.HasSuffix(p, ".sh") && d.Name() != "go.mod" {
 			return err
 		}
 		text, err := os.ReadFile(p)
