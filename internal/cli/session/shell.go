@@ -129,21 +129,23 @@ func (o *shellOutput) end() {
 	}
 }
 
-// showServers carries out /mcp, as fika mcp list does.
-func (v *visit) showServers(ctx context.Context, _ input.Line) error {
-	own, err := os.Executable()
-	if err != nil {
+// showList returns what carries out a command that shows what fika NOUN list prints.
+func showList(noun string) func(*visit, context.Context, input.Line) error {
+	return func(v *visit, ctx context.Context, _ input.Line) error {
+		own, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		at, err := v.App().Standing()
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, own, "--home", at.Home, noun, "list")
+		cmd.Dir = v.App().Dir()
+		out, err := cmd.CombinedOutput()
+		if text := strings.TrimSpace(term.Clean(string(out))); text != "" {
+			v.screen.Print(term.FoldLines(text, v.screen.Width()-1))
+		}
 		return err
 	}
-	at, err := v.App().Standing()
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, own, "--home", at.Home, "mcp", "list")
-	cmd.Dir = v.App().Dir()
-	out, err := cmd.CombinedOutput()
-	if text := strings.TrimSpace(term.Clean(string(out))); text != "" {
-		v.screen.Print(term.FoldLines(text, v.screen.Width()-1))
-	}
-	return err
 }
