@@ -190,6 +190,7 @@ type RequestInfo struct {
 	Since        time.Time `json:"since,omitzero"`       // when that began
 	Calls        int       `json:"calls,omitempty"`      // of the model, so far
 	Error        ErrorCode `json:"error,omitempty"`      // of one that has failed
+	Detail       string    `json:"detail,omitempty"`     // of that error, in English: its beginning, at most 300 bytes
 	Answer       int64     `json:"answer,omitempty"`     // seq of its answer in its conversation
 	Cancelling   bool      `json:"cancelling,omitempty"` // it was asked to end
 	Created      time.Time `json:"created"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"fika"
@@ -316,6 +317,7 @@ func requestInfo(u store.Underway) api.RequestInfo {
 		out.Wait = u.Reason
 	case u.State == fika.RequestFailed:
 		out.Error = cmp.Or(kindCode(u.Outcome.ErrorKind), api.Internal)
+		out.Detail = strings.ToValidUTF8(u.Outcome.Error[:min(len(u.Outcome.Error), 300)], "")
 	}
 	return out
 }

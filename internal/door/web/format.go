@@ -118,6 +118,16 @@ func arguments(args json.RawMessage) []argument {
 
 func count(n int64) string { return term.ShortCount(n) }
 
+// read, written and cost format what was spent, with "~" where some of it was estimated.
+func read(s api.Spent) string    { return term.Tokens(s.Input, s.Estimated) }
+func written(s api.Spent) string { return term.Tokens(s.Output, s.Estimated) }
+func cost(s api.Spent) string {
+	if s.Estimated && s.Cost > 0 {
+		return "~" + money(s.Cost, s.Unpriced)
+	}
+	return money(s.Cost, s.Unpriced)
+}
+
 func money(micro int64, unpriced bool) string { return term.Cost(micro, unpriced) }
 
 func took(d time.Duration) string { return term.Duration(d) }

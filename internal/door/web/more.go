@@ -51,9 +51,10 @@ func agent(ctx context.Context, to api.Service, r *http.Request, _ int64) (view,
 		return view{}, err
 	}
 	budgets := slices.DeleteFunc(slices.Clone(spent.Budgets), func(b api.BudgetInfo) bool { return b.Scope != "agent:"+name && b.Scope != "home" })
+	x := agentPage{all[i], list.Items, list.Next, budgets}
 	return view{
 		Title: "@" + name, Nav: "agents", Live: "/live/agents/" + pathOf(name) + "?" + r.URL.RawQuery, scope: scope,
-		Parts: []part{{"agent", "agent", agentPage{all[i], list.Items, list.Next, budgets}}, {"asking", "askagent", name}},
+		Parts: []part{{"agent", "agent", x}, {"asking", "askagent", name}, {"itswork", "itswork", x}},
 	}, nil
 }
 
