@@ -40,7 +40,7 @@ mkdir -p "$common/man/man1" "$common/completions"
 "$GO" build -o "$tools/docgen" ./internal/docgen
 "$tools/docgen" man "$common/man/man1"
 "$tools/docgen" completions "$common/completions"
-cp -R README.md LICENSE CHANGELOG.md docs "$common/"
+cp -R README.md LICENSE CHANGELOG.md Containerfile docs "$common/"
 
 case $BASE_URL in *[!A-Za-z0-9:/._~%+-]*) echo "dist.sh: BASE_URL holds what no plain address holds: $BASE_URL" >&2; exit 1 ;; esac
 key=

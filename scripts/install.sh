@@ -108,9 +108,11 @@ install() {
 	place "$temp/bash" share/bash-completion/completions/fika 644
 	place "$temp/zsh" share/zsh/site-functions/_fika 644
 	place "$temp/fish" share/fish/vendor_completions.d/fika.fish 644
-	pages=$(dirname "$program")/man/man1
+	pages=$(dirname "$program")/man/man1 manual=
 	for page in "$pages"/*.1; do
-		[ ! -f "$page" ] || place "$page" "share/man/man1/${page##*/}" 644
+		[ -f "$page" ] || continue
+		place "$page" "share/man/man1/${page##*/}" 644
+		manual="; manual pages: man fika"
 	done
 	# What an older version installed and this one does not have.
 	if [ -f "$to/share/fika/installed" ]; then
@@ -122,7 +124,7 @@ install() {
 	place "$temp/installed" share/fika/installed 644
 	echo "installed $version"
 	echo "  program      $prefix/bin/fika"
-	echo "  completions  $prefix/share: bash, zsh and fish; manual pages: man fika, where your MANPATH has $prefix/share/man"
+	echo "  completions  $prefix/share: bash, zsh and fish$manual"
 	case ":$PATH:" in
 	*":$prefix/bin:"*) ;;
 	*) echo "  $prefix/bin is not in your PATH: add to ~/.profile:  export PATH=\"$prefix/bin:\$PATH\"" ;;

@@ -184,7 +184,7 @@ func TestArchive(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, nil, "tar", "-xzf", filepath.Join(release(t), archiveName()+".tar.gz"))
 	top := filepath.Join(dir, archiveName())
-	for _, name := range []string{"fika", "install.sh", "LICENSE", "README.md", "CHANGELOG.md", "docs", "man/man1/fika.1", "completions/fika", "completions/_fika", "completions/fika.fish"} {
+	for _, name := range []string{"fika", "install.sh", "LICENSE", "README.md", "CHANGELOG.md", "Containerfile", "docs", "man/man1/fika.1", "completions/fika", "completions/_fika", "completions/fika.fish"} {
 		if _, err := os.Stat(filepath.Join(top, name)); err != nil {
 			t.Error(err)
 		}
