@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +77,7 @@ func remove(e *command.Env, here install.Installed, running []string, yes bool) 
 		return fika.Errorf(fika.Conflict, "", "a package manager installed %s: remove it with %s", here.Program, here.Remove)
 	}
 	if len(running) > 0 {
-		return fika.Errorf(fika.Locked, "", "a hub is running: stop it first: %s", strings.Join(running, "; "))
+		return fika.Errorf(fika.Locked, "", "a hub is running; stop it first (%s)", running[0])
 	}
 	if !yes {
 		if err := e.Confirm(fmt.Sprintf("remove %d files", len(here.Files))); err != nil {

@@ -33,7 +33,7 @@ Exit status:
 		Example: "  fika update --check\n  FIKA_UPDATE_URL=https://example.com/fika fika update --check --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !check {
-				return command.UsageError("fika update only looks: use --check; to update, install again as you did the first time")
+				return command.UsageError("fika update installs nothing; to update, install again as you did the first time (fika update --check)")
 			}
 			here, source, err := sourceOfUpdates(e)
 			if err != nil {
