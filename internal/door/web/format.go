@@ -75,6 +75,9 @@ func line(text string) template.HTML {
 	return template.HTML(strings.ReplaceAll(string(exact(text)), "\n", `<b class="esc">\n</b>`))
 }
 
+// flat returns a text with a space for each line break and run of spaces.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // isUnseen reports whether a rune is invisible, moves other text, or is a space that does
 // not look like one.
 func isUnseen(r rune) bool {

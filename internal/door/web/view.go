@@ -47,7 +47,7 @@ func newViews(now func() time.Time) *views {
 	v := &views{template.New("")}
 	v.templates.Funcs(template.FuncMap{
 		"time": f.moment, "clock": f.clock, "markdown": f.markdown, "exact": exact, "line": line, "say": f.say, "brief": f.brief,
-		"count": count, "money": money, "read": read, "written": written, "cost": cost, "args": arguments, "short": short, "took": took, "path": pathOf, "plural": plural, "next": func(n int) int { return n + 1 }, "len64": func(n int) int64 { return int64(n) }, "menu": menu,
+		"count": count, "money": money, "read": read, "written": written, "cost": cost, "args": arguments, "short": short, "took": took, "path": pathOf, "flat": flat, "plural": plural, "next": func(n int) int { return n + 1 }, "len64": func(n int) int64 { return int64(n) }, "menu": menu,
 		"priorities": priorities, "needed": needed, "act": newAct, "isrun": isRun, "jsontext": jsonValue,
 		"part": func(p part) (template.HTML, error) {
 			html, err := v.part(p)
