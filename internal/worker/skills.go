@@ -97,7 +97,9 @@ func (r *Runtime) withinSkills(c tool.Call) string {
 
 // alwaysTools returns the names of tools that are not a matter of permissions.
 func alwaysTools() []string {
-	return append(toolNames(append(note.Tools(note.Options{Reflection: true}), peers{}.tools()...)), fika.JobOutputTool, fika.JobEndTool, tool.SkillName, tool.SearchName)
+	list := append(note.Tools(note.Options{Reflection: true}), peers{}.tools()...)
+	list = slices.DeleteFunc(list, func(t tool.Tool) bool { return t.Spec().ByName })
+	return append(toolNames(list), fika.JobOutputTool, fika.JobEndTool, tool.SkillName, tool.SearchName)
 }
 
 // skillAllows reports whether allowed-tools of a skill include a call.

@@ -33,7 +33,7 @@ func faults() []fault {
 		{name: "kill-hub", strike: func(r *run) int { return r.killing(hubWords) }},
 		{name: "kill-executor", config: withExecutor, strike: func(r *run) int { return r.killing(executorWords, executorWords, agentWords("arya"), hubWords) }},
 		{name: "kill-all", strike: func(r *run) int { return r.killing("") }},
-		{name: "kill-takers", config: takers(6), strike: boardKilled},
+		{name: "kill-takers", strike: boardKilled},
 		{name: "run-killed", strike: runKilled},
 		{name: "run-halted", strike: runHalted},
 		{name: "run-unseen", strike: runUnseen},
@@ -105,10 +105,14 @@ func (o options) strike(ctx context.Context, g *errgroup.Group, f fault, without
 			mu.Lock()
 			defer mu.Unlock()
 			out.counts.add(c)
+			out.strikes += c.strikes
 			if note != "" && out.note == "" {
 				out.note = fmt.Sprintf("seed %d: %s", seed, note)
 			}
 			if over++; over == o.seeds {
+				if out.note == "" {
+					out.note = fmt.Sprintf("%d strikes", out.strikes)
+				}
 				told(out)
 			}
 			return nil
@@ -151,7 +155,7 @@ func (o options) struck(ctx context.Context, f fault, seed uint64, without strin
 	case struck == notHere:
 		return counts{}, "", nil
 	case struck > 0:
-		c.fired = 1
+		c.fired, c.strikes = 1, struck
 	}
 	return c, note, nil
 }

@@ -140,6 +140,8 @@ func (m *model) call(tool string, a asked) (name, args string) {
 	case "list":
 	case "await":
 		name, value["tasks"] = "board_wait", []int{1}
+	case "plan":
+		name, value = "board_add", plansTasks(a.job)
 	case "tell":
 		name = "send_message"
 		value["to"], value["content"] = agents[(a.hop+1)%2], fmt.Sprintf("job %d hop 0 plan %s:", a.job+1000, agents[(a.hop+1)%2])

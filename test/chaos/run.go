@@ -34,6 +34,8 @@ type run struct {
 	// lock was left out: each may set aside the other's file.
 	folderShared bool
 
+	whys int // how often it was asked why a task stands where it does
+
 	mu      sync.Mutex
 	jobs    []*job
 	flows   []*flowJob

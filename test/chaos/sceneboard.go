@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"syscall"
 )
 
 // takers are settings of n agents that take tasks of the board.
@@ -69,56 +68,6 @@ func boarded(r *run) {
 	r.people("board", "close", spare, "--drop")
 	r.people("board", "close", spare, "--drop") // even if the reopening was repeated
 	r.goingTasks()
-}
-
-// boardKilled kills agents that take tasks, and the hub, until all tasks are done.
-func boardKilled(r *run) int {
-	if !r.start() {
-		return 0
-	}
-	var before []string
-	for i := range 12 {
-		var needs []string
-		if i >= 4 && before[i-4] != "" {
-			needs = append(needs, before[i-4])
-		}
-		before = append(before, r.addTask(needs, "long"))
-	}
-	struck, turn := 0, r.rng.IntN(7)
-	words := []string{hubWords}
-	for i := range 6 {
-		words = append(words, agentWords(fmt.Sprintf("taker-%d", i+1)))
-	}
-	wait(patience, func() bool {
-		turn++ // each in its turn: an agent that is killed again and again gives its work up
-		struck += r.signal(words[turn%len(words)], syscall.SIGKILL)
-		if r.hubPID() == 0 && !r.start() {
-			return true
-		}
-		n, err := r.number(`SELECT count(*) FROM tasks WHERE state = 'done'`)
-		return struck >= 12 || err == nil && n >= 12
-	})
-	r.release()
-	r.goingTasks()
-	r.settle()
-	return struck
-}
-
-// release lets tasks go on that wait for a person, because their agents were killed so often
-// that they were given up.
-func (r *run) release() {
-	for _, j := range r.jobs {
-		j.may = append(j.may, "dead", "failed", "cancelled")
-	}
-	wait(patience, func() bool {
-		for n := range 12 { // one that is worked would be taken from its agent
-			if held, err := r.number(fmt.Sprintf(`SELECT count(*) FROM tasks WHERE n = %d AND state = 'held'`, n+1)); err == nil && held > 0 {
-				r.people("board", "release", fmt.Sprint(n+1))
-			}
-		}
-		left, err := r.number(`SELECT count(*) FROM tasks WHERE state <> 'done'`)
-		return r.over() || err == nil && left == 0
-	})
 }
 
 // takenTwice leaves a task open that an agent has taken.

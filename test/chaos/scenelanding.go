@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // landed is a person who offers branches for landing: one that fits, one that conflicts with
 // it, one whose check fails, and one that they cancel; and an agent whose work fails first.
 func landed(r *run) {
-	repo := r.project(map[string]string{"fits": "a", "conflicts": "a", "breaks": "broken", "late": "b"})
+	repo := r.repository("[landing]\ncheck = \"test ! -e broken\"\nreviewers = [\"critic\"]\n"+making, map[string]string{"fits": "a", "conflicts": "a", "breaks": "broken", "late": "b"})
 	if repo == "" {
 		return
 	}
@@ -92,36 +91,6 @@ func makes(a asked, list []llm.Message) llmtest.Script {
 		return llmtest.Script{llmtest.Text("offered again"), llmtest.Usage(50, 5)}
 	}
 	return llmtest.Script{llmtest.Text(fmt.Sprintf("answer %d hop 0", a.job)), llmtest.Usage(50, 5)}
-}
-
-// project makes the home that of a project with branches, each of which adds one file, and
-// returns its repository; "" if that cannot be made.
-func (r *run) project(branches map[string]string) string {
-	r.people("down") // the next hub is that of the project
-	repo := filepath.Join(r.root, "repo")
-	err := os.MkdirAll(repo, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(r.root, "project.json"), fmt.Appendf(nil, `{"id":"shop","root":%q}`, repo), 0o600)
-	}
-	if err != nil {
-		r.bad("project: %v", err)
-		return ""
-	}
-	r.configure("[landing]\ncheck = \"test ! -e broken\"\nreviewers = [\"critic\"]\n" + making)
-	steps := [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "eve"}, {"config", "user.email", "eve@example.org"}, {"commit", "-q", "--allow-empty", "-m", "first"}}
-	for _, args := range steps {
-		r.git(repo, args...)
-	}
-	for name, file := range branches {
-		r.git(repo, "switch", "-qc", name, "main")
-		if err := os.WriteFile(filepath.Join(repo, file), []byte(name), 0o600); err != nil {
-			r.bad("project: %v", err)
-		}
-		r.git(repo, "add", "-A")
-		r.git(repo, "commit", "-qm", name)
-	}
-	r.git(repo, "switch", "-q", "--detach", "main")
-	return repo
 }
 
 func (r *run) git(dir string, args ...string) string {
