@@ -286,3 +286,37 @@ func BenchmarkHop(b *testing.B) {
 		b.ReportMetric(float64(l[len(l)/4].Microseconds()), name+"-us")
 	}
 }
+
+// BenchmarkBoard measures what the board of so many tasks costs, each of which needs another:
+// all of those that have not ended, and the state of one.
+func BenchmarkBoard(b *testing.B) {
+	s, _ := benchStore(b)
+	const many = 5000
+	for from := 0; from < many; from += 100 {
+		var list []NewTask
+		for i := from; i < from+100; i++ {
+			n := NewTask{Title: fmt.Sprintf("part %d of the weather and other things", i), Body: "say what it is like", Priority: i % 5, Capability: "go"}
+			if from > 0 {
+				n.Needs = []fika.TaskNumber{fika.TaskNumber(1 + i%from)}
+			}
+			list = append(list, n)
+		}
+		if _, err := s.AddTasks(b.Context(), NewTasks{List: list, By: "anna", Writer: fika.ByHuman}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			if list, err := s.Tasks(b.Context(), TaskFilter{Going: true}); err != nil || len(list) != many {
+				b.Fatal(len(list), err)
+			}
+		}
+	})
+	b.Run("take", func(b *testing.B) {
+		for b.Loop() {
+			if list, err := s.Claimable(b.Context(), 10); err != nil || len(list) != 10 {
+				b.Fatal(len(list), err)
+			}
+		}
+	})
+}

@@ -91,7 +91,7 @@ func boardKilled(r *run) int {
 	r.goingTasks()
 	for i := range 6 { // the next process of an agent restores what calls of a killed one changed
 		name := fmt.Sprintf("taker-%d", i+1)
-		r.people("agent", "start", name) // the hub starts one no more that was killed too often
+		r.people("agent", "restart", name) // also one that was killed too often for the hub to start it
 		r.ask("task", name)
 	}
 	r.settle()
