@@ -44,7 +44,7 @@ dist:
 # Needs what it tries, as far as it is there: dpkg, debootstrap, rpm, npm, zsh, fish.
 packages:
 	@GO="$(GO)" VERSION="$(VERSION)" PACKAGES=1 ./scripts/dist.sh $(PLATFORMS)
-	FULL=1 $(GO) test -count=1 -timeout 60m -v ./test/packages ./test/site
+	FULL=1 PLATFORMS="$(PLATFORMS)" $(GO) test -count=1 -timeout 60m -v ./test/packages ./test/site
 
 demo: build
 	@echo "starting a hub with three agents in a folder of its own:"

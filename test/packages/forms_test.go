@@ -130,7 +130,7 @@ func manifest(t *testing.T, file string) map[string]any {
 func registry(t *testing.T) (url string, fetched func() []string) {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(release(t), "*.tgz"))
-	if err != nil || len(list) != 5 {
+	if err != nil || len(list) != len(platforms())+1 {
 		t.Fatalf("%d packages for npm (%v)", len(list), err)
 	}
 	documents := map[string]map[string]any{}
@@ -227,6 +227,9 @@ func npmWorks(t *testing.T, prefix string) {
 // TestFormula: each address of the formula names an archive of the release, with its checksum.
 func TestFormula(t *testing.T) {
 	whole(t)
+	if len(platforms()) < 4 {
+		t.Skip("it is made only of all four platforms")
+	}
 	text, err := os.ReadFile(filepath.Join(release(t), "fika.rb"))
 	if err != nil {
 		t.Fatal(err)

@@ -83,6 +83,17 @@ var keyFile = sync.OnceValue(func() string { return filepath.Join(scratch, "key"
 // here is this machine's platform.
 const here = runtime.GOOS + "/" + runtime.GOARCH
 
+// platforms are those of the release: this one, with FULL the four, or what PLATFORMS names.
+func platforms() []string {
+	if !full {
+		return []string{here}
+	}
+	if named := strings.Fields(os.Getenv("PLATFORMS")); len(named) > 0 {
+		return named
+	}
+	return []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+}
+
 // build makes a release for some platforms from a source tree in the folder out.
 func build(t *testing.T, tree, out string, platforms []string, env ...string) {
 	t.Helper()
@@ -105,11 +116,7 @@ func release(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(scratch, "release")
 	once.Do(func() {
-		platforms := []string{here}
-		if full {
-			platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
-		}
-		build(t, root(t), dir, platforms)
+		build(t, root(t), dir, platforms())
 	})
 	if _, err := os.Stat(filepath.Join(dir, "SHA256SUMS")); err != nil {
 		t.Fatal("there is no release: ", err)
