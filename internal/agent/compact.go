@@ -63,7 +63,7 @@ func (p *Process) compactionEnded() {
 // and cancels the one under way and the summaries: nothing of them is stored yet.
 func (p *Process) refuseCompactions() {
 	for _, c := range p.compactions {
-		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " has stopped before it came to that"})
+		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " stopped before it could compact"})
 	}
 	p.compactions = nil
 	p.endSummaries()

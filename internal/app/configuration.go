@@ -66,7 +66,7 @@ func (c *Configuration) Config() (*config.Config, error) {
 	}
 	if c.broken != nil {
 		c.broken = nil
-		c.tell("the configuration can be read again, and is in force")
+		c.tell("the configuration is valid again and in use")
 	}
 	if c.now == nil || !c.now.Equal(read) {
 		c.now = read

@@ -42,7 +42,7 @@ func noteVersion(h folder.Home, log *slog.Logger) []string {
 // changesSince lists the changes since the first version of homes.
 func changesSince(h folder.Home) []string {
 	notes := []string{
-		"a bare word, or several, is no prompt any more: fika run WORDS, or quotes around them",
+		"unquoted words are no longer treated as a prompt: use quotes, or fika run WORDS",
 		"a fika command inside a tool speaks as its agent and cannot manage agents, chats or plugins",
 		"file tools stay out of every home of fika, of keys and of what other programs obey, whatever the workspace is",
 	}

@@ -42,7 +42,7 @@ func (a *App) Assign(ctx context.Context, s *store.Store, prompt string, warn fu
 	case ctx.Err() != nil:
 		return nil, fika.Wrap(fika.Interrupted, "", ctx.Err())
 	case err != nil:
-		warn("the routing model " + name + " was not heard, so ranking alone counts: " + err.Error())
+		warn("the routing model " + name + " did not answer, so ranking alone counts: " + err.Error())
 		return list, nil
 	}
 	judged, why := route.Judge(list, chosen, name)

@@ -54,12 +54,7 @@ func (n *Names) CheckName(name fika.AgentName) error {
 		agents = append(agents, fika.Agent{Name: n})
 	}
 	team := n.config.Colleagues("")
-	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
-	near := nearestAgent(name, agents, team)
-	if near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, listOthers(near, team))
+	return NoAgent(name, agents, team)
 }
 
 // Recipient returns the agent of a context or of an [[agents]] entry, and creates its
@@ -111,23 +106,15 @@ func FindAgent(ctx context.Context, s *store.Store, name string, team []colleagu
 // NoAgent returns the error for an unknown name. It suggests the most similar name of
 // all agents, and lists the team or, if the configuration names nobody, all agents.
 func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
-	near, hint := nearestAgent(name, agents, team), ""
-	if near != "" {
-		hint = "; did you mean \"" + string(near) + "\"?"
+	hint := ""
+	if near := nearestAgent(name, agents, team); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	} else if len(team) == 0 {
+		hint = colleague.KnownNames(colleague.OfRows(agents))
+	} else {
+		hint = colleague.KnownNames(team)
 	}
-	if len(team) == 0 {
-		team = colleague.OfRows(agents)
-	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, hint, listOthers(near, team))
-}
-
-// listOthers lists the team, unless it consists only of the agent that was probably
-// meant.
-func listOthers(near fika.AgentName, team []colleague.Colleague) string {
-	if len(team) == 1 && team[0].Name == near {
-		return ""
-	}
-	return colleague.KnownNames(team)
+	return fika.Errorf(fika.NotFound, "", "agent %q not found%s (fika agent list)", name, hint)
 }
 
 // nearestAgent returns the agent whose name is most similar to the given one; "" if

@@ -88,7 +88,7 @@ func (p *place) findHome(o Options) error {
 func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 	p := w.Project()
 	if p == nil {
-		return worktree.Tree{}, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: this home is no project's; fika init, said in the repository, makes one", name)
+		return worktree.Tree{}, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree, which needs a project: run fika init in the repository", name)
 	}
 	return worktree.TreeOf(p.Home, name, p.Main), nil
 }

@@ -64,7 +64,7 @@ func (s *Speaker) goesOn(ctx context.Context, from *store.Store) error {
 		return nil
 	}
 	if err == nil && chain.LimitHit != "" {
-		return fika.Errorf(fika.Limit, "", "this chain of messages has come to a limit (%s) and stops here: @%s can pass nothing on", chain.LimitHit, s.Agent)
+		return fika.Errorf(fika.Limit, "", "limit reached (%s): @%s cannot start more work", chain.LimitHit, s.Agent)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func (s *Speaker) SignRequest(n store.NewRequest, l store.Limits) (store.NewRequ
 // CheckDepth returns Limit if the agent's chain has reached its greatest depth.
 func (s *Speaker) CheckDepth(l store.Limits) error {
 	if l.MaxDepth > 0 && s.Request.Depth+1 >= l.MaxDepth {
-		return fika.Errorf(fika.Limit, "", "this chain of messages has come to its limit of %d answers in a row: @%s can pass nothing on", l.MaxDepth, s.Agent)
+		return fika.Errorf(fika.Limit, "", "limit of %d answers in a row reached: @%s cannot start more work", l.MaxDepth, s.Agent)
 	}
 	return nil
 }

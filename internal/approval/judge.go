@@ -236,7 +236,7 @@ func digest(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fika.Errorf(fika.Invalid, "", "%s is no file", path)
+		return "", fika.Errorf(fika.Invalid, "", "%s is not a file", path)
 	}
 	if info.Size() > maxFileSize {
 		return fmt.Sprint(info.Size(), info.ModTime().UnixNano()), nil

@@ -104,7 +104,7 @@ func decode(name string, r io.Reader) (refers, list []store.TableRows, err error
 		n++
 		if n == 1 {
 			if json.Unmarshal(in.Bytes(), &head) != nil || head.Format == 0 {
-				return nil, nil, bad(n, "this is no archive of fika")
+				return nil, nil, bad(n, "not an archive of fika")
 			}
 			if head.Format != format {
 				return nil, nil, bad(n, "the archive has format %d; this version reads %d", head.Format, format)

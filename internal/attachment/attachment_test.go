@@ -107,7 +107,7 @@ func TestLoad(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
 	for path, word := range map[string]string{
-		dir: "is a folder", pipe: "is a pipe", "/dev/zero": "is a device", filepath.Join(dir, "none"): "there is no file",
+		dir: "is a folder", pipe: "is a pipe", "/dev/zero": "is a device", filepath.Join(dir, "none"): "not found",
 		file("binary", "\x7fELF\x00\x01"): "neither text", file("large", strings.Repeat("x", 20<<20)): "too large", file("largish", strings.Repeat("x", MaxText+1)): "too large",
 	} {
 		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), word) {

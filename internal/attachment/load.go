@@ -36,7 +36,7 @@ func RealPath(path string) (string, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return "", fika.Errorf(fika.NotFound, "", "there is no file %s", path)
+		return "", fika.Errorf(fika.NotFound, "", "file %s not found", path)
 	case err != nil:
 		return "", &fika.Error{Kind: fika.Invalid, Msg: path, Err: err}
 	}

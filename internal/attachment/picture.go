@@ -34,7 +34,7 @@ func mimeOf(data []byte) string {
 func describe(name string, data []byte) (fika.Attachment, error) {
 	a := fika.Attachment{SHA256: hashOf(data), MIME: mimeOf(data), Bytes: int64(len(data)), Name: name}
 	if a.MIME == "" {
-		return a, fika.Errorf(fika.Invalid, "", "%s is no picture that a model can be sent: PNG, JPEG, GIF, WebP and PDF are", name)
+		return a, fika.Errorf(fika.Invalid, "", "%s is not a picture that a model can be sent: PNG, JPEG, GIF, WebP and PDF are", name)
 	}
 	if len(data) > MaxBytes {
 		return a, fika.Errorf(fika.Invalid, "", "%s is too large (%.1f MB; providers take pictures up to %.2f MB): make it smaller first", name, float64(len(data))/1e6, MaxBytes/1e6)

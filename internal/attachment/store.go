@@ -60,7 +60,7 @@ func (s Store) Put(name string, data []byte) (fika.Attachment, error) {
 // and with Storage when it holds other bytes.
 func (s Store) Read(a fika.Attachment) ([]byte, error) {
 	if !isHash(a.SHA256) {
-		return nil, fika.Errorf(fika.NotFound, "read picture", "%q is no hash", a.SHA256)
+		return nil, fika.Errorf(fika.NotFound, "read picture", "%q is not a hash", a.SHA256)
 	}
 	data, err := os.ReadFile(s.path(a.SHA256))
 	switch {

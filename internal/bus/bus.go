@@ -209,7 +209,7 @@ func (Nobody) Subscribe(string, func(Msg)) (Subscription, error) { return nothin
 
 // Request always fails with NotFound.
 func (Nobody) Request(context.Context, string, []byte) ([]byte, error) {
-	return nil, fika.Errorf(fika.NotFound, "bus", "there is no bus here")
+	return nil, fika.Errorf(fika.NotFound, "bus", "no bus")
 }
 
 // Flush returns at once: there is nothing to wait for.

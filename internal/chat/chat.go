@@ -293,13 +293,13 @@ func (c *Chats) teamOf(agents []fika.Agent) []colleague.Colleague {
 func unknownNames(list []mention.Unknown, team []colleague.Colleague) error {
 	var parts []string
 	for _, u := range list {
-		part := fmt.Sprintf("no agent named %q", u.Name)
+		part := fmt.Sprintf("agent %q not found", u.Name)
 		if len(u.Near) > 0 {
 			part += fmt.Sprintf("; did you mean %q?", u.Near[0])
 		}
 		parts = append(parts, part)
 	}
-	return fika.Errorf(fika.NotFound, "send", "%s%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "), colleague.KnownNames(team))
+	return fika.Errorf(fika.NotFound, "send", "%s%s. To write it as plain text, put the name in `backquotes`", strings.Join(parts, ", "), colleague.KnownNames(team))
 }
 
 // NearestAgent returns the name of the agent that is spelled most like word, or "".

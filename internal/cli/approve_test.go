@@ -98,7 +98,7 @@ func TestApproveAtTheTerminal(t *testing.T) {
 		t.Errorf("it did not run\n%s", shown)
 	}
 	shown = h.scene([]act{{"type yes or no: ", func(*terminal) string { return "no\n" }}}, "run", "sh date >> "+ran)
-	has(t, "after a no", shown, "denied by the person: the person at the terminal said no")
+	has(t, "after a no", shown, "denied by the person: denied at the terminal")
 }
 
 // TestApproveInSession: the same in a session and in a chat that somebody has

@@ -70,10 +70,10 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 		return nil
 	case authority.PersonsOnly:
 		if v.Whole {
-			return fika.Errorf(fika.Denied, "", "%s shows what everybody says, and is a person's to look at: inside a tool %s may not", cmd.CommandPath(), askerName(who))
+			return fika.Errorf(fika.Denied, "", "%s shows all conversations and can only be run by a person, not by %s inside a tool", cmd.CommandPath(), askerName(who))
 		}
 	}
-	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), askerName(who))
+	return fika.Errorf(fika.Denied, "", "%s can only be run by a person: inside a tool, %s can only use ask, task, run, chat send and commands that read", cmd.CommandPath(), askerName(who))
 }
 
 // askerName returns the name of an agent for a message.

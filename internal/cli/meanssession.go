@@ -31,12 +31,12 @@ func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 func withoutAgents(e *command.Env) error {
 	a := e.App()
 	if p := a.Project(); p != nil && p.State(a.Dir()) == project.Untrusted {
-		return fika.Errorf(fika.Interrupted, "", "nothing of %s is in force, so there is nobody to talk to; fika trust shows it again and asks, fika \"a question\" asks the model alone", p.Name())
+		return fika.Errorf(fika.Interrupted, "", "%s is not trusted, so it has no agents here; review it with fika trust, or ask the model alone: fika \"a question\"", p.Name())
 	}
 	if _, err := a.PlainModel(); err != nil {
 		return err
 	}
-	e.Say("%s", e.ErrStyle().Dim("no agents here yet: fika init makes a team of them in this folder. Until then this is one prompt:"))
+	e.Say("%s", e.ErrStyle().Dim("no agents here yet: fika init creates a team in this folder. Until then this is one prompt:"))
 	return nil
 }
 

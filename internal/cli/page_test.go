@@ -321,7 +321,7 @@ func TestSettingsOfThePages(t *testing.T) {
 				continue
 			}
 			if key := strings.TrimSuffix(found[1]+"."+found[2], "."); !known[key] {
-				t.Errorf("%s: there is no setting %s", name, key)
+				t.Errorf("%s: setting %s not found", name, key)
 			}
 		}
 		for _, block := range fenced(text, "toml") {

@@ -175,7 +175,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("context list says %q", list)
 	}
 	out, warnings := h.run(0, "run", "--continue")
-	has(t, "stderr", warnings, "the last prompt of context \"default\" was interrupted", "fika run -c default --continue goes on with it") // R3
+	has(t, "stderr", warnings, "the last prompt of context \"default\" was interrupted", "fika run -c default --continue continues with it") // R3
 	if out != "answer 2\n" {
 		t.Errorf("--continue gave %q", out)
 	}

@@ -40,7 +40,7 @@ func TestSessionRewinds(t *testing.T) {
 			return "and the osprey\r"
 		}},
 		{"I think of the osprey", typed("/rewind x\r")},
-		{"is no number of a message", typed("/rewind\r")},
+		{"is not the number of a message", typed("/rewind\r")},
 		{"@coder hello", typed("/rewind 3\r")},
 		{"heron.txt", func(*terminal) string { return "" }},
 		{"/rewind back puts it back", func(*terminal) string {

@@ -240,7 +240,7 @@ func TestBareInAnUntrustedProject(t *testing.T) {
 	var out, errs term.Buffer
 	s := &term.Streams{In: strings.NewReader("n\nanother line\n.\n"), Out: &out, Err: &errs, InTTY: true, OutTTY: true, ErrTTY: true}
 	status := cli.Main(nil, s, func(name string) string { return map[string]string{"HOME": home}[name] })
-	has(t, "after a no", errs.String(), "put it in force? [y/N]", "there is nobody to talk to; fika trust shows it again", `fika "a question" asks the model alone`)
+	has(t, "after a no", errs.String(), "trust and use these files? [y/N]", "has no agents here; review it with fika trust")
 	if status != 130 || strings.Contains(errs.String(), "type your prompt") || out.String() != "" {
 		t.Errorf("status %d, stdout %q, stderr\n%s", status, out.String(), errs.String())
 	}

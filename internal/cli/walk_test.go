@@ -31,7 +31,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
 			"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika board show": "1", "fika board why": "1", "fika land show": "1", "fika workflow output": "nothing step", "fika workflow wait": "nothing", "fika job show": "1", "fika job logs": "1",
 		}, map[string]string{
-			"fika monitor": "goes on until it is ended", "fika agent attach": "goes on until it is ended",
+			"fika monitor": "continues until it is ended", "fika agent attach": "continues until it is ended",
 			"fika route": "reads stdin, as whatever takes a prompt; TestK2Route calls it",
 		}
 }

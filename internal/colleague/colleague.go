@@ -92,16 +92,16 @@ func clip(text string, n int) string {
 	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
 }
 
-// KnownNames returns what an error about an unknown name adds: "; there are @a (go):
+// KnownNames returns what an error about an unknown name adds: "; agents: @a (go):
 // writes Go, @b". It is empty without colleagues.
 func KnownNames(list []Colleague) string {
 	switch len(list) {
 	case 0:
 		return ""
 	case 1:
-		return "; there is only " + list[0].line(descriptionMax, descriptionMax)
+		return "; the only agent is " + list[0].line(descriptionMax, descriptionMax)
 	}
-	return "; there are " + strings.Join(describe(list), ", ")
+	return "; agents: " + strings.Join(describe(list), ", ")
 }
 
 // OfRows makes colleagues of agents that only the database knows.

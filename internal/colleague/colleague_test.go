@@ -67,7 +67,7 @@ func TestBlock(t *testing.T) {
 func TestKnown(t *testing.T) {
 	list := []colleague.Colleague{{Name: "coder", Capabilities: []string{"go"}}, {Name: "tester", Description: "runs tests"}}
 	for want, list := range map[string][]colleague.Colleague{
-		"": nil, "; there is only @coder (go)": list[:1], "; there are @coder (go), @tester: runs tests": list,
+		"": nil, "; the only agent is @coder (go)": list[:1], "; agents: @coder (go), @tester: runs tests": list,
 	} {
 		if got := colleague.KnownNames(list); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -233,7 +233,7 @@ func (c *Compactor) Summarise(ctx context.Context, h History) (string, fika.Usag
 	}
 	if len(h.Units) == 0 {
 		if n.summary == "" {
-			return "", fika.Usage{}, fika.Errorf(fika.Conflict, "", "there is nothing to summarise: nothing has been said to %q yet", c.cfg.Context)
+			return "", fika.Usage{}, fika.Errorf(fika.Conflict, "", "nothing to summarise: nothing has been said to %q yet", c.cfg.Context)
 		}
 		return n.summary, fika.Usage{}, nil // everything was summed up already
 	}

@@ -20,7 +20,7 @@ func (c *crossCheck) checkBackup(i int) {
 		case c.entryIndex(name) >= 0 && c.Agents[c.entryIndex(name)].Pool == a.ID:
 			c.problems.Add(at, "%s is a member of the pool %s: members take over from each other anyway", toml.Quote(name), toml.Quote(a.ID))
 		case c.entryIndex(name) < 0:
-			c.problems.Add(at, "there is no [[agents]] entry with the id %s%s", toml.Quote(name), toml.NearestHint(name, c.agentIDs()))
+			c.problems.Add(at, "no [[agents]] entry has the id %s%s", toml.Quote(name), toml.NearestHint(name, c.agentIDs()))
 		}
 	}
 }

@@ -55,11 +55,11 @@ func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
 		r.needKey(item, "scope", "this budget has no scope")
 		r.needKey(item, "per", "this budget has no per")
 		if item.Table.Get("money") == nil && item.Table.Get("tokens") == nil {
-			r.Problem(item.At, "this budget limits nothing: say money or tokens")
+			r.Problem(item.At, "this budget limits nothing: set money or tokens")
 		}
 		id := [2]string{b.Scope, b.Per}
 		if seen[id] && b.Scope != "" {
-			r.Problem(item.At, "there is a budget of %s per %s already", toml.Quote(b.Scope), b.Per)
+			r.Problem(item.At, "budget of %s per %s already exists", toml.Quote(b.Scope), b.Per)
 		}
 		seen[id] = true
 	})
@@ -102,7 +102,7 @@ func (c *crossCheck) checkBudgets() {
 		kind, name, wrong := limit.ParseScope(b.Scope)
 		if kind == limit.ScopeAgent && wrong == "" && c.entryIndex(name) < 0 && len(c.Agents) > 0 {
 			if meant := toml.NearestHint(name, c.agentIDs()); meant != "" {
-				c.problems.Add(b.at, "there is no agent %s%s", toml.Quote(name), meant)
+				c.problems.Add(b.at, "agent %s not found%s", toml.Quote(name), meant)
 			}
 		}
 		if b.Money <= 0 {
@@ -180,7 +180,7 @@ func (c *Config) CheckBudget(b Budget) error {
 	kind, name, _ := limit.ParseScope(b.Scope)
 	if kind == limit.ScopeAgent && c.entryIndex(name) < 0 {
 		if meant := toml.NearestHint(name, c.agentIDs()); meant != "" {
-			return fika.Errorf(fika.Invalid, op, "there is no agent %s%s", toml.Quote(name), meant)
+			return fika.Errorf(fika.Invalid, op, "agent %s not found%s", toml.Quote(name), meant)
 		}
 	}
 	if b.Money > 0 {

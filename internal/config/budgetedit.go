@@ -72,7 +72,7 @@ func (b Budget) limitLines() string {
 func budgetBlock(path string, data []byte, lines []string, b Budget) (begin, end int, err error) {
 	s := toml.Read(path, data, &Problems{})
 	if s.Broken {
-		return 0, 0, fika.Errorf(fika.Invalid, "set budget", "the file has to be mended by hand first: %s", s.Problems)
+		return 0, 0, fika.Errorf(fika.Invalid, "set budget", "fix the file by hand first: %s", s.Problems)
 	}
 	e := s.Root.Get("budgets")
 	if e == nil {

@@ -35,7 +35,7 @@ func (c *crossCheck) checkTogether() {
 		c.problems.Add(c.where["routing.model"], "%s", c.unknownModel(m))
 	}
 	if d := c.Master.DefaultAgent; d != "" && c.entryIndex(d) < 0 {
-		c.problems.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.NearestHint(d, c.agentIDs()))
+		c.problems.Add(c.where["master.default_agent"], "no [[agents]] entry has the id %s%s", toml.Quote(d), toml.NearestHint(d, c.agentIDs()))
 	}
 }
 
@@ -142,13 +142,13 @@ func (c *crossCheck) checkNATS() {
 		}
 	}
 	if len(ways) > 1 {
-		c.problems.Add(c.where["nats."+ways[1]], "the server can be told who you are in one way only: %s are set", strings.Join(ways, " and "))
+		c.problems.Add(c.where["nats."+ways[1]], "set only one of user, token, nkey and creds: %s are set", strings.Join(ways, " and "))
 	}
 	if n.Password != "" && n.PasswordEnv != "" {
 		c.problems.Add(c.where["nats.password_env"], "password and password_env are both set; keep one")
 	}
 	if (n.Password != "" || n.PasswordEnv != "") && n.User == "" {
-		c.problems.Add(c.where["nats"], "there is a password but no user")
+		c.problems.Add(c.where["nats"], "a password is set but no user")
 	}
 	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
 		c.problems.Add(c.where["nats.tls"], "cert and key belong together; one of them is missing")
@@ -193,9 +193,9 @@ func (c *Config) unknownModel(name string) string {
 		return "the model " + toml.Quote(name) + " is not known, and its name does not tell where it is reached: define it with [[models]] id and base_url"
 	}
 	if near := toml.NearestHint(name, known); near != "" || len(known) > 20 {
-		return "there is no [[models]] entry with the id or nickname " + toml.Quote(name) + near
+		return "no [[models]] entry has the id or nickname " + toml.Quote(name) + near
 	}
-	return "there is no [[models]] entry with the id or nickname " + toml.Quote(name) + "; known are " + strings.Join(known, ", ")
+	return "no [[models]] entry has the id or nickname " + toml.Quote(name) + "; known are " + strings.Join(known, ", ")
 }
 
 func (c *Config) modelNames() []string {

@@ -146,7 +146,7 @@ func editKey(path string, data []byte, key []string, text string) ([]byte, error
 	const op = "set key"
 	s := toml.Read(path, data, &Problems{})
 	if s.Broken {
-		return nil, fika.Errorf(fika.Invalid, op, "the file has to be mended by hand first: %s", s.Problems)
+		return nil, fika.Errorf(fika.Invalid, op, "fix the file by hand first: %s", s.Problems)
 	}
 	mark := s.Begin()
 	e := editor{data: data[mark:], key: key, after: -1, dotted: -1, header: -1}

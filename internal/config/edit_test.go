@@ -76,7 +76,7 @@ func TestSetKeyRefuses(t *testing.T) {
 		"bad value":    {"", "username", "no good", "cannot be a username"},
 		"odd key":      {"", "a b", "x", "unknown key"},
 		"strange type": {"", "username", struct{}{}, "cannot be set to a struct"},
-		"broken file":  {"model = \n", "username", "x", "mended by hand first"},
+		"broken file":  {"model = \n", "username", "x", "fix the file by hand first"},
 		"inline table": {"nats = {port = 1}\n", "nats.timeout_ms", 2, "add timeout_ms = 2 there by hand"},
 		"list":         {"", "agents.id", "x", "list of tables"},
 		"not UTF-8":    {"", "username", "\xff", "UTF-8"},

@@ -57,7 +57,7 @@ func (c *Config) UnknownExecutor(name string) string {
 	for _, x := range c.Executors {
 		known = append(known, x.Name)
 	}
-	text := "there is no [[executors]] entry with the name " + toml.Quote(name)
+	text := "no [[executors]] entry has the name " + toml.Quote(name)
 	switch near := toml.NearestHint(name, known); {
 	case near != "":
 		return text + near

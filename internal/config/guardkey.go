@@ -54,7 +54,7 @@ func (r *reader) readRules(v value, path string, list *[]guard.Rule) bool {
 		rule := guard.Rule{Where: lineOf(r.Place(item.At))}
 		decodeTable(r, item.Table, elementPath(path, len(*list))+".", &rule, ruleKeys(), nil)
 		if item.Table.Get("do") == nil {
-			r.Problem(item.At, "this rule does nothing: say do = \"allow\", \"ask\" or \"deny\"")
+			r.Problem(item.At, "this rule does nothing: set do = \"allow\", \"ask\" or \"deny\"")
 		} else if err := rule.Check(); err != nil && (rule.Do != "" || rule.Tool == "") {
 			r.Problem(item.At, "%s", ruleWrong(err))
 		}

@@ -265,7 +265,7 @@ func landingKeys() []key[Landing] {
 		{name: "strategy", at: func(l *Landing) any { return &l.Strategy }, oneOf: []string{LandRebase, LandMerge, LandSquash}, doc: "How work is put on the branch: commit by commit on top (rebase), as one commit with two parents (merge), or as one commit (squash)."},
 		{name: "timeout", at: func(l *Landing) any { return &l.Timeout }, min: 1, max: 7200, doc: "How long the check may take; then it is ended and has failed."},
 		{name: "max_rounds", at: func(l *Landing) any { return &l.MaxRounds }, max: 20, doc: "How often an offer of an agent that conflicts, whose check fails or that a reviewer does not call good comes back to the agent; then it waits for you. 0: never."},
-		{name: "reviewers", at: func(l *Landing) any { return &l.Reviewers }, example: `["reviewer"]`, doc: "Agents that look at what other agents offer before it is checked. It goes on when all of them call it good. Unset: nobody does."},
+		{name: "reviewers", at: func(l *Landing) any { return &l.Reviewers }, example: `["reviewer"]`, doc: "Agents that look at what other agents offer before it is checked. It continues when all of them call it good. Unset: nobody does."},
 	}
 }
 

@@ -254,10 +254,10 @@ func TestProblems(t *testing.T) {
 			`c.toml:8:1: readable_by: "b c" is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit`,
 		}},
 		"references": {"model = \"sonnnet\"\nusername = \"Coder\"\n[master]\ndefault_agent = \"codr\"\n[[agents]]\nid = \"coder\"\nmodel = \"zzzzzz\"\n[[models]]\nid = \"claude-x\"\nnickname = \"sonnet\"\n", []string{
-			`c.toml:1:1: there is no [[models]] entry with the id or nickname "sonnnet"; did you mean sonnet?`,
+			`c.toml:1:1: no [[models]] entry has the id or nickname "sonnnet"; did you mean sonnet?`,
 			`c.toml:2:1: "Coder" is the id of an agent: people and agents cannot share a name`,
-			`c.toml:4:1: there is no [[agents]] entry with the id "codr"; did you mean coder?`,
-			`c.toml:7:1: there is no [[models]] entry with the id or nickname "zzzzzz"; known are claude-x, sonnet`,
+			`c.toml:4:1: no [[agents]] entry has the id "codr"; did you mean coder?`,
+			`c.toml:7:1: no [[models]] entry has the id or nickname "zzzzzz"; known are claude-x, sonnet`,
 		}},
 		"models": {"[[models]]\nid = \"m\"\n[[models]]\nnickname = \"n\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\n[[models]]\nid = \"gpt-5\"\nrules = \"r\"\nprovider = \"antropic\"\n[[models]]\nid = \"\"\nbase_url = \"api.openai.com\"\napi_key_env = \"sk-abcdefghijklmnop\"\n", []string{
 			`c.toml:2:1: the model "m" has no base_url, and its name does not tell where it is reached`,
@@ -287,7 +287,7 @@ func TestProblems(t *testing.T) {
 		}},
 		"byte order mark": {"\ufeffmodle = 1\n", []string{`c.toml:1:1: unknown key "modle" at the top level; did you mean model?`}},
 		"auth": {"[nats]\nuser = \"a\"\ntoken = \"b\"\npassword = \"c\"\npassword_env = \"D\"\nserver = \"localhost:4222\"\nsubject_prefix = \"a.*\"\n[nats.tls]\ncert = \"c.pem\"\n[store]\nurl = \"mysql://x\"\n", []string{
-			`c.toml:3:1: the server can be told who you are in one way only: user and token are set`,
+			`c.toml:3:1: set only one of user, token, nkey and creds: user and token are set`,
 			`c.toml:5:1: password and password_env are both set; keep one`,
 			`c.toml:6:10: server: "localhost:4222" is not a NATS address: write it as in nats://localhost:4222`,
 			`c.toml:7:18: subject_prefix: "a.*" cannot begin a subject: use words joined by dots, without spaces, * or >`,
@@ -324,7 +324,7 @@ func TestModelsInTwoFiles(t *testing.T) {
 	write(t, models, "[[models]]\nid = \"a\"\nbase_url = \"http://x/v1\"\n")
 	_, err = LoadHome(dir)
 	want2 := []string{
-		config + `:1:1: there is no [[models]] entry with the id or nickname "openai/gpt-5"; known are a`,
+		config + `:1:1: no [[models]] entry has the id or nickname "openai/gpt-5"; known are a`,
 		models + `:2:1: the model "a" is defined twice; the first is at ` + config + ":3:1"}
 	if d := cmp.Diff(want2, problemsOf(t, err)); d != "" {
 		t.Error(d)

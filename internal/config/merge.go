@@ -53,7 +53,7 @@ func (in Inputs) mergeLayers() (merged, error) {
 	keys := contextKeys()
 	for name := range in.Flags {
 		if findKey(keys, name) == nil {
-			return merged{}, fika.Errorf(fika.Invalid, "settings", "there is no setting %s%s", toml.Quote(name), toml.NearestHint(name, keyNames(keys)))
+			return merged{}, fika.Errorf(fika.Invalid, "settings", "setting %s not found%s", toml.Quote(name), toml.NearestHint(name, keyNames(keys)))
 		}
 	}
 	m := merged{PerContext: in.Config.PerContext, origins: make(map[string]string, len(keys)), own: map[string]bool{}}

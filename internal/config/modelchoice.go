@@ -169,7 +169,7 @@ func (c *crossCheck) checkModelChoice(i int) {
 		return
 	}
 	if len(list) == 1 && (a.Escalate > 0 || len(a.ModelRules) > 0) {
-		c.problems.Add(at("models"), "there is nothing to choose from: name a second model, or take escalate and model_rules away")
+		c.problems.Add(at("models"), "nothing to choose from: name a second model, or take escalate and model_rules away")
 	}
 	c.checkModelWindows(i, list)
 	c.checkModelRules(i, list)

@@ -97,14 +97,14 @@ func TestModelsInAnAgentsFile(t *testing.T) {
 // TestWrongModels: each mistake is told with its place.
 func TestWrongModels(t *testing.T) {
 	for text, want := range map[string]string{
-		`models = ["small", "larg"]`:                                            `:15:1: there is no [[models]] entry with the id or nickname "larg"; did you mean large?`,
+		`models = ["small", "larg"]`:                                            `:15:1: no [[models]] entry has the id or nickname "larg"; did you mean large?`,
 		`models = ["small", "little"]`:                                          `the model "little" is in the list twice`,
 		`models = ["large", "small"]`:                                           `"little" reads 32000 tokens and "big" before it 200000`,
 		"model = \"small\"\nmodels = [\"small\", \"large\"]":                    "model and models are both set",
 		"base_url = \"http://127.0.0.1:2/v1\"\nmodels = [\"small\", \"large\"]": "base_url would hold for all of models",
 		`escalate = 2`:                       "escalate chooses among several models",
 		`model_rules = [{tokens = 5}]`:       "model_rules chooses among several models",
-		"models = [\"small\"]\nescalate = 1": "there is nothing to choose from",
+		"models = [\"small\"]\nescalate = 1": "nothing to choose from",
 		"models = [\"small\", \"large\"]\nmodel_rules = [{use = \"large\"}]":             "this rule says nothing of when it holds",
 		"models = [\"small\", \"large\"]\nmodel_rules = [{tokens = 5, use = \"x\"}]":     `"x" is none of this agent's models: small, large`,
 		"models = [\"small\", \"large\"]\nmodel_rules = [{tokens = 5, use = \"small\"}]": `"small" is the first of models`,

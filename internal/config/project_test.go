@@ -48,15 +48,15 @@ func (l projectFiles) load() *Config {
 // Whatever a project may not say is refused where it says it, with the reason.
 func TestProjectMayNot(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{`base_url = "http://127.0.0.1:1/v1"`, "config.toml:1:1: a project cannot set base_url: where prompts and keys are sent"},
+		{`base_url = "http://127.0.0.1:1/v1"`, "config.toml:1:1: a project cannot set base_url: it decides where prompts and keys are sent"},
 		{`api_key_env = "X"`, "config.toml:1:1: a project cannot set api_key_env"},
 		{`provider = "openai"`, "a project cannot set provider"},
-		{`username = "you"`, "a project cannot set username: what you are called"},
+		{`username = "you"`, "a project cannot set username: it is your name"},
 		{`trust = ["/"]`, "a project cannot set trust: nobody can agree"},
 		{"[env]\nPATH = \"/x\"", "config.toml:1:2: a project cannot set env"},
 		{"[store]\nurl = \"postgres://h/d\"", "a project cannot set store"},
 		{"[nats]\nserver = \"nats://h:1\"", "a project cannot set nats"},
-		{"[hub]\nautostart = true", "a project cannot set hub: that is for each person"},
+		{"[hub]\nautostart = true", "a project cannot set hub; set it in"},
 		{"[sandbox]\nsockets = [\"/x\"]", "config.toml:2:1: a project cannot set sandbox.sockets"},
 		{"[sandbox]\nlend = [\"ssh-agent\"]", "a project cannot set sandbox.lend"},
 		{"[sandbox]\nwrite = [\"/x\"]", "a project cannot set sandbox.write"},
@@ -68,7 +68,7 @@ func TestProjectMayNot(t *testing.T) {
 		{"[tools]\nallow_private_fetch = true", "a project cannot set tools.allow_private_fetch"},
 		{"[plugins.x]\naccess = \"home\"", "config.toml:2:1: a project cannot set x.access"},
 		{"[plugins.x]\nenv = [\"KEY\"]", "a project cannot set x.env"},
-		{"[[rules]]\ntool = \"bash\"\ndo = \"allow\"", "config.toml:3:1: a project's rules ask or deny"},
+		{"[[rules]]\ntool = \"bash\"\ndo = \"allow\"", "config.toml:3:1: rules of a project can ask or deny"},
 		{`workspace = "/"`, `config.toml:1:13: workspace: a project cannot reach outside: "/" is not in the project`},
 		{`workspace = "../other"`, "a project cannot reach outside"},
 		{`workspace = "~/src"`, "a project cannot reach outside"},
@@ -84,7 +84,7 @@ func TestProjectMayNot(t *testing.T) {
 		{"[[agents]]\nid = \"a\"\nlend = [\"~/.ssh\"]", "a project cannot set lend"},
 		{"[[agents]]\nid = \"a\"\nenv = {A = \"b\"}", "a project cannot set env"},
 		{"[[agents]]\nid = \"a\"\nworkspace = \"/\"", "a project cannot reach outside"},
-		{"[[agents]]\nid = \"a\"\nrules = [{tool = \"bash\", do = \"allow\"}]", "a project's rules ask or deny"},
+		{"[[agents]]\nid = \"a\"\nrules = [{tool = \"bash\", do = \"allow\"}]", "rules of a project can ask or deny"},
 		{`modle = "x"`, "unknown key"},
 	}
 	for _, tt := range tests {

@@ -41,35 +41,38 @@ func (l *loading) addProject(s *toml.Source, f fileText) {
 
 // refuseWith reports a key that a project cannot set, and why.
 func (p projectReader) refuseWith(e *entry, key, why string) {
-	p.Problem(e.At, "a project cannot set %s: %s; you can, in %s", key, why, p.file.Own)
+	if why != "" {
+		why = ": " + why
+	}
+	p.Problem(e.At, "a project cannot set %s%s; set it in %s", key, why, p.file.Own)
 }
 
-const yours = "that is for each person to say"
+const yours = ""
 
 // refusalReasons returns why keys are the person's to set, for keys with a specific
 // reason.
 func refusalReasons() map[string]string {
-	const route = "where prompts and keys are sent is for each person to say"
+	const route = "it decides where prompts and keys are sent"
 	return map[string]string{
 		"base_url": route, "provider": route, "api_key_env": route, "insecure": route, "headers": route,
 		"env":      "variables decide what programs run and where they look for keys",
-		"store":    "where the data are is for each person to say",
-		"nats":     "which bus is used, with which password, is for each person to say",
-		"username": "what you are called is yours to say",
+		"store":    "it decides where the data are",
+		"nats":     "it decides which bus is used",
+		"username": "it is your name",
 		"trust":    "nobody can agree in your name",
 		"lend":     "it would hand keys and files of yours to commands", "sockets": "whoever listens there acts with rights of its own",
 		"write":  "it would let commands write outside of the project",
 		"hosts":  "it would let commands send what they read there",
-		"access": "it would let a program use all of fika", "executor": "under whose account tools run is for each person to say",
-		"engine": "which programs are started is for each person to say", "command": "which programs are started is for each person to say",
+		"access": "it would let a program use all of fika", "executor": "it decides under whose account tools run",
+		"engine": "it decides which programs are started", "command": "it decides which programs are started",
 		"allow_private_fetch": "it would open your own network to what agents read",
-		"mcp":                 "which programs are started and reached is for each person to say",
-		"schedules":           "what begins by itself is for each person to say",
+		"mcp":                 "it decides which programs are started and reached",
+		"schedules":           "it decides what starts automatically",
 		"routing":             route,
-		"webhooks":            "where it is sent what happens is for each person to say",
-		"otlp":                "where it is sent what agents do is for each person to say",
-		"doors":               "by which doors programs come in is for each person to say",
-		"bus_members":         "which programs may ask your agents is for each person to say",
+		"webhooks":            "it decides who is sent what happens",
+		"otlp":                "it decides who is sent what agents do",
+		"doors":               "it decides which programs may connect",
+		"bus_members":         "it decides which programs may ask your agents",
 	}
 }
 
@@ -177,7 +180,7 @@ func (p projectReader) checkContext(t *table, prefix string) {
 		case "rules":
 			for _, item := range e.Value.Items {
 				if item.Kind == toml.KindTable && textOf(item.Table.Get("do")) == "allow" {
-					p.Problem(item.Table.Get("do").At, "a project's rules ask or deny, they do not allow: what is allowed is for each person to say, in %s", p.file.Own)
+					p.Problem(item.Table.Get("do").At, "rules of a project can ask or deny, not allow: set what is allowed in %s", p.file.Own)
 				}
 			}
 		}

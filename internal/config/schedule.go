@@ -70,7 +70,7 @@ func (r *reader) readSchedules(v value, path string, list *[]Schedule) bool {
 	begin := func(item value) Schedule { return Schedule{at: r.Place(item.At)} }
 	return readTables(r, v, path, list, scheduleKeys(), begin, func(item value, _ *Schedule) {
 		r.needKey(item, "name", "this schedule has no name: give it one, as in name = \"morning-report\"")
-		r.needKey(item, "cron", "this schedule has no cron: say when, as in cron = \"30 8 * * mon-fri\"")
+		r.needKey(item, "cron", "this schedule has no cron: set it, as in cron = \"30 8 * * mon-fri\"")
 		if e := item.Table.Get("cron"); e != nil && e.Value.Kind == toml.KindText {
 			_, wrong := schedule.Parse(e.Value.Text)
 			for _, m := range wrong {
@@ -93,20 +93,20 @@ func (r *reader) checkScheduled(item value) {
 	prompt, inputs := item.Table.Get("prompt"), item.Table.Get("inputs")
 	switch {
 	case len(given) == 0:
-		r.Problem(item.At, "this schedule begins nothing: say agent, workflow or chat")
+		r.Problem(item.At, "this schedule starts nothing: set agent, workflow or chat")
 	case len(given) > 1:
 		r.Problem(item.Table.Get(given[1]).At, "a schedule begins one thing: %s or %s", given[0], given[1])
 	case isTrue(item.Table.Get("summarise")):
 		if given[0] != "agent" {
-			r.Problem(item.Table.Get("summarise").At, "an agent sums up what it has before it, not a %s: say agent", given[0])
+			r.Problem(item.Table.Get("summarise").At, "an agent sums up what it has before it, not a %s: set agent", given[0])
 		} else if prompt != nil {
-			r.Problem(prompt.At, "a schedule that says summarise has no prompt")
+			r.Problem(prompt.At, "a schedule with summarise cannot have a prompt")
 		}
 		if inputs != nil {
 			r.Problem(inputs.At, "inputs are a workflow's")
 		}
 	case given[0] != "workflow" && (prompt == nil || prompt.Value.Kind == toml.KindText && strings.TrimSpace(prompt.Value.Text) == ""):
-		r.Problem(item.At, "this schedule says nothing: give it a prompt")
+		r.Problem(item.At, "this schedule has no prompt")
 	case given[0] != "workflow" && inputs != nil:
 		r.Problem(inputs.At, "inputs are a workflow's; %s has a prompt", map[string]string{"agent": "an agent", "chat": "a chat"}[given[0]])
 	}
@@ -123,7 +123,7 @@ func (c *crossCheck) checkSchedules() {
 			c.problems.Add(c.placeOf("schedules", i, "name"), "the schedule %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("schedules", first, "name"))
 		}
 		if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
-			c.problems.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
+			c.problems.Add(c.placeOf("schedules", i, "agent"), "no [[agents]] entry has the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
 		}
 		if wrong := c.noSummary(s); wrong != "" {
 			c.problems.Add(c.placeOf("schedules", i, "agent"), "%s", wrong)
@@ -155,13 +155,13 @@ func (c *Config) CheckSchedule(s Schedule) error {
 		return fika.Errorf(fika.Invalid, op, "%s", wrong)
 	}
 	if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
-		return fika.Errorf(fika.NotFound, op, "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
+		return fika.Errorf(fika.NotFound, op, "no [[agents]] entry has the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
 	}
 	if wrong := c.noSummary(s); wrong != "" {
 		return fika.Errorf(fika.Invalid, op, "%s", wrong)
 	}
 	if slices.ContainsFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }) {
-		return fika.Errorf(fika.Conflict, op, "there is a schedule %s already; fika schedule delete %s takes it away", s.Name, s.Name)
+		return fika.Errorf(fika.Conflict, op, "schedule %s already exists; fika schedule delete %s takes it away", s.Name, s.Name)
 	}
 	return nil
 }

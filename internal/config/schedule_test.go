@@ -54,10 +54,10 @@ prompt = "of what?"
 	}
 	for _, want := range []string{
 		`config.toml:6:17: "mno" is not a day of the week; did you mean mon?`, `config.toml:6:21: "61" is not a day of the week`,
-		`config.toml:7:`, `there is no [[agents]] entry with the id "codr"; did you mean coder?`,
-		`config.toml:12:9: there is no @dayly; did you mean @daily?`, `did you mean Europe/Stockholm?`, `config.toml:15:`, "a schedule begins one thing: agent or chat",
-		`the schedule "a" is defined twice`, "this schedule has no name", "this schedule has no cron", "this schedule begins nothing",
-		"not a workflow: say agent", "a schedule that says summarise has no prompt",
+		`config.toml:7:`, `no [[agents]] entry has the id "codr"; did you mean coder?`,
+		`config.toml:12:9: @dayly not found; did you mean @daily?`, `did you mean Europe/Stockholm?`, `config.toml:15:`, "a schedule begins one thing: agent or chat",
+		`the schedule "a" is defined twice`, "this schedule has no name", "this schedule has no cron", "this schedule starts nothing",
+		"not a workflow: set agent", "a schedule with summarise cannot have a prompt",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not said:\n%v", want, err)

@@ -119,7 +119,7 @@ func editSchedules(path string, change func([]byte, *toml.Source) (string, error
 	}
 	s := toml.Read(path, data, &Problems{})
 	if s.Broken {
-		return fika.Errorf(fika.Invalid, opSchedule, "the file has to be mended by hand first: %s", s.Problems)
+		return fika.Errorf(fika.Invalid, opSchedule, "fix the file by hand first: %s", s.Problems)
 	}
 	changed, err := change(data, s)
 	if err != nil {

@@ -45,7 +45,7 @@ func Delete(ctx context.Context, a *app.App, name fika.AgentName, wait time.Dura
 		}
 	}
 	if c, err := a.Config(); err == nil && c.Agent(name) != nil {
-		p.Warn("config.toml has an [[agents]] entry for " + string(name) + ": the hub makes it anew unless you take that out")
+		p.Warn("config.toml has an [[agents]] entry for " + string(name) + ": the hub creates it again unless you take that out")
 	}
 	return lock.Remove()
 }

@@ -48,7 +48,7 @@ func Rename(ctx context.Context, a *app.App, from, to fika.AgentName, wait time.
 		return errors.Join(err, w.Rename(from))
 	}
 	if w.Settings.Entry {
-		p.Warn("config.toml has an [[agents]] entry with the id " + string(from) + ": change it too, or the hub makes that agent anew")
+		p.Warn("config.toml has an [[agents]] entry with the id " + string(from) + ": change it too, or the hub creates that agent again")
 	}
 	return nil
 }

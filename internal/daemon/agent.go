@@ -122,7 +122,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 		Work: live.Work, Compact: compactor(live), Summarise: summariser(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
 		Advance: func(ctx context.Context, run fika.RequestID) {
 			if err := runs.Advance(ctx, run); err != nil {
-				display.Warn(fmt.Sprintf("the run %s goes on when the hub has looked at it: %v", run, err))
+				display.Warn(fmt.Sprintf("run %s resumes when the hub picks it up: %v", run, err))
 			}
 		},
 		Display: display, Settings: func() agent.Settings { return processSettings(a, live.Settings()) },

@@ -25,7 +25,7 @@ func (d *examination) checkContexts(ctx context.Context) {
 		return
 	}
 	for _, s := range strange {
-		d.add(check, Note, "rename or remove it", "contexts/%s is no context: its name is not one", s)
+		d.add(check, Note, "rename or remove it", "contexts/%s is not a context: its name is not one", s)
 	}
 	before := len(d.out)
 	for _, n := range names {
@@ -111,14 +111,14 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 	}
 	if d.fix {
 		if err := d.remake(ctx, f, diffs); err != nil {
-			d.add(check, Problem, "", "the mirror was not made anew: %v", err)
+			d.add(check, Problem, "", "the mirror was not rebuilt: %v", err)
 			return
 		}
-		d.add(check, Fixed, "", "%d differences from the database; the mirror was made anew, the old files were kept beside it", len(diffs))
+		d.add(check, Fixed, "", "%d differences from the database; the mirror was rebuilt, the old files were kept beside it", len(diffs))
 		return
 	}
 	for _, x := range diffs[:min(5, len(diffs))] {
-		d.add(check, Problem, "fika doctor --fix makes the mirror anew from the database", "%s", x)
+		d.add(check, Problem, "fika doctor --fix rebuilds the mirror from the database", "%s", x)
 	}
 	if n := len(diffs) - 5; n > 0 {
 		d.add(check, Problem, "", "%d more differences between its files and the database", n)

@@ -305,7 +305,7 @@ func (d *examination) checkAgents(ctx context.Context) {
 		}
 		if !v.Trouble.IsClear() {
 			bad++
-			d.add("agents", Problem, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
+			d.add("agents", Problem, fmt.Sprintf("see fika agent logs %s", v.Row.Name), "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
 		}
 	}
 	if bad == 0 && len(views) > 0 {

@@ -16,7 +16,7 @@ func (d *examination) checkProject() {
 	_, err = d.app.CheckProject()
 	switch {
 	case fika.IsKind(err, fika.Invalid):
-		d.add(check, Problem, "mend it: fika trust cannot put it in force", "%v", err)
+		d.add(check, Problem, "fix the file, then run fika trust", "%v", err)
 	case at.Trust == project.Untrusted:
 		d.add(check, Note, "", "nothing of %s is used: fika trust shows it and asks", at.Root)
 	case at.Trust == project.Changed:

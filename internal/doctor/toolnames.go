@@ -67,7 +67,7 @@ func (t *toolNames) check(at config.Place, key, name string) {
 	near := spelling.Nearest(name, t.known)
 	switch {
 	case near != "":
-		t.errs = append(t.errs, fmt.Errorf("%s: %s: there is no tool %q; did you mean %s?", at, key, name, near))
+		t.errs = append(t.errs, fmt.Errorf("%s: %s: tool %q not found; did you mean %s?", at, key, name, near))
 	case slices.Contains(plugin.ShippedNames(), name):
 		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: the plugin %q is not installed: fika plugin install %s", at, key, name, name))
 	default:

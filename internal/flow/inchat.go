@@ -56,7 +56,7 @@ func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow
 		if result.State == workflow.Cancelled && r.Reason != "" { // in the words of whoever cancelled it
 			why = r.Reason
 		}
-		fmt.Fprintf(&b, "The run %s is %s: %s. fika workflow resume %s goes on with what is not done.", r.ID, result.State, why, r.ID)
+		fmt.Fprintf(&b, "The run %s is %s: %s. fika workflow resume %s continues with what is not done.", r.ID, result.State, why, r.ID)
 	}
 	return strings.TrimSpace(b.String()), nil
 }

@@ -68,7 +68,7 @@ func TestResultInTheChat(t *testing.T) {
 		}
 		w.ok(w.flow.Advance(w.Context(), run))
 		w.want("said", strings.Join(w.saidIn(chat), "\n"), "ann: @a, @b: which one?\nworkflow: @a: this one, @c  @b gave no answer: no idea  The run "+string(run)+
-			" is failed: step b failed: no idea. fika workflow resume "+string(run)+" goes on with what is not done.")
+			" is failed: step b failed: no idea. fika workflow resume "+string(run)+" continues with what is not done.")
 		w.want("asked", len(w.asked), 2)
 		if c := w.claim("c"); c != nil {
 			t.Errorf("c was called by %q", c.Prompt.Content)

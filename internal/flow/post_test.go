@@ -49,7 +49,7 @@ func TestPostNowhere(t *testing.T) {
 		run := w.start("[[steps]]\nid='tell'\npost='room'\nprompt='done'\n", nil)
 		r := w.work(run)
 		w.want("state", r.State, fika.RequestFailed)
-		has(w.T, r.Outcome.Error, "there is no chat room; fika chat create room makes it")
+		has(w.T, r.Outcome.Error, "chat room not found (fika chat create room)")
 		room := w.chat("room")
 		w.resume(run, nil, "")
 		w.want("state", w.work(run).State, fika.Done)

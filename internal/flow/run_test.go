@@ -114,7 +114,7 @@ func TestPauseRun(t *testing.T) {
 		w.ok(err)
 		w.want("rung", ring, []fika.AgentName{"a"})
 		w.want("the time does not count", w.advance(run).Over(), false)
-		w.want("the one that waited goes on", w.claim("a").Request.ID, before.ID)
+		w.want("the one that waited continues", w.claim("a").Request.ID, before.ID)
 	})
 }
 
@@ -255,7 +255,7 @@ func TestTimeout(t *testing.T) {
 func TestUnknownAgent(t *testing.T) {
 	onEngines(t, func(w *world) {
 		run := w.start("[[steps]]\nid='x'\nagent='nobody'\nprompt='x'\n[[steps]]\nid='y'\nagent='a'\nprompt='y'\n[[steps]]\nid='z'\nneeds=['x','y']\njoin='ended'\nagent='b'\nprompt='{{.steps.x.error}}'\n", nil)
-		w.want("answer", w.work(run).Outcome.Answer, "b did: there is no agent named nobody")
+		w.want("answer", w.work(run).Outcome.Answer, "b did: agent not found: nobody")
 	})
 }
 

@@ -45,7 +45,7 @@ func TestAgentOfAnItem(t *testing.T) {
 func TestUnknownAgentOfAnItem(t *testing.T) {
 	onEngines(t, func(w *world) {
 		for list, want := range map[string]string{
-			`[{"who": "b", "what": "x"}, {"who": "bob", "what": "y"}]`: `item 2 ({"what":"y","who":"bob"}): there is no agent "bob"; there are a, b, c`,
+			`[{"who": "b", "what": "x"}, {"who": "bob", "what": "y"}]`: `item 2 ({"what":"y","who":"bob"}): agent "bob" not found; known: a, b, c`,
 			`[{"who": "workflow"}]`:          `item 1 ({"who":"workflow"}): agent name: "workflow" is no agent`,
 			`[{"who": "b"}, {"what": "x"}]`:  `at <.item.who>: map has no entry for key "who"`,
 			`[{"who": "no name at all"}]`:    `item 1 ({"who":"no name at all"}): `,
@@ -70,7 +70,7 @@ func TestAgentOfAStep(t *testing.T) {
 		w.plans("c")
 		w.want("answer", w.work(w.start(text, nil)).Outcome.Answer, "c did: do")
 		w.plans("nobody")
-		has(w.T, w.work(w.start(text, nil)).Outcome.Error, "there is no agent named nobody")
+		has(w.T, w.work(w.start(text, nil)).Outcome.Error, "agent not found: nobody")
 	})
 }
 

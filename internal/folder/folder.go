@@ -29,7 +29,7 @@ func OpenFolder(h Home, name fika.AgentName) (Folder, error) {
 	st, err := os.Stat(f.Path())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Folder{}, fika.Errorf(fika.NotFound, "open context", "there is no context %q", name)
+		return Folder{}, fika.Errorf(fika.NotFound, "open context", "context %q not found", name)
 	case err != nil:
 		return Folder{}, fileError("open context", f.Path(), err)
 	case !st.IsDir():

@@ -45,7 +45,7 @@ func OpenHome(root string) (Home, error) {
 	const op = "open home"
 	abs, err := filepath.Abs(root)
 	if root == "" || err != nil {
-		return Home{}, fika.Errorf(fika.Invalid, op, "%q is no folder name", root)
+		return Home{}, fika.Errorf(fika.Invalid, op, "%q is not a folder name", root)
 	}
 	h := HomeAt(abs)
 	for _, dir := range []string{h.Root, h.ContextsDir()} {

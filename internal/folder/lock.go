@@ -148,7 +148,7 @@ func openLocked(f Folder) (*os.File, error) {
 	for range 10 {
 		file, err := os.OpenFile(f.lockPath(), os.O_RDWR|os.O_CREATE, fileMode)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fika.Errorf(fika.NotFound, op, "there is no context %q", f.Name)
+			return nil, fika.Errorf(fika.NotFound, op, "context %q not found", f.Name)
 		}
 		if err != nil {
 			return nil, fileError(op, f.lockPath(), err)

@@ -343,6 +343,6 @@ func (m *Mirror) setFileAside(f Folder, name string) error {
 		return err
 	}
 	delete(m.meta.Files, name)
-	m.notes = append(m.notes, name+" of context "+string(f.Name)+" holds what fika did not write: it is kept as "+free+", and written anew")
+	m.notes = append(m.notes, name+" of context "+string(f.Name)+" holds what fika did not write: it is kept as "+free+", and written again")
 	return nil
 }

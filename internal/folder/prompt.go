@@ -35,7 +35,7 @@ func (h Home) Prompt(p Prompt, more ...string) (string, error) {
 	builtin := map[Prompt]string{DefaultPrompt: defaultText, CompactionPrompt: compactionText, ContinuationPrompt: continuationText}
 	text, known := builtin[p]
 	if !known {
-		return "", fika.Errorf(fika.NotFound, "read prompt", "there is no prompt %q", string(p))
+		return "", fika.Errorf(fika.NotFound, "read prompt", "prompt %q not found", string(p))
 	}
 	if p == DefaultPrompt {
 		files = append(files, "chibi.md")

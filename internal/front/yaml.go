@@ -72,7 +72,7 @@ func (y yamlReader) readTable(n *yaml.Node, t *toml.Table) bool {
 		key := n.Content[i]
 		at := y.offsetOf(key.Line, key.Column)
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-			y.Problem(at, "this is no name of a setting")
+			y.Problem(at, "this is not a name of a setting")
 			ok = false
 			continue
 		}

@@ -52,16 +52,16 @@ func (r Rule) Check() error {
 	switch r.Do {
 	case Allow, Ask, Deny:
 	default:
-		return fika.Errorf(fika.Invalid, "do", "%q is no action; it is allow, ask or deny", r.Do)
+		return fika.Errorf(fika.Invalid, "do", "%q is not an action; it is allow, ask or deny", r.Do)
 	}
 	if r.Tool == "" {
 		return fika.Errorf(fika.Invalid, "tool", "a rule names the tool that it is about (* for all)")
 	}
 	if _, err := path.Match(r.Tool, ""); err != nil {
-		return fika.Errorf(fika.Invalid, "tool", "%q is no pattern: %v", r.Tool, err)
+		return fika.Errorf(fika.Invalid, "tool", "%q is not a pattern: %v", r.Tool, err)
 	}
 	if _, err := path.Match(strings.ReplaceAll(r.Path, "**", "*"), ""); err != nil {
-		return fika.Errorf(fika.Invalid, "path", "%q is no pattern: %v", r.Path, err)
+		return fika.Errorf(fika.Invalid, "path", "%q is not a pattern: %v", r.Path, err)
 	}
 	if r.Match != "" && r.Tool != "bash" {
 		return fika.Errorf(fika.Invalid, "match", "only commands of bash have words to match; use path or host for %s", r.Tool)

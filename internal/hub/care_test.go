@@ -40,7 +40,7 @@ func TestLift(t *testing.T) {
 	_, err = w.store.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: "@coder", Notify: []fika.AgentName{"coder"}})
 	w.ok(err)
 	w.run(persistent)
-	w.until("the chat goes on", func() bool {
+	w.until("the chat continues", func() bool {
 		c, err := w.store.ConversationByID(ctx, room.ID)
 		w.ok(err)
 		return !c.Paused && c.LastSeq == 2 // the notice

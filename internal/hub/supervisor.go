@@ -232,7 +232,7 @@ func (s *supervisor) onAdoptedExit(ctx context.Context, c *supervised) {
 	if told || row.Desired.Stopped() || row.Owner == "" {
 		s.notePoliteEnd(ctx, c, row)
 	} else {
-		s.planRestart(ctx, c, row.ID, s.lastWords(row.Name, Exit{Reason: fmt.Sprintf("process %d ended without a word", c.proc.PID)}))
+		s.planRestart(ctx, c, row.ID, s.lastWords(row.Name, Exit{Reason: fmt.Sprintf("process %d exited without an error message", c.proc.PID)}))
 	}
 	s.tickSoon()
 }

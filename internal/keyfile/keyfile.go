@@ -167,7 +167,7 @@ func (f File) read() (map[string]stored, error) {
 	}
 	keys := map[string]stored{}
 	if err := json.Unmarshal(data, &keys); err != nil {
-		return nil, fika.Errorf(fika.Invalid, op, "%s is damaged (it is not JSON): move it away and store the keys anew with fika key set", f.path) // the cause may quote a key
+		return nil, fika.Errorf(fika.Invalid, op, "%s is damaged (it is not JSON): move it away and store the keys again with fika key set", f.path) // the cause may quote a key
 	}
 	return keys, nil
 }

@@ -118,10 +118,10 @@ func (q Question) read(text string) (a Answer, wrong string) {
 	}
 	begin, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if begin < 0 || end < begin {
-		return a, "it holds no JSON object"
+		return a, "it is not a JSON object"
 	}
 	if err := json.Unmarshal([]byte(text[begin:end+1]), &got); err != nil {
-		return a, "it is no JSON object: " + err.Error()
+		return a, "it is not a JSON object: " + err.Error()
 	}
 	a = Answer{Target: got.Target, Text: normal(got.Text), Why: strings.TrimSpace(got.Why)}
 	if a.Target == "nothing" {
@@ -138,7 +138,7 @@ func (q Question) read(text string) (a Answer, wrong string) {
 	case strings.TrimSpace(a.Text) == "" && strings.TrimSpace(now) != "":
 		return a, "text is empty, which would delete all of the " + string(a.Target)
 	case !utf8.ValidString(got.Text) || strings.ContainsFunc(a.Text, isControl):
-		return a, "text is no plain text"
+		return a, "text is not plain text"
 	case n > most:
 		return a, fmt.Sprintf("text has %d characters, and the %s may have %d", n, a.Target, most)
 	case a.Text == normal(now):

@@ -59,12 +59,12 @@ func TestAsk(t *testing.T) {
 // TestWrongAnswers: an answer in another form is sent back with what is wrong, twice.
 func TestWrongAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
-		"I would rather not":                                                   "no JSON object",
-		`{"target": `:                                                          "no JSON object",
+		"I would rather not":                                                   "not a JSON object",
+		`{"target": `:                                                          "not a JSON object",
 		`{"target": "goals", "text": "x"}`:                                     `target is "goals"`,
-		`{"target": "reflection", "text": 7}`:                                  "no JSON object",
+		`{"target": "reflection", "text": 7}`:                                  "not a JSON object",
 		`{"target": "prompt", "text": "  "}`:                                   "would delete all of the prompt",
-		`{"target": "reflection", "text": "a\u0000b"}`:                         "no plain text",
+		`{"target": "reflection", "text": "a\u0000b"}`:                         "not plain text",
 		`{"target": "reflection", "text": "` + strings.Repeat("ä", 201) + `"}`: "201 characters, and the reflection may have 200",
 	} {
 		m := &rules{answers: []string{answer, answer}}

@@ -60,7 +60,7 @@ func (r Refusal) Text() string {
 
 // Waiting returns the notice that is posted where work waits for the next window.
 func (r Refusal) Waiting() string {
-	return fmt.Sprintf("%s is used up; what waits for it here goes on at %s", r.named(), ClockText(r.Window.Ends))
+	return fmt.Sprintf("%s is used up; waiting work resumes at %s", r.named(), ClockText(r.Window.Ends))
 }
 
 // NoticeID returns an id that is the same for the same budget, window and amount

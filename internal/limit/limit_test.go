@@ -79,7 +79,7 @@ func TestQuota(t *testing.T) {
 		}
 	}
 	x := limit.Exceeded{Until: begins.Add(time.Hour), Limit: "1 turn an hour"}
-	if got := x.Notice("arya"); got != "@arya has used up its 1 turn an hour; what waits for it here goes on at 15:00 UTC" {
+	if got := x.Notice("arya"); got != "@arya has used up its 1 turn an hour; what waits for it here continues at 15:00 UTC" {
 		t.Error(got)
 	}
 }
@@ -114,7 +114,7 @@ func TestNoticeIDsAreOfWhatHappened(t *testing.T) {
 func TestNotices(t *testing.T) {
 	l := limit.Limits{MaxDepth: 1, MaxTurns: 200, MaxTokens: 5, MaxCost: 1_500_000, MaxAge: 6 * time.Hour, MaxEcho: 6}
 	for name, want := range map[string]string{
-		limit.Depth:  "has come to its limit of 1 answer in a row and stops here; fika chat continue room goes on",
+		limit.Depth:  "has come to its limit of 1 answer in a row and stops here; fika chat continue room continues",
 		limit.Turns:  "has come to its limit of 200 turns and",
 		limit.Tokens: "of 5 tokens and",
 		limit.Cost:   "of $1.50 and",
@@ -125,7 +125,7 @@ func TestNotices(t *testing.T) {
 		if got := r.Notice(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", name, got)
 		}
-		if got := r.NoticeElsewhere("yard"); !strings.Contains(got, "has stopped in room; fika chat continue yard goes on") {
+		if got := r.NoticeElsewhere("yard"); !strings.Contains(got, "has stopped in room; fika chat continue yard continues") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -26,13 +26,13 @@ func (r Reached) Notice() string {
 	if command == "" {
 		command = fmt.Sprintf("fika chat continue %s", r.Where)
 	}
-	return "this chain of messages " + r.why() + " and stops here; " + command + " goes on"
+	return "this chain of messages " + r.why() + " and stops here; " + command + " continues"
 }
 
 // NoticeElsewhere returns the notice that is posted where the chain began, if that is
 // another conversation.
 func (r Reached) NoticeElsewhere(began fika.ConversationName) string {
-	return fmt.Sprintf("a chain of messages that began here %s and has stopped in %s; fika chat continue %s goes on", r.why(), r.Where, began)
+	return fmt.Sprintf("a chain of messages that began here %s and has stopped in %s; fika chat continue %s continues", r.why(), r.Where, began)
 }
 
 // NoticeID returns an id that is the same for the same chain, limit and measure, so

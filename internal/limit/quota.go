@@ -38,7 +38,7 @@ func (q Quota) Exceeded(l Limits) *Exceeded {
 
 // Notice returns the notice that is posted where something waits for the agent.
 func (e Exceeded) Notice(agent fika.AgentName) string {
-	return fmt.Sprintf("@%s has used up its %s; what waits for it here goes on at %s UTC", agent, e.Limit, e.clock())
+	return fmt.Sprintf("@%s has used up its %s; what waits for it here continues at %s UTC", agent, e.Limit, e.clock())
 }
 
 // NoticeID returns an id that is the same for the same agent and hour.
@@ -53,7 +53,7 @@ func (e Exceeded) Refusal(agent fika.AgentName) string {
 
 // LaterHint tells a waiting person how to continue when the hour is over.
 func (e Exceeded) LaterHint(agent fika.AgentName, command string) string {
-	return fmt.Sprintf("%s has used up its %s; %s goes on after %s UTC", agent, e.Limit, command, e.clock())
+	return fmt.Sprintf("%s has used up its %s; %s continues after %s UTC", agent, e.Limit, command, e.clock())
 }
 
 func (e Exceeded) clock() string { return e.Until.UTC().Format("15:04") }

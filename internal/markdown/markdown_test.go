@@ -20,7 +20,7 @@ func whole(text string, o Options) string {
 
 const sample = "# Title with `code`\n\nA paragraph with **bold**, *it*, ~~no~~ and [a link](https://example.org/x).\nSecond line; see https://go.dev/doc, or <mailto:a@b.c>.\n\n" +
 	"1. one\n2. two\n   - nested a\n   - nested b\n\n     more of b\n\n3. three\n   ```go\n   x := 1\n   ```\n\n" +
-	"> quoted text\n> goes on\n>\n> - in a quote\n\n| Name | Größe | 日本 |\n|---|--:|:-:|\n| a | 10 | 語 |\n| `b\\|c` | 2 | 👩‍👩‍👧 |\n\n```sh\nfor i in 1 2; do\n\techo $i\ndone\n```\nafter\n***\n<div>html</div>\n\n- [ ] todo\n- [x] done\n* other list\n"
+	"> quoted text\n> continues\n>\n> - in a quote\n\n| Name | Größe | 日本 |\n|---|--:|:-:|\n| a | 10 | 語 |\n| `b\\|c` | 2 | 👩‍👩‍👧 |\n\n```sh\nfor i in 1 2; do\n\techo $i\ndone\n```\nafter\n***\n<div>html</div>\n\n- [ ] todo\n- [x] done\n* other list\n"
 
 func TestRender(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{

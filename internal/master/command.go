@@ -20,7 +20,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /agents list             agents, with what they are doing
   /agents start|stop|restart NAME   (stop and restart: --finish, --now)
   /agents health           who needs attention, and why
-  /conversations [AGENT]   ask conversations; * is the one an ask goes on with
+  /conversations [AGENT]   ask conversations; * is the one an ask continues with
   /tasks [AGENT]           tasks, newest first
   /switch AGENT CONVERSATION
   /summarise AGENT         what its conversation is about now, summed up by its model
@@ -31,7 +31,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /diff [REQUEST]          what the last request that changed files, or REQUEST, has made of them
   /undo [REQUEST]          take that back; again makes the changes again
   /usage                   tokens and money so far
-  /help, /quit             (ctrl-d leaves too; work goes on)`
+  /help, /quit             (ctrl-d leaves too; work continues)`
 
 // command is a command that may follow a slash.
 type command struct {
@@ -107,7 +107,7 @@ func (m *Master) switchConversation(ctx context.Context, args []string) error {
 	if err := m.roster.switchTo(ctx, agent, args[1]); err != nil {
 		return err
 	}
-	m.out.printSuccess("@%s goes on with %s", agent, args[1])
+	m.out.printSuccess("@resumed %s (%s)", agent, args[1])
 	return nil
 }
 

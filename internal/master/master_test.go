@@ -144,7 +144,7 @@ type keeper struct{ *desk }
 
 func (k keeper) Find(_ context.Context, name string) (fika.Agent, error) {
 	if !slices.Contains([]string{"coder", "lazy", "researcher"}, name) {
-		return fika.Agent{}, fika.Errorf(fika.NotFound, "", "no agent named %q", name)
+		return fika.Agent{}, fika.Errorf(fika.NotFound, "", "agent %q not found", name)
 	}
 	return fika.Agent{ID: fika.AgentID(name), Name: fika.AgentName(name)}, nil
 }
@@ -585,10 +585,10 @@ func TestK3Proposes(t *testing.T) {
 	}{
 		{true, []string{"please review this", ""}, []string{question, "→ Sent to @coder"}, "who shall"},
 		{true, []string{"please review this", "YES"}, []string{question, "→ Sent to @coder"}, "who shall"},
-		{true, []string{"please review this", "n", ""}, []string{question, "not sent; write @name:"}, "Sent to"},
+		{true, []string{"please review this", "n", ""}, []string{question, "not sent: start the line with @NAME:"}, "Sent to"},
 		{true, []string{"please review this", "@lazy: look"}, []string{"not sent: please review this", "→ Sent to @lazy"}, "Sent to @coder"},
-		{true, []string{"hello", ""}, []string{"who shall do that?"}, "Sent to"},
-		{false, []string{"please review this", "y"}, []string{"who shall do that?"}, question},
+		{true, []string{"hello", ""}, []string{"no agent named"}, "Sent to"},
+		{false, []string{"please review this", "y"}, []string{"no agent named"}, question},
 		{false, []string{"@auto:task: please review this"}, []string{"@coder: code review, by", "→ Sent task to @coder"}, question},
 		{true, []string{"@auto: hello"}, []string{"not sure whom this is for"}, "Sent to"},
 	} {

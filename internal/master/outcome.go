@@ -145,7 +145,7 @@ func (m *Master) giveUp() error {
 	if len(left) == 0 {
 		return fika.Errorf(fika.Detached, "", "you stopped waiting")
 	}
-	return fika.Errorf(fika.Detached, "", "you stopped waiting for %s; the work goes on, and fika request wait ID gets an answer", strings.Join(left, ", "))
+	return fika.Errorf(fika.Detached, "", "you stopped waiting for %s; the work continues, and fika request wait ID gets an answer", strings.Join(left, ", "))
 }
 
 // sayFarewell says what goes on without the console.

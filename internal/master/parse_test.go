@@ -83,7 +83,7 @@ func TestE4Refused(t *testing.T) {
 		"@a,b --combine c: x":     `write "@a, @b --combine @c: …"`,
 		"@a,@b --combine: x":      `write "@a, @b --combine @c: …"`,
 		"@a,@b --combine c d: x":  `write "@a, @b --combine @c: …"`,
-		"@a,@b --quickly: x":      `there is no option "--quickly": write "@a, @b: …"`,
+		"@a,@b --quickly: x":      `option "--quickly" not found: write "@a, @b: …"`,
 		"@a,@b:reset":             "@a:reset and @b:reset",
 		"@a:task → @b: x":         "before the first colon",
 		"@a:taks: x":              "did you mean @a:task:?",

@@ -20,7 +20,7 @@ func (m *Master) sendPlain(ctx context.Context, text string) {
 		m.sendRequest(ctx, string(m.o.Default), fika.AskRequest, text)
 	case m.o.Configured && m.propose(ctx, text):
 	case m.o.Configured:
-		m.showTrouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
+		m.showTrouble(fika.Errorf(fika.Invalid, "", "no agent named; start the line with @NAME:, or set default_agent under [master] (/agents list)"))
 	default:
 		m.workHere(ctx, text)
 	}
@@ -155,7 +155,7 @@ func (m *Master) answerProposal(ctx context.Context, line string) bool {
 		m.sendRequest(ctx, string(p.agent), fika.AskRequest, p.prompt)
 		return true
 	case "n", "no":
-		m.out.printNote("not sent; write @name: before it, /agents list shows who there is")
+		m.out.printNote("not sent: start the line with @NAME: (/agents list)")
 		return true
 	}
 	m.out.printNote("not sent" + ofRequest(p.prompt))

@@ -112,7 +112,7 @@ func parameters(schema any) (json.RawMessage, error) {
 	}
 	m, ok := schema.(map[string]any)
 	if !ok {
-		return nil, fika.Errorf(fika.Invalid, "", "its inputSchema is no JSON Schema object")
+		return nil, fika.Errorf(fika.Invalid, "", "its inputSchema is not a JSON Schema object")
 	}
 	switch kind := m["type"].(type) {
 	case nil:
@@ -122,7 +122,7 @@ func parameters(schema any) (json.RawMessage, error) {
 			return nil, fika.Errorf(fika.Invalid, "", "its inputSchema is one of %s: expected an object", clip(safetext.Line(kind), 40))
 		}
 	default:
-		return nil, fika.Errorf(fika.Invalid, "", "the type of its inputSchema is no text: expected \"object\"")
+		return nil, fika.Errorf(fika.Invalid, "", "the type of its inputSchema is not a text: expected \"object\"")
 	}
 	if kind := unknownType(m); kind != "" {
 		return nil, fika.Errorf(fika.Invalid, "", "its inputSchema has a value of the type %q, which JSON Schema does not know", clip(safetext.Line(kind), 40))

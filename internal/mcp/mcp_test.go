@@ -109,7 +109,7 @@ func (b *bench) call(ctx context.Context, s mcp.Server, name, args string, progr
 			return t.Call(ctx, tool.Call{Name: t.Spec().Name, Step: "r/1", Args: json.RawMessage(args), Progress: progress})
 		}
 	}
-	b.Fatalf("there is no tool %s", name)
+	b.Fatalf("tool %s not found", name)
 	return tool.Result{}, nil
 }
 
@@ -244,7 +244,7 @@ func TestBadServers(t *testing.T) {
 	}
 	s.Command = "no-such-program"
 	s.Env = []string{"PATH=/usr/bin"}
-	if _, err := b.pool.Ask(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "there is no program no-such-program in PATH") {
+	if _, err := b.pool.Ask(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "program no-such-program not found in PATH") {
 		t.Errorf("%v", err)
 	}
 }
@@ -260,7 +260,7 @@ func TestLiar(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 	left := fmt.Sprint(pin.LeftOut)
-	for _, want := range []string{"{text its inputSchema is no JSON Schema object}", "one of array", `of the type "text"`, "85 characters long", "as another one (odd.name/x)", "it has no name", "bytes, and at most"} {
+	for _, want := range []string{"{text its inputSchema is not a JSON Schema object}", "one of array", `of the type "text"`, "85 characters long", "as another one (odd.name/x)", "it has no name", "bytes, and at most"} {
 		if !strings.Contains(left, want) {
 			t.Errorf("%q is not in %s", want, left)
 		}

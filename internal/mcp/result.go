@@ -20,7 +20,7 @@ const maxContent = 1000
 // result turns a server's result into what the model reads.
 func (t *serverTool) result(c tool.Call, res *sdk.CallToolResult) tool.Result {
 	if len(res.InputRequests) > 0 {
-		return tool.Errorf("the server " + t.server.Name + " wants to ask a person or a model before it goes on, which fika does not let it: give what it needs as arguments, if there are any for it")
+		return tool.Errorf("the server " + t.server.Name + " wants to ask a person or a model before it continues, which fika does not let it: give what it needs as arguments, if there are any for it")
 	}
 	if len(res.Content) > maxContent {
 		return tool.Errorf(fmt.Sprintf("the server %s returned %d pieces of content, and at most %d are taken: ask it for less at a time", t.server.Name, len(res.Content), maxContent))
@@ -51,7 +51,7 @@ func structured(res *sdk.CallToolResult, parts []string) string {
 	}
 	raw, err := json.Marshal(res.StructuredContent)
 	if err != nil {
-		return "(structured content that is no JSON)"
+		return "(structured content that is not a JSON)"
 	}
 	inner := raw
 	if m, ok := res.StructuredContent.(map[string]any); ok && len(m) == 1 {

@@ -93,7 +93,7 @@ func (s *Servers) Import(path string) (Imported, error) {
 		entry := f.entry(localName(name), leave)
 		f.reportOthers(servers[name], leave)
 		if s.config.MCPServer(entry.Name) != nil || slices.ContainsFunc(out.Entries, func(e config.MCPServer) bool { return e.Name == entry.Name }) {
-			leave("left out: there is a server %s already", entry.Name)
+			leave("left out: server %s already exists", entry.Name)
 			continue
 		}
 		if _, err := config.Parse(path, []byte(entry.TOML()+"\n")); err != nil {
@@ -109,14 +109,14 @@ func readForeign(path string) (map[string]json.RawMessage, error) {
 	const op = "import mcp servers"
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
-		return nil, fika.Errorf(fika.NotFound, op, "there is no file %s", path)
+		return nil, fika.Errorf(fika.NotFound, op, "file %s not found", path)
 	}
 	if err != nil {
 		return nil, fika.Wrap(fika.Storage, op, err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxImport {
-		return nil, fika.Errorf(fika.Invalid, op, "%s is no file of at most %d bytes", path, maxImport)
+		return nil, fika.Errorf(fika.Invalid, op, "%s is not a file of at most %d bytes", path, maxImport)
 	}
 	raw, err := io.ReadAll(f)
 	if err != nil {
@@ -133,7 +133,7 @@ func readForeign(path string) (map[string]json.RawMessage, error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &whole); err != nil {
-		return nil, fika.Errorf(fika.Invalid, op, "%s is no JSON object: %v", path, err)
+		return nil, fika.Errorf(fika.Invalid, op, "%s is not a JSON object: %v", path, err)
 	}
 	for _, key := range []string{"mcpServers", "mcp_servers", "servers", "mcp"} {
 		one, ok := whole[key]
@@ -142,7 +142,7 @@ func readForeign(path string) (map[string]json.RawMessage, error) {
 		}
 		var servers map[string]json.RawMessage
 		if err := json.Unmarshal(one, &servers); err != nil {
-			return nil, fika.Errorf(fika.Invalid, op, "%s: %s is no object of servers: %v", path, key, err)
+			return nil, fika.Errorf(fika.Invalid, op, "%s: %s is not an object of servers: %v", path, key, err)
 		}
 		var inner map[string]json.RawMessage
 		if key == "mcp" && json.Unmarshal(servers["servers"], &inner) == nil && inner != nil {

@@ -42,7 +42,7 @@ func TestImportAddRemove(t *testing.T) {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	left := strings.Join(found.Left, "\n")
-	for _, want := range []string{"GITHUB_TOKEN was not taken over", "mem: left out: there is a server mem already", "bad: left out", "none: left out"} {
+	for _, want := range []string{"GITHUB_TOKEN was not taken over", "mem: left out: server mem already exists", "bad: left out", "none: left out"} {
 		if !strings.Contains(left, want) {
 			t.Errorf("%q is not in %s", want, left)
 		}

@@ -237,7 +237,7 @@ func (s *Servers) Agree(r Report) error {
 // the entry is not valid.
 func (s *Servers) Try(ctx context.Context, entry config.MCPServer) (Report, error) {
 	if s.config.MCPServer(entry.Name) != nil {
-		return Report{}, fika.Errorf(fika.Invalid, "", "there is an MCP server %q already: fika mcp remove %s, or choose another name", entry.Name, entry.Name)
+		return Report{}, fika.Errorf(fika.Invalid, "", "MCP server %q already exists: fika mcp remove %s, or choose another name", entry.Name, entry.Name)
 	}
 	if _, err := config.Parse("mcp", []byte(entry.TOML()+"\n")); err != nil {
 		return Report{}, fika.Wrap(fika.Invalid, "", err)

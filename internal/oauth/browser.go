@@ -129,7 +129,7 @@ func (b browser) read(r io.Reader, reject func(error)) {
 		if err == nil {
 			err = b.take(u.Query())
 		} else {
-			err = fika.Errorf(fika.Invalid, "", "that is no address")
+			err = fika.Errorf(fika.Invalid, "", "not an address")
 		}
 		if err == nil {
 			return

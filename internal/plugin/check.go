@@ -114,11 +114,11 @@ func (p *Plugins) locateFile(path string) (*file, error) {
 		return nil, fika.Wrap(fika.Invalid, "check plugin", err)
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return nil, fika.Errorf(fika.NotFound, "check plugin", "there is no plugin %s", path)
+		return nil, fika.Errorf(fika.NotFound, "check plugin", "plugin %s not found", path)
 	}
 	f, err := inspectFile(filepath.Dir(path), filepath.Base(path))
 	if err == nil && f == nil {
-		err = fika.Errorf(fika.Invalid, "check plugin", "%s is no plugin: expected an executable file, or a folder with one of its own name (chmod +x makes a script executable)", path)
+		err = fika.Errorf(fika.Invalid, "check plugin", "%s is not a plugin: expected an executable file, or a folder with one of its own name (chmod +x makes a script executable)", path)
 	}
 	return f, err
 }

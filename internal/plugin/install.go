@@ -151,7 +151,7 @@ func copyFile(open func() (fs.File, error), to string, most int64) error {
 		return err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return fika.Errorf(fika.Invalid, "", "%s is no plain file, or is larger than %d MiB", info.Name(), most>>20)
+		return fika.Errorf(fika.Invalid, "", "%s is not a plain file, or is larger than %d MiB", info.Name(), most>>20)
 	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|info.Mode()&0o100)
 	if err != nil {

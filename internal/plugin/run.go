@@ -104,7 +104,7 @@ func explainStart(f *file, err error) error {
 	op := "plugin " + f.Name
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		return fika.Errorf(fika.Failed, op, "%s is no program: a script needs a first line such as #!/bin/sh", f.Path)
+		return fika.Errorf(fika.Failed, op, "%s is not a program: a script needs a first line such as #!/bin/sh", f.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return fika.Errorf(fika.Failed, op, "%s cannot be started: it, or the program its #! line names, is not there", f.Path)
 	case errors.Is(err, fs.ErrPermission):

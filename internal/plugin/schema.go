@@ -181,7 +181,7 @@ func (s *schema) addHooks(d declaration) {
 		point := hook.Point(name)
 		switch {
 		case !slices.ContainsFunc(hook.Points(), func(doc hook.Doc) bool { return doc.Point == point }):
-			s.Notes = append(s.Notes, fmt.Sprintf("there is no hook %q: it is ignored", name))
+			s.Notes = append(s.Notes, fmt.Sprintf("hook %q not found: it is ignored", name))
 		case !slices.Contains(s.Hooks, point):
 			s.Hooks = append(s.Hooks, point)
 		}

@@ -213,7 +213,7 @@ func WithoutTool(a *app.App, name string) ([]string, error) {
 func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p app.Person) (string, error) {
 	if filepath.Base(path) == path {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file or folder; it brings %s", path, strings.Join(plugin.ShippedNames(), ", "))
+			return "", fika.Errorf(fika.NotFound, "install plugin", "plugin %q not found; built-in plugins: %s (fika plugin list)", path, strings.Join(plugin.ShippedNames(), ", "))
 		}
 		path = "." + string(filepath.Separator) + path
 	}
@@ -297,5 +297,5 @@ func pluginPath(h folder.Home, name string) (string, error) {
 			return filepath.Join(h.PluginsDir(), d.Name()), nil
 		}
 	}
-	return "", fika.Errorf(fika.NotFound, "", "no plugin is named %q; fika plugin list shows them", name)
+	return "", fika.Errorf(fika.NotFound, "", "no plugin is named %q (fika plugin list)", name)
 }

@@ -114,7 +114,7 @@ func (f *finder) isUsable(dir string) bool {
 	case info.Mode()&fs.ModeSymlink != 0:
 		why = "it is a symbolic link"
 	case !info.IsDir():
-		why = "it is no folder"
+		why = "it is not a folder"
 	case known && owner != os.Geteuid():
 		why = fmt.Sprintf("it belongs to another user (uid %d)", owner)
 	case info.Mode().Perm()&0o002 != 0:

@@ -145,7 +145,7 @@ func readFolder(root string) (Tree, error) {
 			return err
 		}
 		if !d.Type().IsRegular() {
-			return fika.Errorf(fika.Invalid, "read project", "%s is no regular file, and cannot be part of a project: remove it", path)
+			return fika.Errorf(fika.Invalid, "read project", "%s is not a regular file, and cannot be part of a project: remove it", path)
 		}
 		data, info, err := readRegular(path, maxBytes-size)
 		if err != nil {
@@ -234,7 +234,7 @@ func readSkill(root, rel string) (files []File, why string) {
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			why = in + " is no regular file"
+			why = in + " is not a regular file"
 			return fs.SkipAll
 		case len(files) == maxSkillFiles:
 			why = fmt.Sprintf("it holds more than %d files", maxSkillFiles)
@@ -303,7 +303,7 @@ func readRegular(path string, limit int) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is no regular file")}
+		return nil, nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file")}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err == nil && len(data) > limit {

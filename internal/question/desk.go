@@ -184,7 +184,7 @@ func (d *Desk) list(ctx context.Context, a Approvals) ([]string, error) {
 		}
 	}
 	if len(said) == 0 {
-		said = []string{"nothing waits for your word"}
+		said = []string{"nothing to approve"}
 	}
 	return said, nil
 }

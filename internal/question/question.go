@@ -89,7 +89,7 @@ func ParseAnswer(words []string) (Command, error) {
 	}
 	n, err := strconv.ParseInt(words[0], 10, 64)
 	if err != nil || n < 1 {
-		return Command{}, fika.Errorf(fika.Invalid, "", "%q is no number of a question; /approve alone shows them", term.CleanLine(words[0]))
+		return Command{}, fika.Errorf(fika.Invalid, "", "%q is not the number of a question; /approve alone shows them", term.CleanLine(words[0]))
 	}
 	c := Command{N: n, Allow: true, Why: strings.Join(words[1:], " ")}
 	switch {

@@ -118,9 +118,9 @@ func split(text string) (words []string, at []int) {
 func unknownShort(word string) string {
 	known := []string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}
 	if near := spelling.Nearest(word, known); near != "" {
-		return fmt.Sprintf("there is no %s; did you mean %s?", word, near)
+		return fmt.Sprintf("%s not found; did you mean %s?", word, near)
 	}
-	return fmt.Sprintf("there is no %s; there are %s", word, strings.Join(known, ", "))
+	return fmt.Sprintf("%s not found; known: %s", word, strings.Join(known, ", "))
 }
 
 // read reads one field, which begins at byte offset at of the expression.

@@ -171,8 +171,8 @@ func TestMistakes(t *testing.T) {
 		"0 17-9 * * *":        {"2: the range 17-9 of the hour ends before it begins: write 17-23,0-9"},
 		"*/0 * * * *":         {"2: the step \"0\" of the minute"},
 		"0 0 31 2 *":          {"4: \"0 0 31 2 *\" never comes"},
-		"@dayly":              {"0: there is no @dayly; did you mean @daily?"},
-		"@reboot":             {"0: there is no @reboot; there are @hourly"},
+		"@dayly":              {"0: @dayly not found; did you mean @daily?"},
+		"@reboot":             {"0: @reboot not found; known: @hourly"},
 		"  0   9 * *  fribay": {"13: \"fribay\" is not a day of the week; did you mean fri?"},
 		", * * * *":           {"0: \"\" is not a minute", "1: \"\" is not a minute"},
 	} {

@@ -19,7 +19,7 @@ func FindZone(name string) (zone *time.Location, wrong string) {
 	if zone, err := time.LoadLocation(name); err == nil {
 		return zone, ""
 	}
-	text := fmt.Sprintf("there is no time zone %q", name)
+	text := fmt.Sprintf("time zone %q not found", name)
 	if near := spelling.Nearest(name, commonZones()); near != "" {
 		return time.Local, text + "; did you mean " + near + "?"
 	}

@@ -224,7 +224,7 @@ func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, er
 			add(row)
 		}
 		if len(out) == before {
-			return nil, fika.Errorf(fika.NotFound, "", "no agent matches %q; fika agent list shows them", p)
+			return nil, fika.Errorf(fika.NotFound, "", "no agent matches %q (fika agent list)", p)
 		}
 	}
 	return out, nil

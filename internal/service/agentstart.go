@@ -69,7 +69,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 		}
 		if sleep.For(waiting, lookEvery) != nil {
 			if ctx.Err() != nil {
-				return v, fika.Errorf(fika.Detached, "", "you stopped waiting; @%s goes on starting", name)
+				return v, fika.Errorf(fika.Detached, "", "you stopped waiting; @%s continues starting", name)
 			}
 			return v, s.noSign(v)
 		}

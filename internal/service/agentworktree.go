@@ -61,7 +61,7 @@ func orLocked(err error, what string, going []string) error {
 	if err != nil {
 		return err
 	}
-	return fika.Errorf(fika.Locked, "", "%s in its worktree; fika request wait %s, then say it again", what, strings.Join(going, " "))
+	return fika.Errorf(fika.Locked, "", "%s in its worktree; fika request wait %s, then run this again", what, strings.Join(going, " "))
 }
 
 // treeOf returns the worktree in which an agent with settings works a task, or its own (0).
@@ -69,7 +69,7 @@ func orLocked(err error, what string, going []string) error {
 func (s *Agents) treeOf(name fika.AgentName, settings config.Settings, task fika.TaskNumber) (worktree.Tree, error) {
 	t, err := s.c.app.Worktree(name)
 	if err != nil {
-		return t, fika.Errorf(fika.NotFound, "", "@%s has no worktree: this home is no project's", name)
+		return t, fika.Errorf(fika.NotFound, "", "@%s has no worktree (worktrees need a project: fika init)", name)
 	}
 	h, err := s.c.app.Home()
 	if err != nil {

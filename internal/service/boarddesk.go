@@ -49,9 +49,9 @@ func (b *Board) Report(ctx context.Context, n fika.TaskNumber, r TaskReport) (Ta
 	}
 	switch {
 	case n == 0:
-		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "you work no task of the board: say which one")
+		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "you have no task of the board: name one")
 	case r.Note == "" && r.Body == nil && r.HandBack == "":
-		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "there is nothing to report")
+		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "nothing to report")
 	case len(r.Note) > maxTaskWhy || len(r.HandBack) > maxTaskWhy:
 		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "a note and a reason have at most %d bytes", maxTaskWhy)
 	case len(body) > MaxTaskBody || !utf8.ValidString(body+r.Note+r.HandBack):

@@ -67,7 +67,7 @@ func (b *BusIntake) principal(ctx context.Context, in hub.Incoming) (api.Princip
 	if in.Member != "" {
 		m := conf.BusMember(in.Member)
 		if m == nil {
-			return p, fika.Errorf(fika.Denied, "", "%q is no member of this bus any more ([[bus_members]])", in.Member)
+			return p, fika.Errorf(fika.Denied, "", "%q is not a member of this bus any more ([[bus_members]])", in.Member)
 		}
 		if m.Agents != nil {
 			p.Agents = m.Agents
@@ -108,7 +108,7 @@ func (b *BusIntake) rights(who api.Principal, member string, to fika.AgentName) 
 	}
 	m := conf.BusMember(member)
 	if m == nil { // it was removed just now
-		return nil, fika.Errorf(fika.Denied, "", "%q is no member of this bus any more ([[bus_members]])", member)
+		return nil, fika.Errorf(fika.Denied, "", "%q is not a member of this bus any more ([[bus_members]])", member)
 	}
 	return rightsWith(m.Tools, m.Network == "on"), nil
 }
@@ -167,7 +167,7 @@ func (b *BusIntake) acceptRequest(ctx context.Context, who api.Principal, in hub
 }
 
 func noAgent(name fika.AgentName) error {
-	return fika.Errorf(fika.NotFound, "", "no agent named %q", name)
+	return fika.Errorf(fika.NotFound, "", "agent %q not found", name)
 }
 
 // conversation returns the conversation that a program means: "" for the agent's ongoing

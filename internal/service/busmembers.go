@@ -46,7 +46,7 @@ func (c *Service) AddBusMember(ctx context.Context, m BusMember) error {
 	known := c.config()
 	switch {
 	case known.BusMember(m.Name) != nil:
-		return fika.Errorf(fika.Conflict, "", "there is a member %q already: fika bus remove %s first, or edit [[bus_members]]", m.Name, m.Name)
+		return fika.Errorf(fika.Conflict, "", "member %q already exists: fika bus remove %s first, or edit [[bus_members]]", m.Name, m.Name)
 	case known.Agent(fika.AgentName(m.Name)) != nil:
 		return fika.Errorf(fika.Conflict, "", "%q is the id of an agent: members of the bus and agents cannot share a name", m.Name)
 	}
@@ -90,7 +90,7 @@ func (c *Service) MemberAccess(ctx context.Context, name string) (MemberAccess, 
 	}
 	m := c.config().BusMember(name)
 	if m == nil {
-		return MemberAccess{}, fika.Errorf(fika.NotFound, "", "the bus has no member %q: fika bus list shows those there are, fika bus add makes one", name)
+		return MemberAccess{}, fika.Errorf(fika.NotFound, "", "member %q not found (fika bus list)", name)
 	}
 	if why := c.MembersIgnored(); why != "" {
 		return MemberAccess{}, fika.Errorf(fika.Invalid, "", "%s", why)

@@ -41,7 +41,7 @@ func (s *Chats) Rename(ctx context.Context, conv fika.Conversation, word string)
 		return now, err
 	}, func(*store.Repeated) (fika.Conversation, error) { return s.c.store.ConversationByID(ctx, conv.ID) })
 	if fika.IsKind(err, fika.Conflict) && !errors.Is(err, store.ErrKeyReused) {
-		return Renamed{}, fika.Errorf(fika.Conflict, "", "there is a conversation named %q already; choose another name", name)
+		return Renamed{}, fika.Errorf(fika.Conflict, "", "conversation named %q already exists; choose another name", name)
 	}
 	if err != nil {
 		return Renamed{}, err

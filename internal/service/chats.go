@@ -46,11 +46,7 @@ func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error
 	for _, x := range list {
 		names = append(names, string(x.Name))
 	}
-	hint := fmt.Sprintf(" (fika chat create %s makes it)", name)
-	if near := spelling.Nearest(string(name), names); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	return conv, fika.Errorf(fika.NotFound, "", "no chat named %q%s", name, hint)
+	return conv, fika.Errorf(fika.NotFound, "", "chat %q not found%s (fika chat list)", name, spelling.DidYouMean(string(name), names))
 }
 
 // findBefore returns the chat that an earlier call of the same write has renamed, or

@@ -131,7 +131,7 @@ func (c *Service) controlCompaction(ctx context.Context, name fika.AgentName, or
 	data, err := c.bus.Request(waiting, c.subjects.Control(name), body)
 	switch {
 	case fika.IsKind(err, fika.NotFound):
-		return done, fika.Errorf(fika.Locked, "", "@%s runs and cannot be asked: there is no bus (fika up starts one; fika agent stop %s frees the context)", name, name)
+		return done, fika.Errorf(fika.Locked, "", "@%s runs and cannot be asked: no bus (fika up starts one; fika agent stop %s frees the context)", name, name)
 	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
 		return done, fika.Errorf(fika.Detached, "", "you stopped waiting; @%s compacts when its turn has ended (fika context show %s)", name, name)
 	case err != nil:

@@ -49,7 +49,7 @@ func (s *Conversations) named(ctx context.Context, name string) (fika.Conversati
 	}
 	row, rowErr := s.c.store.Agent(ctx, agent)
 	if rowErr != nil {
-		return conv, fika.Errorf(fika.NotFound, "", "no conversation and no agent named %q; fika conversation list shows them", name)
+		return conv, fika.Errorf(fika.NotFound, "", "no conversation and agent %q not found (fika conversation list)", name)
 	}
 	return s.c.store.ActiveAsk(ctx, row.ID)
 }

@@ -61,7 +61,7 @@ func (d door) Tasks(ctx context.Context, state string, p api.Page) (out api.List
 		}
 	}
 	if !slices.Contains(fika.TaskStates(), fika.TaskState(state)) {
-		return out, d.fails(fika.Errorf(fika.Invalid, "", "%.40q is no state of a task", state))
+		return out, d.fails(fika.Errorf(fika.Invalid, "", "%.40q is not a state of a task", state))
 	}
 	list, err := d.c.Board().List(ctx, TaskFilter{Going: !fika.TaskState(state).Ended()})
 	if err != nil {

@@ -77,7 +77,7 @@ func (d door) StartRun(ctx context.Context, workflow string, inputs map[string]s
 		return "", d.fails(err)
 	}
 	if isFile(workflow) {
-		return "", d.fails(fika.Errorf(fika.NotFound, "", "there is no workflow %.80q: a door knows them by name", workflow))
+		return "", d.fails(fika.Errorf(fika.NotFound, "", "workflow %.80q not found: a door knows them by name", workflow))
 	}
 	def, err := all.Load(workflow)
 	if err != nil {

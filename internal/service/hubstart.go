@@ -110,7 +110,7 @@ func awaitReady(ctx context.Context, r *os.File, logPath string, before int64) (
 	var ready hub.Ready
 	line, err := bufio.NewReader(r).ReadBytes('\n')
 	if ctx.Err() != nil {
-		return ready, false, fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub goes on starting (fika status)")
+		return ready, false, fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub continues starting (fika status)")
 	}
 	if err == nil {
 		err = json.Unmarshal(line, &ready)

@@ -216,7 +216,7 @@ func (f MonitorFilter) subject(s bus.Subjects) (string, error) {
 	}
 	switch {
 	case f.Agent != "" && f.Chat != "":
-		return "", fika.Errorf(fika.Invalid, "", "--agent and --chat exclude each other")
+		return "", fika.Errorf(fika.Invalid, "", "--agent and --chat cannot be used together")
 	case f.Agent != "":
 		n, err := fika.ParseAddressee(f.Agent)
 		return s.Prefix + ".agent." + string(n) + ".>", err
@@ -255,7 +255,7 @@ func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, 
 		return nil, err
 	}
 	if !s.c.Connected() {
-		return nil, fika.Errorf(fika.NotFound, "", "no hub is running, so there is nothing to listen to: fika up; what is committed: fika conversation show --agent %s", row.Name)
+		return nil, fika.Errorf(fika.NotFound, "", "no hub is running: nothing to listen to; what is committed is in fika conversation show --agent %s (fika up)", row.Name)
 	}
 	statuses := make(chan message.Status, 4096)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Status(row.Name), func(m bus.Msg) {

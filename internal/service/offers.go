@@ -36,7 +36,7 @@ func (o *Offers) target() (worktree.Target, config.Landing, error) {
 	p := o.c.app.Project()
 	set := o.c.config().Landing
 	if p == nil {
-		return worktree.Target{}, set, fika.Errorf(fika.Invalid, "", "nothing lands here: this home is no project's; fika init, in the repository, makes one")
+		return worktree.Target{}, set, fika.Errorf(fika.Invalid, "", "nothing lands here: run fika init in the repository")
 	}
 	return worktree.Target{Project: p.Main, Into: set.Into}, set, nil
 }
@@ -156,7 +156,7 @@ func orNothing(err error, n fika.Offer) error {
 	if err != nil {
 		return err
 	}
-	return fika.Errorf(fika.Conflict, "", "there is nothing to offer: %s has all of your worktree", n.Into)
+	return fika.Errorf(fika.Conflict, "", "nothing to offer: %s has all of your worktree", n.Into)
 }
 
 // ownTree returns the worktree in which the agent that speaks works: that of its task, else
@@ -168,7 +168,7 @@ func (o *Offers) ownTree(ctx context.Context, speaker *app.Speaker) (worktree.Tr
 		return worktree.Tree{}, err
 	}
 	if !settings.Worktree {
-		return worktree.Tree{}, fika.Errorf(fika.Invalid, "", "you have no worktree of your own, so there is nothing to offer (workspace = \"worktree\")")
+		return worktree.Tree{}, fika.Errorf(fika.Invalid, "", "you have no worktree of your own, so nothing to offer (workspace = \"worktree\")")
 	}
 	if task := speaker.Request.Task; task > 0 {
 		return o.c.Agents.treeOf(speaker.Agent, settings, task)
@@ -354,7 +354,7 @@ func (o *Offers) Await(ctx context.Context, n fika.OfferNumber) (fika.Offer, err
 			return f, err
 		}
 		if err := sleep.For(ctx, pollEvery); err != nil {
-			return f, fika.Errorf(fika.Detached, "", "offer %d goes on: fika land show %d says how it stands", n, n)
+			return f, fika.Errorf(fika.Detached, "", "offer %d continues: fika land show %d says how it stands", n, n)
 		}
 	}
 }

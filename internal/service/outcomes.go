@@ -37,7 +37,7 @@ func (s *Requests) Outcomes() (*Outcomes, error) {
 		last = st
 		text := "the bus is back"
 		if st != bus.Connected {
-			text = "the bus is away; work goes on, and outcomes are read from the store"
+			text = "the bus is away; work continues, and outcomes are read from the store"
 		}
 		select {
 		case news <- text:

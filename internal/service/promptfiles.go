@@ -39,7 +39,7 @@ func (p *PromptFiles) Attach(prompt string, n NamedFiles, agree func(why error) 
 			return "", nil, err
 		}
 		if i >= len(n.Files) && !f.Picture {
-			return "", nil, fika.Errorf(fika.Invalid, "", "%s is no picture (PNG, JPEG, GIF and WebP are): --file sends text", path)
+			return "", nil, fika.Errorf(fika.Invalid, "", "%s is not a picture (PNG, JPEG, GIF and WebP are): --file sends text", path)
 		}
 		files = append(files, f)
 	}

@@ -75,7 +75,7 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 		return Accepted{}, err
 	}
 	if ask.Workspace != "" && s.c.who.Kind != api.Person {
-		return Accepted{}, fika.Errorf(fika.Denied, "", "only a person says in which folder an agent works")
+		return Accepted{}, fika.Errorf(fika.Denied, "", "only a person can choose the folder of an agent")
 	}
 	settings, err := s.c.app.Settings(row.Name, nil, false)
 	if fika.IsKind(err, fika.Invalid) { // the agent reports it, or the settings are corrected before it takes the work

@@ -81,11 +81,11 @@ func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Mat
 	}
 	switch {
 	case len(list) == 0:
-		err = fika.Errorf(fika.NotFound, op, "no agents are configured; fika agent create makes one")
+		err = fika.Errorf(fika.NotFound, op, "no agents (fika init)")
 	case best > list[0].Score || len(fit) == 0 && len(barred) > 0:
 		err = fika.Errorf(fika.NotFound, op, "nobody whom this fits best can take it now: %s", strings.Join(barred, "; "))
 	case len(fit) > 0:
-		err = fika.Errorf(fika.Invalid, op, "it is not sure whom this is for: %s; name one, or say more (fika route tells why)", strings.Join(fit, " or "))
+		err = fika.Errorf(fika.Invalid, op, "no clear match: %s; name one (fika route)", strings.Join(fit, " or "))
 	default:
 		err = fika.Errorf(fika.NotFound, op, "this fits no agent; name one (fika agent list), or give agents a description, capabilities or examples")
 	}

@@ -64,7 +64,7 @@ func (s *Runs) start(ctx context.Context, verb string, d *workflow.Definition, g
 	}
 	speaker, _, err := s.c.speaker(ctx, Alias{})
 	if err == nil && speaker != nil {
-		err = fika.Errorf(fika.Denied, "", "inside a tool @%s starts no runs: that is a person's to say", speaker.Agent)
+		err = fika.Errorf(fika.Denied, "", "@%s cannot start workflow runs inside a tool: only a person can", speaker.Agent)
 	}
 	if err != nil {
 		return Run{}, err

@@ -44,7 +44,7 @@ func (w *Workflows) named(name string) (*workflow.Definition, error) {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "there is no workflow %.80q; there are", name)
+	fmt.Fprintf(&b, "workflow %.80q not found; there are", name)
 	for _, x := range known {
 		if x.Definition == nil {
 			continue

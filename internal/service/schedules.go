@@ -112,13 +112,7 @@ func (s *Schedules) Find(ctx context.Context, name string) (Schedule, error) {
 		}
 		names = append(names, one.Schedule.Name)
 	}
-	switch near := spelling.Nearest(name, names); {
-	case near != "":
-		return Schedule{}, fika.Errorf(fika.NotFound, "", "there is no schedule %q; did you mean %s?", name, near)
-	case len(names) == 0:
-		return Schedule{}, fika.Errorf(fika.NotFound, "", "there is no schedule %q: fika schedule create %s makes it", name, name)
-	}
-	return Schedule{}, fika.Errorf(fika.NotFound, "", "there is no schedule %q; there are %s", name, strings.Join(names, ", "))
+	return Schedule{}, fika.Errorf(fika.NotFound, "", "schedule %q not found%s (fika schedule list)", name, spelling.DidYouMean(name, names))
 }
 
 // Add writes a schedule into the home's config.toml. Error kinds: Invalid, NotFound for

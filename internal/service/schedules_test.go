@@ -218,7 +218,7 @@ prompt = "hello"
 	for _, s := range list {
 		said = append(said, fmt.Sprint(s.Schedule.Name, " ", s.Going, " ", s.Trouble))
 	}
-	for i, want := range []string{`a false no agent named "nobody"`, `b false there is no workflow "nothing"`, "c true ", "d true "} {
+	for i, want := range []string{`a false agent "nobody" not found`, `b false workflow "nothing" not found`, "c true ", "d true "} {
 		if i >= len(said) || !strings.Contains(said[i], want) {
 			t.Errorf("%q, not %q", said, want)
 		}
@@ -230,7 +230,7 @@ prompt = "hello"
 	if conv.LastSeq != 1 {
 		t.Errorf("%d messages in the chat", conv.LastSeq)
 	}
-	if s, err := c.Schedules().Find(t.Context(), "c"); err != nil || s.Trouble != "what it began last still goes on" {
+	if s, err := c.Schedules().Find(t.Context(), "c"); err != nil || s.Trouble != "what it began last is still running" {
 		t.Errorf("%q, %v", s.Trouble, err)
 	}
 }

@@ -157,7 +157,7 @@ func (v *sight) run(ctx context.Context, id fika.RequestID) (bool, error) {
 func (v *sight) check(verb string, rel authority.Relation, what string) error {
 	declared, ok := api.Find(verb)
 	if !ok {
-		return fika.Errorf(fika.Failed, "", "%s is no verb", verb)
+		return fika.Errorf(fika.Failed, "", "%s is not a verb", verb)
 	}
 	switch authority.Check(v.c.who, declared, rel) {
 	case authority.None:

@@ -28,7 +28,7 @@ func (c *Service) speaker(ctx context.Context, as Alias) (*app.Speaker, *Service
 		return nil, c, err
 	}
 	if as.Name != "" {
-		return nil, c, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", as.Option, s.Agent)
+		return nil, c, fika.Errorf(fika.Denied, "", "%s can only be run by a person, not by a tool of @%s", as.Option, s.Agent)
 	}
 	crash.Point("speak")
 	who := api.Principal{Kind: api.Agent, Name: string(s.Agent), Door: c.who.Door, Request: string(s.Request.ID), Step: c.who.Step}

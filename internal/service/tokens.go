@@ -62,7 +62,7 @@ func (s *Tokens) Create(ctx context.Context, n NewToken) (secret string, made To
 	}
 	for _, d := range k.Doors {
 		if !slices.Contains(api.TokenDoors(), api.Door(d)) {
-			return "", made, fika.Errorf(fika.Invalid, op, "door %.40q not found; there are %s", d, TokenDoorNames())
+			return "", made, fika.Errorf(fika.Invalid, op, "door %.40q not found; known: %s", d, TokenDoorNames())
 		}
 	}
 	for _, name := range k.Agents {

@@ -115,12 +115,9 @@ func isFile(word string) bool {
 func (w *Workflows) unknown(word string, names []string) error {
 	const op = "find workflow"
 	if _, err := os.Stat(word); err == nil {
-		return fika.Errorf(fika.NotFound, op, "there is no workflow %q; if you mean the file, write ./%s", word, word)
+		return fika.Errorf(fika.NotFound, op, "workflow %q not found; if you mean the file, write ./%s", word, word)
 	}
-	if near := spelling.Nearest(word, names); near != "" {
-		return fika.Errorf(fika.NotFound, op, "there is no workflow %q; did you mean %s?", word, near)
-	}
-	return fika.Errorf(fika.NotFound, op, "there is no workflow %q; there are %s. Write %s, or give the path of a file", word, strings.Join(names, ", "), filepath.Join(w.home.WorkflowsDir(), word+workflowEnding))
+	return fika.Errorf(fika.NotFound, op, "workflow %q not found%s (fika workflow list)", word, spelling.DidYouMean(word, names))
 }
 
 // known returns the definitions that may be referred to: those in dir come before those
@@ -153,7 +150,7 @@ func (w *Workflows) known(dir string) workflow.Known {
 		}
 		text, ok := workflow.ShippedText(name)
 		if !ok {
-			return "", nil, fika.Errorf(fika.NotFound, "find workflow", "there is no workflow %q", name)
+			return "", nil, fika.Errorf(fika.NotFound, "find workflow", "workflow %q not found", name)
 		}
 		return name + workflowEnding, text, nil
 	}}
@@ -170,13 +167,13 @@ func readWorkflow(file string) ([]byte, error) {
 	st, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fika.Errorf(fika.NotFound, op, "there is no file %s", file)
+		return nil, fika.Errorf(fika.NotFound, op, "file %s not found", file)
 	case err != nil:
 		return nil, fika.Wrap(fika.Storage, op, err)
 	case !st.Mode().IsRegular():
-		return nil, fika.Errorf(fika.Invalid, op, "%s is no file with text in it", file)
+		return nil, fika.Errorf(fika.Invalid, op, "%s is not a file with text in it", file)
 	case st.Size() > toml.MaxFile:
-		return nil, fika.Errorf(fika.Invalid, op, "%s is larger than %d bytes, which is no file a person writes", file, toml.MaxFile)
+		return nil, fika.Errorf(fika.Invalid, op, "%s is larger than %d bytes, which is not a file a person writes", file, toml.MaxFile)
 	}
 	text, err := os.ReadFile(file)
 	return text, fika.Wrap(fika.Storage, op, err)

@@ -50,7 +50,7 @@ func CreateAgent(a *app.App, n NewAgent) (Made, error) {
 		}
 	}
 	if at, taken := c.WhereAgent(n.Name); taken {
-		return Made{}, fika.Errorf(fika.Conflict, op, "there is an agent %s already: %s", n.Name, at.File)
+		return Made{}, fika.Errorf(fika.Conflict, op, "agent %s already exists: %s", n.Name, at.File)
 	}
 	file := filepath.Join(dir, "agents", string(n.Name)+".md")
 	if err := writeNew(file, n.Text); err != nil {
@@ -93,7 +93,7 @@ func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, er
 	}
 	t, err := set.Find(from)
 	if fika.IsKind(err, fika.NotFound) && from == string(name) {
-		return NewAgent{}, fika.Errorf(fika.Invalid, "", "which template? --template NAME; fika template list shows them")
+		return NewAgent{}, fika.Errorf(fika.Invalid, "", "which template? --template NAME (fika template list)")
 	}
 	if err != nil {
 		return NewAgent{}, err

@@ -39,7 +39,7 @@ func AgentFile(a *app.App, name fika.AgentName) (string, error) {
 	if at, taken := c.WhereAgent(name); taken {
 		return "", fika.Errorf(fika.Conflict, op, "@%s is an entry of %s:%d: take it out there", name, at.File, at.Line)
 	}
-	return "", fika.Errorf(fika.NotFound, op, "no agent named %q has a file; fika agent list shows those there are", name)
+	return "", fika.Errorf(fika.NotFound, op, "agent %q not found (fika agent list)", name)
 }
 
 // DeleteAgent removes the file of an agent. If the project's files were trusted as

@@ -55,7 +55,7 @@ func (t *translation) grants(theirs []string) {
 		case len(allowed[name]) > 0:
 			t.note("%s is restricted: what the list names is allowed, a person is asked about everything else (rules)", name)
 		case t.allows:
-			t.note("%s is restricted in a way that no rule can say: a person is asked about every call (rules)", name)
+			t.note("%s is restricted in a way that no rule can express: a person is asked about every call (rules)", name)
 		default:
 			t.note("%s is restricted, and a project's rules cannot allow: a person is asked about every call (rules); --own keeps the restriction as it is", name)
 		}

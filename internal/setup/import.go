@@ -31,14 +31,14 @@ func ReadForeign(path string, known func(model string) bool, allows bool) (Forei
 	const op = "import agent"
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
-		return Foreign{}, fika.Errorf(fika.NotFound, op, "there is no file %s", path)
+		return Foreign{}, fika.Errorf(fika.NotFound, op, "file %s not found", path)
 	}
 	if err != nil {
 		return Foreign{}, fika.Wrap(fika.Storage, op, err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return Foreign{}, fika.Errorf(fika.Invalid, op, "%s is no file with text in it", path)
+		return Foreign{}, fika.Errorf(fika.Invalid, op, "%s is not a file with text in it", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxForeign+1))
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadForeign(path string, known func(model string) bool, allows bool) (Forei
 	t.settings()
 	out := Foreign{Name: t.called, Notes: t.notes}
 	if out.Name == "" {
-		return out, fika.Errorf(fika.Invalid, op, "%s does not say what the agent is called: rename it, as in coder.md, or give --name", path)
+		return out, fika.Errorf(fika.Invalid, op, "%s does not name the agent: rename it, as in coder.md, or give --name", path)
 	}
 	out.Text = "---\n" + strings.Join(t.lines, "") + "---\n" + strings.TrimLeft(matter.Body, "\r\n")
 	if !strings.HasSuffix(out.Text, "\n") {

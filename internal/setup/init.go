@@ -54,7 +54,7 @@ func ProjectPlace(a *app.App) (root string, err error) {
 	}
 	at := filepath.Join(root, project.Folder)
 	if _, err := os.Lstat(at); err == nil {
-		return "", fika.Errorf(fika.Conflict, op, "%s is there already: fika agent create adds agents to it, fika trust puts it in force", at)
+		return "", fika.Errorf(fika.Conflict, op, "%s already exists; add agents with fika agent create", at)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", fika.Wrap(fika.Storage, op, err)
 	}

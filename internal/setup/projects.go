@@ -61,15 +61,11 @@ func FindProject(a *app.App, word string) (Known, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return Known{}, fika.Errorf(fika.Conflict, op, "%d projects are called %s: say which by its id (fika project list)", len(found), word)
+		return Known{}, fika.Errorf(fika.Conflict, op, "%d projects are named %s: use the id (fika project list)", len(found), word)
 	case word == "":
-		return Known{}, fika.Errorf(fika.NotFound, op, "this is no project: fika init makes one, fika project list shows those there are")
+		return Known{}, fika.Errorf(fika.NotFound, op, "this is not a project (fika project list)")
 	}
-	hint := "fika project list shows those there are"
-	if near := spelling.Nearest(word, names); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return Known{}, fika.Errorf(fika.NotFound, op, "there is no project %q; %s", word, hint)
+	return Known{}, fika.Errorf(fika.NotFound, op, "project %q not found%s (fika project list)", word, spelling.DidYouMean(word, names))
 }
 
 // idle takes the lock of a project's hub. It fails with Locked if the hub runs or a
@@ -127,7 +123,7 @@ func ForgetProject(k Known) error {
 func MoveProject(a *app.App, k Known) (*project.Project, error) {
 	to := a.Project()
 	if to == nil {
-		return nil, fika.Errorf(fika.NotFound, "move project", "this is no project: go to the folder that the project is in now")
+		return nil, fika.Errorf(fika.NotFound, "move project", "this is not a project: go to the folder that the project is in now")
 	}
 	if !k.Gone && k.Main != "" && k.Main != to.Main {
 		return nil, fika.Errorf(fika.Conflict, "move project", "%s is still in %s", k.ID, k.Main)

@@ -211,7 +211,7 @@ func FindSkill(a *app.App, name string) (KnownSkill, error) {
 		i = slices.IndexFunc(list, func(s KnownSkill) bool { return s.Name == name })
 	}
 	if i < 0 {
-		return KnownSkill{}, fika.Errorf(fika.NotFound, "", "skill %q not found; fika skill list shows those there are", name)
+		return KnownSkill{}, fika.Errorf(fika.NotFound, "", "skill %q not found (fika skill list)", name)
 	}
 	return list[i], nil
 }

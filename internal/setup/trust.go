@@ -33,7 +33,7 @@ type Pending struct {
 func ReviewProject(a *app.App) (*Pending, error) {
 	p := a.Project()
 	if p == nil {
-		return nil, fika.Errorf(fika.NotFound, "trust", "this is no project: fika init makes one")
+		return nil, fika.Errorf(fika.NotFound, "trust", "this is not a project (fika init)")
 	}
 	c, err := a.CheckProject()
 	if err != nil {
@@ -90,7 +90,7 @@ func FindInstructions(a *app.App) (path, text string, err error) {
 	const op = "trust"
 	dir := repository(a.Dir(), a.Getenv("HOME"))
 	if path = project.InstructionsIn(dir); path == "" {
-		return "", "", fika.Errorf(fika.NotFound, op, "there is nothing to trust: no .fika (fika init makes one), and neither AGENTS.md nor CLAUDE.md")
+		return "", "", fika.Errorf(fika.NotFound, op, "nothing to trust: no .fika, AGENTS.md or CLAUDE.md here (fika init)")
 	}
 	c, err := a.Config()
 	if err != nil {

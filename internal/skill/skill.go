@@ -123,7 +123,7 @@ func readFile(root *os.Root) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("is no regular file")
+		return nil, errors.New("is not a regular file")
 	case info.Size() > MaxFile:
 		return nil, fmt.Errorf("is larger than %d KiB: put parts of it into references/, which are read when they are needed", MaxFile>>10)
 	}
@@ -154,7 +154,7 @@ func list(root *os.Root, dir string) (files []Entry, problems []Problem) {
 				return nil
 			}
 		case !d.Type().IsRegular():
-			fatal("is no regular file")
+			fatal("is not a regular file")
 			return nil
 		}
 		if len(files) == MaxFiles {
@@ -174,7 +174,7 @@ func list(root *os.Root, dir string) (files []Entry, problems []Problem) {
 func Parse(folder, file string, data []byte) (s Skill, problems []Problem) {
 	p := parser{file: file}
 	if !utf8.Valid(data) {
-		p.note(0, true, "is no text in UTF-8")
+		p.note(0, true, "is not UTF-8 text")
 		return s, p.problems
 	}
 	m, loose, err := front.ReadLoose(file, data)
@@ -234,7 +234,7 @@ func (p *parser) fields() {
 	for _, key := range p.matter.Keys() {
 		if !slices.Contains(known, key) {
 			_, line := p.matter.Value(key)
-			p.note(line, false, fmt.Sprintf("%s is no setting of the format, and has no effect (metadata takes settings of your own)", safetext.Line(key)))
+			p.note(line, false, fmt.Sprintf("%s is not a setting of the format, and has no effect (metadata takes settings of your own)", safetext.Line(key)))
 		}
 	}
 }

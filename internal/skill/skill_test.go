@@ -103,13 +103,13 @@ func TestParse(t *testing.T) {
 		{"upper case", "---\nname: Tea\ndescription: d\n---\nx\n", true, []string{`:2: name "Tea"`}},
 		{"other name", "---\nname: milk\ndescription: d\n---\nx\n", true, []string{":2: name \"milk\" is not that of its folder, \"tea\""}},
 		{"long", "---\nname: tea\ndescription: " + long + "\ncompatibility: " + long + "\n---\nx\n", false, []string{":3: description has 1025 characters, and may have 1024", ":4: compatibility has"}},
-		{"unknown", "---\nname: tea\ndescription: d\nmodel: opus\nmetadata: [a]\n---\nx\n", false, []string{":4: model is no setting", ":5: metadata is a list"}},
+		{"unknown", "---\nname: tea\ndescription: d\nmodel: opus\nmetadata: [a]\n---\nx\n", false, []string{":4: model is not a setting", ":5: metadata is a list"}},
 		{"metadata", "---\nname: tea\ndescription: d\nmetadata:\n  a: [b]\n  c: 1.0\n---\nx\n", false, []string{":5: metadata: a is a list"}},
 		{"tools", "---\nname: tea\ndescription: d\nallowed-tools: [Read, Bash]\n---\nx\n", false, []string{":4: allowed-tools is a list"}},
 		{"tools of another kind", "---\nname: tea\ndescription: d\nallowed-tools: 3\n---\nx\n", true, []string{":4: allowed-tools is a whole number"}},
 		{"empty", "---\nname: tea\ndescription: d\n---\n\n", false, []string{":5: the text is empty"}},
 		{"many lines", good + strings.Repeat("\n", 501), false, []string{":5: the text has 502 lines"}},
-		{"bytes", "---\nname: tea\xff\n---\n", true, []string{": is no text in UTF-8"}},
+		{"bytes", "---\nname: tea\xff\n---\n", true, []string{": is not UTF-8 text"}},
 		{"nothing", "", true, []string{":1: name is missing", ":1: description is missing", ":1: the text is empty"}},
 	} {
 		s, problems := skill.Parse("tea", "SKILL.md", []byte(tt.text))
@@ -181,7 +181,7 @@ func TestHostileFolders(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"linked": "notes: is a link that leads out", "outer": "all: is a link that leads out", "huge": "SKILL.md: is larger than 256 KiB",
-		"odd": "SKILL.md: is no regular file", "empty": "there is no SKILL.md in it",
+		"odd": "SKILL.md: is not a regular file", "empty": "there is no SKILL.md in it",
 	} {
 		if !strings.Contains(why[name], want) {
 			t.Errorf("%s: %q has no %q", name, why[name], want)

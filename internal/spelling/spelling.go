@@ -1,6 +1,9 @@
 package spelling
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // longest is the most bytes of a word that are compared: no name is longer, and the
 // time needed grows with the product of both lengths.
@@ -51,6 +54,16 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean returns what an error about an unknown word adds: the nearest candidate, as
+// in `; did you mean "coder"?`; "" if none is near.
+func DidYouMean(word string, candidates []string) string {
+	near := Nearest(word, candidates)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", near)
 }
 
 func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "_")) }

@@ -86,7 +86,7 @@ func (s Agents) Agent(ctx context.Context, name fika.AgentName) (fika.Agent, err
 	const op = "read agent"
 	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, name)
 	if err == nil && !ok {
-		err = fika.Errorf(fika.NotFound, op, "no agent named %q", name)
+		err = fika.Errorf(fika.NotFound, op, "agent %q not found", name)
 	}
 	return a, s.explain(op, err)
 }

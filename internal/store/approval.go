@@ -148,7 +148,7 @@ func (s Approvals) Approval(ctx context.Context, n int64) (OpenApproval, error) 
 	const op = "read approval"
 	a, ok, err := one(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.n = ?`, n)
 	if err == nil && !ok {
-		err = fika.Errorf(fika.NotFound, op, "there is no approval %d; fika approve lists those that are open", n)
+		err = fika.Errorf(fika.NotFound, op, "approval %d not found (fika approve)", n)
 	}
 	return a, s.explain(op, err)
 }
@@ -175,7 +175,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 			return err
 		}
 		if !found {
-			return fika.Errorf(fika.NotFound, op, "there is no approval %d; fika approve lists those that are open", n)
+			return fika.Errorf(fika.NotFound, op, "approval %d not found (fika approve)", n)
 		}
 		r, err := t.lockTurn(ctx, fika.RequestID(request)) // of two answers, one waits here for the other
 		if err != nil {

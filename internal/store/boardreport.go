@@ -54,7 +54,7 @@ func (t boardRows) report(ctx context.Context, task *fika.BoardTask, r TaskRepor
 	case r.HandBack != "" && !works:
 		return bad(fika.Denied, "task %d is not the one that you work: only its worker hands a task back")
 	case r.Body != nil && !added:
-		return bad(fika.Denied, "you did not add task %d: say what is new in a note")
+		return bad(fika.Denied, "only who added task %d can change it: add a note instead")
 	case task.State.Ended():
 		return bad(fika.Conflict, "task %d has ended")
 	case r.Body != nil && task.State != fika.TaskOpen && task.State != fika.TaskHeld:

@@ -66,7 +66,7 @@ func (s Requests) RetryAll(ctx context.Context, ids ...fika.RequestID) ([]fika.R
 			case !ok:
 				return fika.Errorf(fika.NotFound, op, "no request %q", id)
 			case old.State == fika.Done:
-				return fika.Errorf(fika.Conflict, op, "request %s is done: there is nothing to try again", id)
+				return fika.Errorf(fika.Conflict, op, "request %s is done: nothing to try again", id)
 			case !old.State.Terminal():
 				return fika.Errorf(fika.Conflict, op, "request %s is still %s: cancel it first", id, old.State)
 			}

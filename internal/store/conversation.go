@@ -112,7 +112,7 @@ func (s Chats) CreateChatIn(ctx context.Context, name fika.ConversationName, mod
 func (t conversationRows) nameFree(ctx context.Context, op string, name fika.ConversationName, except fika.ConversationID) error {
 	id, taken, err := one(ctx, t, scanText, `SELECT id FROM conversations WHERE name = ?`, name)
 	if err == nil && taken && id != string(except) {
-		err = fika.Errorf(fika.Conflict, op, "there is a conversation named %q already", name)
+		err = fika.Errorf(fika.Conflict, op, "conversation named %q already exists", name)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (s Chats) Join(ctx context.Context, c fika.ConversationID, people ...string
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		conv, err := conversationsIn(t).lock(ctx, c)
 		if err == nil && conv.Kind != fika.Chat {
-			err = fika.Errorf(fika.Invalid, op, "%s is no chat", conv.Name)
+			err = fika.Errorf(fika.Invalid, op, "%s is not a chat", conv.Name)
 		}
 		if err != nil {
 			return err
@@ -274,7 +274,7 @@ func (s Chats) RenameChat(ctx context.Context, id fika.ConversationID, name fika
 			return err
 		}
 		if c.Kind != fika.Chat {
-			return fika.Errorf(fika.Invalid, op, "%s is no chat", c.Name)
+			return fika.Errorf(fika.Invalid, op, "%s is not a chat", c.Name)
 		}
 		if c.Name == name {
 			t.discard = true

@@ -46,7 +46,7 @@ func TestCopy(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Content != odd {
 			t.Errorf("search finds %v, %v", found, err)
 		}
-		if _, err := step.to.Post(t.Context(), store.Post{Conversation: ask.ID, ID: "last", From: "ann", Writer: fika.ByHuman, Content: "goes on"}); err != nil {
+		if _, err := step.to.Post(t.Context(), store.Post{Conversation: ask.ID, ID: "last", From: "ann", Writer: fika.ByHuman, Content: "continues"}); err != nil {
 			t.Error(err)
 		}
 		if err := from.CopyTo(t.Context(), step.to, nil); !fika.IsKind(err, fika.Conflict) {
@@ -55,7 +55,7 @@ func TestCopy(t *testing.T) {
 		if want, err = step.to.Dump(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := from.Post(t.Context(), store.Post{Conversation: ask.ID, ID: "last", From: "ann", Writer: fika.ByHuman, Content: "goes on"}); err != nil {
+		if _, err := from.Post(t.Context(), store.Post{Conversation: ask.ID, ID: "last", From: "ann", Writer: fika.ByHuman, Content: "continues"}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -101,7 +101,7 @@ func meanings() map[string]meaning {
 		"webhooks":       {"how far a receiver of events (`[[webhooks]]`, `[otlp]`) has got them, and what is in its way", false},
 		"deliveries":     {"an event that a receiver has refused", false},
 		"figures":        {"a sum of what was done, for `/metrics`, which stays when rows go with age", false},
-		"places":         {"how far a reader of events has come that goes on after a restart", false},
+		"places":         {"how far a reader of events has come that continues after a restart", false},
 		"tokens":         {"a program that comes in by a door, with the hash of its secret (`fika token`)", false},
 	}
 }

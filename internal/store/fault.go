@@ -73,7 +73,7 @@ func (s *db) explain(op string, err error) error {
 		return say("does not let this user in: look at user, password and rights in [store] url, and at what its server says")
 	case faultConn:
 		if s.opt.URL != "" {
-			return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " cannot be reached; what waits goes on when its server is back", Err: unreachable{err}}
+			return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " cannot be reached; what waits continues when its server is back", Err: unreachable{err}}
 		}
 		return say("was closed while in use")
 	}

@@ -256,7 +256,7 @@ func (s Flows) Run(ctx context.Context, id fika.RequestID) (Run, error) {
 			return r, fika.Errorf(fika.Conflict, op, "several runs begin with %q: give more of the id", id)
 		}
 	}
-	return r, fika.Errorf(fika.NotFound, op, "there is no run %q; fika workflow list --runs lists them", id)
+	return r, fika.Errorf(fika.NotFound, op, "run %q not found (fika workflow list --runs)", id)
 }
 
 // Runs lists runs, newest first, without the first skip: all, or, if going is set, those
@@ -281,7 +281,7 @@ func (s Flows) Definition(ctx context.Context, run fika.RequestID) (definition, 
 	f, ok, err := one(ctx, s.r, func(sc scanner) (f frozen, err error) { return f, sc.Scan(&f.definition, &f.inputs, &f.edition) },
 		`SELECT definition, inputs, edition FROM flow_runs WHERE id = ?`, run)
 	if err == nil && !ok {
-		err = fika.Errorf(fika.NotFound, op, "there is no run %q", run)
+		err = fika.Errorf(fika.NotFound, op, "run %q not found", run)
 	}
 	return []byte(f.definition), []byte(f.inputs), f.edition, s.explain(op, err)
 }
@@ -332,7 +332,7 @@ func (s Flows) View(ctx context.Context, run fika.RequestID) (RunView, error) {
 			all(&v.Rows, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.run = ? AND s.live = 1`, run),
 			first(&more, nil, scanSpent, spending, run), first(&below, nil, scanSpent, spentBelow, run))
 		if err == nil && !ok {
-			err = fika.Errorf(fika.NotFound, op, "there is no run %q", run)
+			err = fika.Errorf(fika.NotFound, op, "run %q not found", run)
 		}
 		v.Spent = v.Run.Spent
 		v.Spent.Cost += more.Cost + below.Cost

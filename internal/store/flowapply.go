@@ -259,7 +259,7 @@ func (a *applying) refuseUnknown(r *workflow.Row) {
 		if a.agents[name].id != "" {
 			continue
 		}
-		r.State, r.Reason, r.Error, r.Ended = workflow.Failed, string(fika.NotFound), "there is no agent named "+name, at(a.now)
+		r.State, r.Reason, r.Error, r.Ended = workflow.Failed, string(fika.NotFound), "agent not found: "+name, at(a.now)
 		if name == "" {
 			r.Error = fmt.Sprintf("no agent has the capability %q", a.plan.Calls[i].Capability)
 		}

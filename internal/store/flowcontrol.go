@@ -12,7 +12,7 @@ import (
 func (t flowRows) lockFlow(ctx context.Context, op string, id fika.RequestID) (Run, error) {
 	request, ok, err := one(ctx, t, scanText, `SELECT f.request FROM flow_runs f WHERE f.id = ?`, id)
 	if err == nil && !ok {
-		err = fika.Errorf(fika.NotFound, op, "there is no run %q", id)
+		err = fika.Errorf(fika.NotFound, op, "run %q not found", id)
 	}
 	if err != nil {
 		return Run{}, err

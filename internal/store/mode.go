@@ -39,7 +39,7 @@ func (s Chats) SetMode(ctx context.Context, id fika.ConversationID, mode fika.Mo
 		}
 		switch {
 		case c.Kind != fika.Chat:
-			return fika.Errorf(fika.Invalid, op, "%s is no chat", c.Name)
+			return fika.Errorf(fika.Invalid, op, "%s is not a chat", c.Name)
 		case c.Mode == mode:
 			t.discard = true
 			return nil

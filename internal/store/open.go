@@ -174,7 +174,7 @@ func scanMarks(s scanner) (m marks, err error) {
 func (s *db) usable(m marks) error {
 	switch {
 	case m.begun && !s.opt.Unfinished:
-		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give fika store move again, which goes on with it, or name another database", s.name())
+		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give fika store move again, which continues with it, or name another database", s.name())
 	case m.moved != "" && !s.opt.Moved:
 		return fika.Errorf(fika.Storage, opOpen, "%s was moved: what came later is in %s. Name that as [store] url in config.toml (a file needs no url, if it is fika.db in the home); "+
 			"then fika store move brings it back here", s.name(), m.moved)

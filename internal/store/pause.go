@@ -230,9 +230,9 @@ func (t pauseRows) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause
 	if l.Woken, resumed, err = t.releasePause(ctx, c.ID, l.Owner); err != nil {
 		return l, err
 	}
-	text := l.Owner + " held this chat and has gone without a word; it is still paused"
+	text := l.Owner + " disconnected; the chat is still paused"
 	if resumed {
-		text = l.Owner + " held this chat and has gone without a word: it goes on"
+		text = l.Owner + " disconnected; the chat has been resumed"
 	}
 	l.Notice = limitsIn(t.tx).notice(c, text, "resumed")
 	if err := t.append(ctx, &l.Notice); err != nil {

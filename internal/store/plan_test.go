@@ -77,7 +77,7 @@ var walks = []struct{ text, step, why string }{
 	{"DELETE FROM conversations", "(conversation=?)", "all in it goes"},
 	{"DELETE FROM entries", "(conversation=?)", "the same"},
 	{"ORDER BY r.n DESC LIMIT", " r", "backwards, until enough are found"},
-	{"SELECT depth FROM entries", "(conversation=?)", "backwards, until one is found: a chain that goes on is at the end"},
+	{"SELECT depth FROM entries", "(conversation=?)", "backwards, until one is found: a chain that continues is at the end"},
 	{"c.messages = 0", "SEARCH e ", "of a chat that has no messages"},
 	{"WHERE n.conversation = ? ORDER BY n.seq, n.id", "(conversation=?)", "all of them are asked for"},
 	{"u.at / ? AS part", "SCAN x", "what the sum has given"},

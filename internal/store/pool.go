@@ -123,7 +123,7 @@ func (t poolRows) choose(ctx context.Context, pool fika.AgentID, in fika.Convers
 			return a, nil
 		}
 	}
-	return fika.Agent{}, fika.Errorf(fika.NotFound, "pool", "there is no member to assign it to")
+	return fika.Agent{}, fika.Errorf(fika.NotFound, "pool", "no member to assign it to")
 }
 
 // memberFor returns the member of a pool that a request goes to: the owner of the

@@ -313,7 +313,7 @@ func (t postRows) notify(ctx context.Context, c fika.Conversation, e fika.Entry,
 	var names []fika.AgentName
 	for _, one := range told {
 		if one.id == "" {
-			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", one.name)
+			return nil, fika.Errorf(fika.NotFound, "notify", "agent %q not found", one.name)
 		}
 		if one.pool {
 			if err := t.assign(ctx, c.ID, one, told, e.Meta.WriterName); err != nil {

@@ -74,7 +74,7 @@ AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.request = s.request AND x.n =
 		out.Interrupted = append(out.Interrupted, r.id)
 		_, err = k.end(ctx, r, ending{
 			state: fika.StateInterrupted, reason: "its process ended",
-			notice:  fmt.Sprintf("the last run was interrupted before its answer; fika run -c %s --continue goes on from here", r.agentName),
+			notice:  fmt.Sprintf("the last run was interrupted before its answer; fika run -c %s --continue continues from here", r.agentName),
 			outcome: fika.Outcome{ErrorKind: fika.Interrupted},
 		})
 	case r.attempts >= maxStarts:

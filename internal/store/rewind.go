@@ -123,7 +123,7 @@ func (t rewindRows) entry(ctx context.Context, c fika.Conversation, from int64, 
 	const op = "rewind"
 	e := fika.Entry{Conversation: c.ID, From: by, To: string(c.Name), Type: fika.Rewind, Meta: fika.EntryMeta{Writer: fika.ByHuman, WriterName: by}}
 	if c.Kind != fika.Chat {
-		return e, fika.Errorf(fika.Invalid, op, "%s is no chat", c.Name)
+		return e, fika.Errorf(fika.Invalid, op, "%s is not a chat", c.Name)
 	}
 	rewinds, err := many(ctx, t, scanEntry, selectRewinds, c.ID)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t rewindRows) entry(ctx context.Context, c fika.Conversation, from int64, 
 	case !ok:
 		return e, fika.Errorf(fika.NotFound, op, "no entry #%d in %s", from, c.Name)
 	case said.Type != fika.Message || said.Meta.Writer != fika.ByHuman:
-		return e, fika.Errorf(fika.Invalid, op, "#%d is no message of a person", from)
+		return e, fika.Errorf(fika.Invalid, op, "#%d is not a message of a person", from)
 	case fika.CutsOf(rewinds).Has(from):
 		return e, fika.Errorf(fika.Invalid, op, "#%d was rewound before", from)
 	}

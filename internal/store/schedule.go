@@ -121,7 +121,7 @@ func (s Schedules) PauseSchedule(ctx context.Context, name string, next time.Tim
 		}
 		n, err := t.exec(ctx, `UPDATE schedules SET `+change+` WHERE name = ?`, args...)
 		if err == nil && n == 0 {
-			err = fika.Errorf(fika.NotFound, op, "there is no schedule %q", name)
+			err = fika.Errorf(fika.NotFound, op, "schedule %q not found", name)
 		}
 		return err
 	})
@@ -171,7 +171,7 @@ func (s Schedules) BeginScheduled(ctx context.Context, o Occasion) (Occurred, er
 			return nil
 		}
 		if out.Trouble == "" && row.Going && !byHand {
-			out.Trouble = "what it began last still goes on"
+			out.Trouble = "what it began last is still running"
 		}
 		seq := int64(0)
 		var chat fika.ConversationID

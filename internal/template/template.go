@@ -76,7 +76,7 @@ func (s Set) read(base string) (Template, error) {
 	path := filepath.Join(s.dir, base)
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-		return Template{}, fika.Errorf(fika.Invalid, "read template", "%s is no file with the text of an agent", path)
+		return Template{}, fika.Errorf(fika.Invalid, "read template", "%s is not a file with the text of an agent", path)
 	}
 	var text []byte
 	if err == nil {
@@ -98,11 +98,7 @@ func (s Set) Find(name string) (Template, error) {
 		}
 		names = append(names, t.Name)
 	}
-	hint := "there are " + strings.Join(names, ", ")
-	if near := spelling.Nearest(name, names); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return Template{}, fika.Errorf(fika.NotFound, "find template", "there is no template %q; %s", name, hint)
+	return Template{}, fika.Errorf(fika.NotFound, "find template", "template %q not found%s (fika template list)", name, spelling.DidYouMean(name, names))
 }
 
 // Description returns the template's own description.
@@ -210,5 +206,5 @@ func FindTeam(name string) (Team, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return Team{}, fika.Errorf(fika.NotFound, "find team", "there is no team %q; there are %s", name, strings.Join(names, ", "))
+	return Team{}, fika.Errorf(fika.NotFound, "find team", "team %q not found; known: %s", name, strings.Join(names, ", "))
 }

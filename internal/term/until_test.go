@@ -36,7 +36,7 @@ func TestUntil(t *testing.T) {
 	}
 	text := strings.NewReader("text")
 	if term.ReadUntil(ctx, text) != io.Reader(text) {
-		t.Error("what is no file is not read as it is")
+		t.Error("what is not a file is not read as it is")
 	}
 }
 

@@ -140,7 +140,7 @@ func (s *Source) parseSource() {
 	s.Root = &Table{}
 	if len(s.Data) > MaxFile {
 		s.Broken = true
-		s.Problems.Add(Place{File: s.File}, "the file is larger than %d bytes, which is no file a person writes", MaxFile)
+		s.Problems.Add(Place{File: s.File}, "the file is larger than %d bytes, which is not a file a person writes", MaxFile)
 		return
 	}
 	base := s.Begin()

@@ -197,13 +197,13 @@ func (s *schema) checkObject(prefix string, obj map[string]any) error {
 	for _, name := range s.Required {
 		if v, ok := obj[name]; !ok || (v == nil && !s.isNullable(name)) {
 			if given := s.unknownNames(obj); len(given) > 0 {
-				return invalidArguments("%s is missing; %s is no argument%s", prefix+name, clipBytes(given[0], 80), suggestName(given[0], sortedKeys(s.Properties)))
+				return invalidArguments("%s is missing; %s is not an argument%s", prefix+name, clipBytes(given[0], 80), suggestName(given[0], sortedKeys(s.Properties)))
 			}
 			return invalidArguments("%s is missing", prefix+name)
 		}
 	}
 	if given := s.unknownNames(obj); len(given) > 0 {
-		return invalidArguments("%s is no argument%s", clipBytes(prefix+given[0], 80), suggestName(given[0], sortedKeys(s.Properties)))
+		return invalidArguments("%s is not an argument%s", clipBytes(prefix+given[0], 80), suggestName(given[0], sortedKeys(s.Properties)))
 	}
 	for _, name := range sortedKeys(obj) {
 		p := s.Properties[name]

@@ -79,7 +79,7 @@ func FuzzValidate(f *testing.F) {
 		if err == nil {
 			var obj map[string]any
 			if json.Unmarshal([]byte(args), &obj) != nil {
-				t.Fatalf("accepted what is no object: %q", args)
+				t.Fatalf("accepted what is not an object: %q", args)
 			}
 			return
 		}
@@ -122,7 +122,7 @@ func TestFuncWithoutParametersTakesNone(t *testing.T) {
 	if r, err := f.Call(t.Context(), tool.Call{Args: json.RawMessage(`{}`)}); err != nil || r.IsError {
 		t.Error(r, err)
 	}
-	if r, err := f.Call(t.Context(), tool.Call{Args: json.RawMessage(`{"zone":"UTC"}`)}); err != nil || !r.IsError || !strings.Contains(r.Text, "zone is no argument") {
+	if r, err := f.Call(t.Context(), tool.Call{Args: json.RawMessage(`{"zone":"UTC"}`)}); err != nil || !r.IsError || !strings.Contains(r.Text, "zone is not an argument") {
 		t.Error(r, err)
 	}
 	if s := string(f.Spec().Parameters); !strings.Contains(s, `"type":"object"`) {

@@ -36,6 +36,6 @@ func TestL15Profile(t *testing.T) {
 		t.Errorf("model %+v", m)
 	}
 	if _, there := got[1].Spans[trace.Tool]; there || got[1].Requests != 1 {
-		t.Errorf("what goes on is told as if it had ended: %+v", got[1])
+		t.Errorf("what continues is told as if it had ended: %+v", got[1])
 	}
 }

@@ -113,7 +113,7 @@ func TestEscalation(t *testing.T) {
 			cfg := l.config(turn.Choice{Escalate: x.escalate}, "s", "l", "x")
 			cfg.Check = func(text string) error {
 				if text == "no JSON" {
-					return errors.New("this is no JSON")
+					return errors.New("this is not a JSON")
 				}
 				return nil
 			}

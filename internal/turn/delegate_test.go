@@ -155,7 +155,7 @@ func TestDelegateRefused(t *testing.T) {
 		}
 	}
 	got := w.texts(c.Conversation.ID)
-	for _, want := range []string{"1 no agent", "2 b says x, done", "3 not delegated: that is you", "4 refused by a hook: no", "5 not delegated"} {
+	for _, want := range []string{`1 agent "nobody" not found`, "2 b says x, done", "3 not delegated: that is you", "4 refused by a hook: no", "5 not delegated"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("results lack %q:\n%s", want, got)
 		}

@@ -315,7 +315,7 @@ func (g *gate) askHere(ctx context.Context, open []*job) error {
 func (g *gate) askPerson(ctx context.Context, j *job) error {
 	v := j.ask.Verdict
 	if g.ask == nil {
-		reason := fmt.Sprintf("%s: %s needs your word (%s), and nobody is at a terminal", j.call.Name, v.What, v.Rule)
+		reason := fmt.Sprintf("%s: %s needs approval (%s), but no terminal is attached", j.call.Name, v.What, v.Rule)
 		if v.Hint != "" {
 			reason += ". To allow it always, add to config.toml:\n" + v.Hint
 		}

@@ -55,7 +55,7 @@ func TestGuestCallsTools(t *testing.T) {
 	g.sends()
 	g.does = func(ctx context.Context, host turn.GuestHost) (turn.GuestEnd, error) {
 		for _, c := range []struct{ name, args, want string }{
-			{"send_message", `{"to":"brienne","content":"hello","chain":"x"}`, "chain is no argument"},
+			{"send_message", `{"to":"brienne","content":"hello","chain":"x"}`, "chain is not an argument"},
 			{"send_message", `{"to":"brienne","content":"hello"}`, "Sent to brienne."},
 			{"bash", `{"x":"rm"}`, "no tool is named"},
 			{"send_message", `{"to":"nobody","content":"hello"}`, "nobody"},

@@ -298,7 +298,7 @@ func (g *guestTurn) commitSaid(ctx context.Context) error {
 }
 
 func (g *guestTurn) interrupted(why string) error {
-	return &ending{state: fika.StateInterrupted, kind: fika.Interrupted, reason: why + "; fika request retry " + string(g.fence.Request) + " goes on"}
+	return &ending{state: fika.StateInterrupted, kind: fika.Interrupted, reason: why + "; fika request retry " + string(g.fence.Request) + " continues"}
 }
 
 // guestHost is what a guest sees of a turn.

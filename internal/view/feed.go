@@ -226,7 +226,7 @@ func (f *Feed) accept(s *speech) {
 	rest, same := strings.CutPrefix(held, s.text.String())
 	if !same {
 		s.complete()
-		s.put(f.dim("the answer was begun anew"))
+		s.put(f.dim("the answer was started again"))
 		rest = held
 	}
 	s.pass(rest)

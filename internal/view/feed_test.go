@@ -116,8 +116,8 @@ func TestAttemptsAreShownOnce(t *testing.T) {
 	}{
 		{[]string{"one two", "!", "one ", "two three"}, "one two three\n"},
 		{[]string{"one two", "!", "one ", "!", "one two", " three"}, "one two three\n"},
-		{[]string{"one two", "!", "other text"}, "one two\nthe answer was begun anew\n\nother text\n"},
-		{[]string{"one two", "!", "one"}, "one two\nthe answer was begun anew\n\none\n"},
+		{[]string{"one two", "!", "other text"}, "one two\nthe answer was started again\n\nother text\n"},
+		{[]string{"one two", "!", "one"}, "one two\nthe answer was started again\n\none\n"},
 	} {
 		f, p := newFeed(false)
 		for _, piece := range c.pieces {

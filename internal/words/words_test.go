@@ -57,7 +57,7 @@ func TestEveryCodeHasWords(t *testing.T) {
 			verb := strings.TrimSpace(r.Verb + " " + r.How)
 			helps[verb] = true
 			if _, found := api.Find(r.Verb); !found || commands[verb] == "" {
-				t.Errorf("%s: %q helps, which is no verb or has no command", m.Code, verb)
+				t.Errorf("%s: %q helps, which is not a verb or has no command", m.Code, verb)
 			}
 			if r.Arg != "" && !slices.Contains(m.Args, r.Arg) {
 				t.Errorf("%s: %s is about %q, which it does not have", m.Code, verb, r.Arg)

@@ -215,9 +215,9 @@ func (r *Runtime) compactWith(ctx context.Context, m llm.Model, what Compaction,
 
 func nothingToCompact(name fika.AgentName, chat fika.ConversationName) error {
 	if chat != "" {
-		return fika.Errorf(fika.Conflict, "", "there is nothing to compact in what @%s sees of %q", name, chat)
+		return fika.Errorf(fika.Conflict, "", "nothing to compact in what @%s sees of %q", name, chat)
 	}
-	return fika.Errorf(fika.Conflict, "", "there is nothing to compact in context %q", name)
+	return fika.Errorf(fika.Conflict, "", "nothing to compact in context %q", name)
 }
 
 // readHistory reads the entries that may be compacted. Unread messages may not, nor in a

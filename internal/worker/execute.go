@@ -142,7 +142,7 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 		return nil, none, fika.Errorf(fika.Invalid, "", "what is to be run cannot be read: %v", err)
 	}
 	if !GoesToExecutor(c.Step.Tool) {
-		return nil, none, fika.Errorf(fika.Denied, "", "%s is no tool that executors run", c.Step.Tool)
+		return nil, none, fika.Errorf(fika.Denied, "", "%s is not a tool that executors run", c.Step.Tool)
 	}
 	h, err := x.App.Home()
 	if err != nil {
@@ -226,7 +226,7 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 				return v.Opens, nil
 			}
 		}
-		return nil, fika.Errorf(fika.Denied, "", "%s needs a person's word (%s), and there is none for this call", v.What, v.Rule)
+		return nil, fika.Errorf(fika.Denied, "", "%s needs approval by a person (%s), which this call does not have", v.What, v.Rule)
 	}
 	return nil, nil
 }
@@ -235,7 +235,7 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 // command fails in it with a less helpful message. A nil user can enter any.
 func CanEnter(u *process.User, dir string) error {
 	if !filepath.IsAbs(dir) {
-		return fika.Errorf(fika.Invalid, "", "%q is no folder to work in", dir)
+		return fika.Errorf(fika.Invalid, "", "%q is not a folder to work in", dir)
 	}
 	if u == nil {
 		return nil

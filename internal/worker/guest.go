@@ -168,7 +168,7 @@ func TryGuest(ctx context.Context, a *app.App, name fika.AgentName) (GuestTrial,
 		return out, err
 	}
 	if s.Engine != config.EngineACP {
-		return out, fika.Errorf(fika.Invalid, "", "@%s is no guest (engine = \"acp\")", name)
+		return out, fika.Errorf(fika.Invalid, "", "@%s is not a guest (engine = \"acp\")", name)
 	}
 	if _, _, err := h.Ensure(name); err != nil {
 		return out, err

@@ -125,7 +125,7 @@ func (l *LiveRuntime) refresh(ctx context.Context) (*Runtime, error) {
 	s, err := l.worker.App.Settings(l.worker.Folder.Name, l.flags, l.quiet)
 	var unreadable *config.Problems
 	if errors.As(err, &unreadable) {
-		l.warnOnce(app.BrokenConfig(err) + "; until it is corrected the last settings that could be read are in force")
+		l.warnOnce(app.BrokenConfig(err) + "; using the last valid settings until this is fixed")
 		return l.now, nil
 	}
 	if err != nil {

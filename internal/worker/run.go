@@ -199,7 +199,7 @@ func (w *Worker) recoverForeground(ctx context.Context, warn func(string)) error
 		}
 	}
 	for _, id := range rec.Interrupted {
-		warn(fmt.Sprintf("the last prompt of context %q was interrupted (request %s); fika run -c %s --continue goes on with it", w.Folder.Name, id, w.Folder.Name))
+		warn(fmt.Sprintf("the last prompt of context %q was interrupted (request %s); fika run -c %s --continue continues with it", w.Folder.Name, id, w.Folder.Name))
 	}
 	return nil
 }

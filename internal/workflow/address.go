@@ -171,7 +171,7 @@ func (a Address) check(wrong, names, known []string, right func(Address) string)
 			return err
 		}
 		if known != nil && !slices.Contains(known, string(name)) {
-			return fika.Errorf(fika.NotFound, "", "there is no agent %s%s", toml.Quote(n), orKnown(n, known))
+			return fika.Errorf(fika.NotFound, "", "agent %s not found%s", toml.Quote(n), orKnown(n, known))
 		}
 	}
 	for _, stage := range a.Stages {

@@ -188,7 +188,7 @@ func (c *checker) checkNeeds(s *Step) {
 		case need == s.ID:
 			c.def.src.Problem(at, "the step %s needs itself", toml.Quote(need))
 		case c.def.Step(need) == nil:
-			c.def.src.Problem(at, "there is no step %s%s", toml.Quote(need), orKnown(need, slices.DeleteFunc(c.def.stepIDs(), func(id string) bool { return id == s.ID })))
+			c.def.src.Problem(at, "step %s not found%s", toml.Quote(need), orKnown(need, slices.DeleteFunc(c.def.stepIDs(), func(id string) bool { return id == s.ID })))
 		case seen[need]:
 			c.def.src.Problem(at, "%s is needed twice", toml.Quote(need))
 		}
@@ -252,7 +252,7 @@ func (c *checker) checkAgent(at int, name string) {
 	}
 	names := c.loader.known.agentNames()
 	if c.loader.known.Agents != nil && !slices.Contains(names, string(n)) {
-		c.def.src.Problem(at, "there is no agent %s%s", toml.Quote(name), orKnown(name, names))
+		c.def.src.Problem(at, "agent %s not found%s", toml.Quote(name), orKnown(name, names))
 	}
 }
 
@@ -293,7 +293,7 @@ func (c *checker) checkCycles() {
 func (c *checker) checkResult() {
 	for _, id := range c.def.Result {
 		if c.def.Step(id) == nil {
-			c.def.src.Problem(c.def.at["result"], "there is no step %s%s", toml.Quote(id), orKnown(id, c.def.stepIDs()))
+			c.def.src.Problem(c.def.at["result"], "step %s not found%s", toml.Quote(id), orKnown(id, c.def.stepIDs()))
 		}
 	}
 }
@@ -329,7 +329,7 @@ func (d *Definition) Bind(given map[string]string, agents []Agent) (map[string]a
 	bound := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if d.input(name) == nil {
-			wrong = append(wrong, fmt.Sprintf("there is no input %s%s", toml.Quote(name), orKnown(name, d.inputNames())))
+			wrong = append(wrong, fmt.Sprintf("input %s not found%s", toml.Quote(name), orKnown(name, d.inputNames())))
 		}
 	}
 	for i := range d.Inputs {

@@ -33,8 +33,8 @@ func TestCheck(t *testing.T) {
 			"descripton = \"x\"\n[inputs]\ngoal = { type = \"text\" }\n[[steps]]\nid = \"plan\"\nagent = \"codr\"\nneeds = [\"build\"]\nprompt = '''\nPlan it.\n{{.inputs.gaol}}\n'''\n[[steps]]\nid = \"build\"\nagent = \"coder\"\nneeds = [\"plan\"]\nwhen = 'steps.plan.stat == \"done\"'\nprompt = \"x\"\n",
 			[]string{
 				`w.toml:1:1: unknown key "descripton" at the top level; did you mean description?`,
-				`w.toml:6:9: there is no agent "codr"; did you mean coder?`,
-				`w.toml:10:3: prompt: there is no input "gaol"; did you mean goal?`,
+				`w.toml:6:9: agent "codr" not found; did you mean coder?`,
+				`w.toml:10:3: prompt: input "gaol" not found; did you mean goal?`,
 				`w.toml:15:10: the steps wait for each other: plan needs build needs plan`,
 				`w.toml:16:9: when: a step has no "stat"; did you mean state?`,
 			},
@@ -48,13 +48,13 @@ func TestCheck(t *testing.T) {
 		"no id":            {"[[steps]]\nagent = \"coder\"\nprompt = \"x\"\n", []string{`w.toml:1:3: this step has no id: give it a name, as in id = "plan"`}},
 		"id with hyphen":   {strings.Replace(plan, "\"plan\"", "\"plan-it\"", 1), []string{`w.toml:2:6: the id "plan-it" must be 1 to 40 of a-z 0-9 _ and begin with a letter: write _ for -`}},
 		"id twice":         {plan + plan, []string{`w.toml:6:6: there are two steps "plan"; the first is in line 1`}},
-		"needs":            {plan + "needs = [\"pln\", \"plan\"]\n", []string{`w.toml:5:10: there is no step "pln"; there are none`, `w.toml:5:17: the step "plan" needs itself`}},
+		"needs":            {plan + "needs = [\"pln\", \"plan\"]\n", []string{`w.toml:5:10: step "pln" not found; none is defined`, `w.toml:5:17: the step "plan" needs itself`}},
 		"capability":       {"[[steps]]\nid = \"a\"\ncapability = \"reserch\"\nprompt = \"x\"\n", []string{`w.toml:3:14: no agent has the capability "reserch"; did you mean research?`}},
 		"syntax":           {strings.Replace(plan, "\"x\"", "\"é {{.inputs.\"", 1), []string{`w.toml:4:13: prompt: unexpected "." in operand`}},
 		"unclosed":         {strings.Replace(plan, "\"x\"", "\"{{if true}}\"", 1), []string{`w.toml:4:11: prompt: unexpected EOF`}},
 		"define":           {strings.Replace(plan, "\"x\"", "'{{define \"a\"}}x{{end}}'", 1), []string{`w.toml:4:21: prompt: define and block are not for prompts: write the text where it is used`}},
 		"recursion":        {strings.Replace(plan, "\"x\"", "'{{template \"prompt\"}}'", 1), []string{`w.toml:4:22: prompt: template is not for prompts: write the text where it is used`}},
-		"function":         {strings.Replace(plan, "\"x\"", "'{{lowr 1}}'", 1), []string{`w.toml:4:13: prompt: there is no function "lowr"; did you mean lower?`}},
+		"function":         {strings.Replace(plan, "\"x\"", "'{{lowr 1}}'", 1), []string{`w.toml:4:13: prompt: function "lowr" not found; did you mean lower?`}},
 		"assignment":       {strings.Replace(plan, "\"x\"", "'{{$x := 1}}{{$x = 2}}'", 1), []string{`w.toml:4:24: prompt: a variable is set once, with :=`}},
 		"everything":       {strings.Replace(plan, "\"x\"", "'{{.}}'", 1), []string{`w.toml:4:13: prompt: a dot alone is everything at once: say what is meant, as in .inputs.NAME or .steps.NAME.output`}},
 		"escapes":          {strings.Replace(plan, "\"x\"", "\"\\u00e9\\t{{.item}}\"", 1), []string{`w.toml:4:21: prompt: item belongs to a prompt of a step with for_each`}},
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 		"expression":       {plan + "when = 'true &&'\n", []string{`w.toml:5:15: when: unexpected token EOF`}},
 		"nested predicate": {plan + "when = 'all([1], any([2], # == 3))'\n", []string{`w.toml:5:27: when: a predicate inside a predicate would look at every pair: split it into two steps`}},
 		"variables":        {plan + "when = 'let x = 1; x == 1'\n", []string{`w.toml:5:13: when: variables are not for conditions: write it out, or let a step work it out`}},
-		"clock":            {plan + "when = 'now() > now()'\n", []string{`w.toml:5:9: when: there is no function "now"`, `w.toml:5:17: when: there is no function "now"`}},
+		"clock":            {plan + "when = 'now() > now()'\n", []string{`w.toml:5:9: when: function "now" not found`, `w.toml:5:17: when: function "now" not found`}},
 		"choice of agent":  {plan + "choice = [\"x\", \"y\"]\n", []string{`w.toml:5:1: choice is what a person answers; this step does something else`}},
 		"choice and text":  {"[[steps]]\nid = \"b\"\nchoice = [\"x\", \"y\"]\nanswer = \"text\"\nprompt = \"x\"\n", []string{`w.toml:4:10: a person answers with a choice or with a text: choice and answer are both set`}},
 		"one choice":       {"[[steps]]\nid = \"b\"\nchoice = [\"x\"]\nprompt = \"x\"\n", []string{`w.toml:3:1: a choice is among 2 to 20 texts; here is 1`}},
@@ -81,14 +81,14 @@ func TestCheck(t *testing.T) {
 		"failed":           {plan + "[[steps]]\nid = \"b\"\nneeds = [\"plan\"]\nagent = \"coder\"\nprompt = \"{{.steps.plan.failed}}\"\n", []string{`w.toml:9:13: prompt: failed belongs to a step with for_each; whether plan failed is in steps.plan.state`}},
 		"join":             {plan + "join = \"any\"\n", []string{`w.toml:5:8: join belongs to a step that needs two or more others`}},
 		"belonging":        {plan + "schema = {type = \"object\"}\ninputs = {a = 1}\n", []string{`w.toml:5:10: schema belongs to output = "json"`, `w.toml:6:10: inputs belong to workflow = "NAME"`}},
-		"schema":           {plan + "output = \"json\"\nschema = {type = \"objekt\"}\n", []string{`w.toml:6:10: schema is no JSON Schema: there is no type "objekt"; did you mean object?`}},
-		"schema keyword":   {plan + "output = \"json\"\nschema = {type = \"object\", propertys = {a = {type = \"string\"}}}\n", []string{`w.toml:6:10: schema is no JSON Schema: unknown keyword "propertys"; did you mean properties?`}},
+		"schema":           {plan + "output = \"json\"\nschema = {type = \"objekt\"}\n", []string{`w.toml:6:10: schema is not a JSON Schema: type "objekt" not found; did you mean object?`}},
+		"schema keyword":   {plan + "output = \"json\"\nschema = {type = \"object\", propertys = {a = {type = \"string\"}}}\n", []string{`w.toml:6:10: schema is not a JSON Schema: unknown keyword "propertys"; did you mean properties?`}},
 		"repeat":           {plan + "repeat = {max = 0}\n", []string{`w.toml:5:10: repeat needs until: the condition that ends it, as in repeat = {until = 'output.ok', max = 3}`, `w.toml:5:17: max is out of range: from 1 to 100`}},
 		"chat":             {"[[steps]]\nid = \"a\"\nchat = {agents = [\"coder\"], topic = \"x\", until = 'mesages > 3'}\n", []string{`w.toml:3:8: a chat needs at least two agents`, `w.toml:3:51: until: there is no "mesages"; did you mean messages?`}},
-		"unknown workflow": {"[[steps]]\nid = \"a\"\nworkflow = \"othr\"\n", []string{`w.toml:3:12: there is no workflow "othr"; did you mean other?`}},
+		"unknown workflow": {"[[steps]]\nid = \"a\"\nworkflow = \"othr\"\n", []string{`w.toml:3:12: workflow "othr" not found; did you mean other?`}},
 		"inside itself":    {"[[steps]]\nid = \"a\"\nworkflow = \"ping\"\n", []string{`pong.toml:3:12: the workflow would be inside itself: ping → pong → ping`}},
-		"wrong inside":     {"[[steps]]\nid = \"a\"\nworkflow = \"bad\"\n", []string{`bad.toml:3:9: there is no agent "codr"; did you mean coder?`}},
-		"result":           {"result = \"plam\"\n" + plan, []string{`w.toml:1:10: there is no step "plam"; did you mean plan?`}},
+		"wrong inside":     {"[[steps]]\nid = \"a\"\nworkflow = \"bad\"\n", []string{`bad.toml:3:9: agent "codr" not found; did you mean coder?`}},
+		"result":           {"result = \"plam\"\n" + plan, []string{`w.toml:1:10: step "plam" not found; did you mean plan?`}},
 		"default":          {"[inputs]\nn = { type = \"number\", default = \"x\" }\n" + plan, []string{`w.toml:2:34: the default of n must be a number; this is a text`}},
 		"toml":             {"a = \n" + plan, []string{`w.toml:1:5: not valid TOML: unexpected character U+000A at start of value; a value must follow the = in the same line`}},
 		"agent of no item": {"[[steps]]\nid = \"b\"\nagent = \"{{.item.who}}\"\nprompt = \"x\"\n", []string{`w.toml:3:12: agent: item belongs to a prompt of a step with for_each`}},
@@ -126,7 +126,7 @@ func TestBounds(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"when = '" + strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000) + "'":                                                                 "5:9: when: the condition has 10004 bytes, more than 4096",
-		"timeout = 1\noutput = \"json\"\nschema = '" + strings.Repeat(`{"items":`, 5000) + "{}" + strings.Repeat("}", 5000) + "'":                         "7:10: schema is no JSON Schema: it has more than 65536 bytes, or is nested more than 32 deep",
+		"timeout = 1\noutput = \"json\"\nschema = '" + strings.Repeat(`{"items":`, 5000) + "{}" + strings.Repeat("}", 5000) + "'":                         "7:10: schema is not a JSON Schema: it has more than 65536 bytes, or is nested more than 32 deep",
 		"approve = true\n[[steps]]\nid = \"b\"\napprove = true\nprompt = '" + strings.Repeat("{{if true}}", 7000) + strings.Repeat("{{end}}", 7000) + "'": "9:11: prompt: the text has 126000 bytes, more than 65536",
 	} {
 		_, err := workflow.Load("w", "w.toml", []byte("[[steps]]\nid = \"a\"\nagent = \"coder\"\nprompt = \"x\"\n"+key+"\n"), home())
@@ -181,11 +181,11 @@ func TestBind(t *testing.T) {
 	d := load(t, "[inputs]\ngoal = { description = \"what\" }\nn = 3\nlist = { type = \"list\" }\nwho = { type = \"agent\", default = \"codr\" }\nyes = false\n[[steps]]\nid = \"a\"\nagent = \"{{.inputs.who}}\"\nprompt = \"x\"\n", nil)
 	_, err := d.Bind(map[string]string{"gaol": "x", "n": "many", "list": "a,b", "yes": "1"}, home().Agents)
 	want := []string{
-		`there is no input "gaol"; did you mean goal?`,
+		`input "gaol" not found; did you mean goal?`,
 		`the input goal is missing: -i goal=…  (what)`,
 		`the input n must be a number, as in -i n=3`,
 		`the input list must be a list, as in -i 'list=["a", "b"]'`,
-		`who: there is no agent "codr"; did you mean coder?; say which one with -i who=NAME`,
+		`who: agent "codr" not found; did you mean coder?; say which one with -i who=NAME`,
 		`the input yes must be true or false, as in -i yes=true`,
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
@@ -208,7 +208,7 @@ func TestBindFallback(t *testing.T) {
 			t.Errorf("%s: %v, %v", value, in, err)
 		}
 	}
-	if _, err := load(t, one(`["nobody", "noone"]`), nil).Bind(nil, home().Agents); err == nil || !strings.Contains(err.Error(), `no agent "nobody"`) {
+	if _, err := load(t, one(`["nobody", "noone"]`), nil).Bind(nil, home().Agents); err == nil || !strings.Contains(err.Error(), `agent "nobody" not found`) {
 		t.Errorf("got %v", err)
 	}
 	for _, value := range []string{`[]`, `["coder", 3]`} {

@@ -166,7 +166,7 @@ func (w *conditionWalk) walk(n ast.Node) shape {
 	case *ast.BuiltinNode:
 		return w.call(n)
 	case *ast.CallNode:
-		w.add(n, "there is no function %s%s", toml.Quote(n.Callee.String()), orKnown(n.Callee.String(), calls))
+		w.add(n, "function %s not found%s", toml.Quote(n.Callee.String()), orKnown(n.Callee.String(), calls))
 		return shape{}
 	case *ast.PredicateNode:
 		if w.inside++; w.inside > 1 {
@@ -240,7 +240,7 @@ func (w *conditionWalk) binary(n *ast.BinaryNode) shape {
 
 func (w *conditionWalk) call(n *ast.BuiltinNode) shape {
 	if !slices.Contains(calls, n.Name) {
-		w.add(n, "there is no function %s%s", toml.Quote(n.Name), orKnown(n.Name, calls))
+		w.add(n, "function %s not found%s", toml.Quote(n.Name), orKnown(n.Name, calls))
 	}
 	w.walkAll(n.Arguments...)
 	switch n.Name {
@@ -309,7 +309,7 @@ func (c *condition) list(data map[string]any) ([]any, error) {
 			list = append(list, text)
 		}
 	default:
-		return nil, fmt.Errorf("%s gave %s, which is no list", c.text, shown(v))
+		return nil, fmt.Errorf("%s gave %s, which is not a list", c.text, shown(v))
 	}
 	if len(list) > MaxItems {
 		return nil, fmt.Errorf("%s gave %d items, more than %d", c.text, len(list), MaxItems)

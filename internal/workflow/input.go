@@ -62,7 +62,7 @@ func (i *Input) wrongAgent(name string, agents []Agent) string {
 	if agents == nil || slices.Contains(names, name) {
 		return ""
 	}
-	return fmt.Sprintf("%s: there is no agent %s%s; say which one with -i %s=NAME", i.Name, toml.Quote(name), orKnown(name, names), i.Name)
+	return fmt.Sprintf("%s: agent %s not found%s; say which one with -i %s=NAME", i.Name, toml.Quote(name), orKnown(name, names), i.Name)
 }
 
 // bindJSON reads a value written as JSON and checks its type.

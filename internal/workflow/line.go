@@ -111,9 +111,9 @@ func (l *Line) takeVerb(rest string) error {
 	}
 	switch near := spelling.Nearest(word, known); {
 	case near != "":
-		return fika.Errorf(fika.Invalid, "", "there is no verb %s; did you mean \"%s:%s: …\"? To send it as text, put a space behind the first colon", toml.Quote(word), l.Address, near)
+		return fika.Errorf(fika.Invalid, "", "verb %s not found; did you mean \"%s:%s: …\"? To send it as text, put a space behind the first colon", toml.Quote(word), l.Address, near)
 	case colon:
-		return fika.Errorf(fika.Invalid, "", "there is no verb %s: write \"%s: %s\" with a space to send it as text; verbs are task, ask and reset", toml.Quote(word), l.Address, shorten(rest))
+		return fika.Errorf(fika.Invalid, "", "verb %s not found: write \"%s: %s\" with a space to send it as text; verbs are task, ask and reset", toml.Quote(word), l.Address, shorten(rest))
 	}
 	return nil
 }
@@ -235,14 +235,14 @@ func (o lineOption) combine(a Address, known []string) (fika.AgentName, error) {
 	}
 	right := toml.Quote(Line{Address: a, Combine: o.guess()}.AddressText() + ": …")
 	if o.word != "combine" {
-		return "", fika.Errorf(fika.Invalid, "", "there is no option %s: write %s", toml.Quote("--"+o.word), right)
+		return "", fika.Errorf(fika.Invalid, "", "option %s not found: write %s", toml.Quote("--"+o.word), right)
 	}
 	name, err := fika.ParseAgentName(strings.TrimPrefix(o.rest, "@"))
 	switch {
 	case err != nil:
 		return "", fika.Errorf(fika.Invalid, "", "--combine takes one agent, which makes one answer of all: write %s", right)
 	case known != nil && !slices.Contains(known, string(name)):
-		return "", fika.Errorf(fika.NotFound, "", "there is no agent %s%s", toml.Quote(string(name)), orKnown(string(name), known))
+		return "", fika.Errorf(fika.NotFound, "", "agent %s not found%s", toml.Quote(string(name)), orKnown(string(name), known))
 	}
 	return name, nil
 }

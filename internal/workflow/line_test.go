@@ -45,10 +45,10 @@ func TestParseLineCombines(t *testing.T) {
 		"@a, @b --combine @writer: x":  "@a, @b --combine @writer",
 		"@a,@b --combine=writer : x":   "@a, @b --combine @writer",
 		"@a -> @b --combine\twriter:x": "@a -> @b --combine @writer",
-		"@a, @b --combine writr: x":    `!there is no agent "writr"; did you mean writer?`,
+		"@a, @b --combine writr: x":    `!agent "writr" not found; did you mean writer?`,
 		"@a, @b --combine @a b: x":     "!--combine takes one agent",
 		"@a, @b --combine: x":          "!--combine takes one agent",
-		"@a, @b --combien writer: x":   `!there is no option "--combien": write "@a, @b --combine @writer: …"`,
+		"@a, @b --combien writer: x":   `!option "--combien" not found: write "@a, @b --combine @writer: …"`,
 		"@a, b --combine writer: x":    `!b needs an @: write "@a, @b --combine @writer: …"`,
 	} {
 		l, err := workflow.ParseLine(text, known)

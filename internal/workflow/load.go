@@ -91,7 +91,7 @@ func (l *loader) open(name string) (*Definition, string) {
 		return nil, fmt.Sprintf("more than %d workflows inside each other", MaxNesting)
 	}
 	if l.known.Read == nil || !slices.Contains(l.known.Names, name) {
-		return nil, fmt.Sprintf("there is no workflow %s%s", toml.Quote(name), orKnown(name, l.known.Names))
+		return nil, fmt.Sprintf("workflow %s not found%s", toml.Quote(name), orKnown(name, l.known.Names))
 	}
 	file, text, err := l.known.Read(name)
 	if err != nil {

@@ -306,7 +306,7 @@ func TestNextEmpty(t *testing.T) {
 		return workflow.Done, `{"files": "a.go"}`
 	}
 	w.run(first)
-	if w.result.Error != `step m failed: steps.l.output.files gave "\"a.go\"", which is no list` || w.result.Parts[0].State != workflow.Done {
+	if w.result.Error != `step m failed: steps.l.output.files gave "\"a.go\"", which is not a list` || w.result.Parts[0].State != workflow.Done {
 		t.Errorf("%s", w.told())
 	}
 }

@@ -345,7 +345,7 @@ func (r *reader) schema(s *Step, v toml.Value) {
 	}
 	s.Schema = text
 	if _, err := compileSchema(text); err != nil {
-		r.Problem(v.At, "schema is no JSON Schema: %v", err)
+		r.Problem(v.At, "schema is not a JSON Schema: %v", err)
 		s.Schema = nil
 	}
 }

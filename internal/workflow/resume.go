@@ -29,7 +29,7 @@ func ResumeRows(run string, before, now *Definition, rows []Row, from string) ([
 		}
 	}
 	if from != "" && now.Step(from) == nil {
-		return nil, fika.Errorf(fika.NotFound, "", "there is no step %s%s", toml.Quote(from), orKnown(from, now.stepIDs()))
+		return nil, fika.Errorf(fika.NotFound, "", "step %s not found%s", toml.Quote(from), orKnown(from, now.stepIDs()))
 	}
 	var roots []string
 	if from != "" {

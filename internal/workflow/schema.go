@@ -60,7 +60,7 @@ func checkKeywords(s *jsonschema.Schema) error {
 	types := []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 	for _, t := range append(slices.Clone(s.Types), s.Type) {
 		if t != "" && !slices.Contains(types, t) {
-			return fmt.Errorf("there is no type %s%s", toml.Quote(t), toml.NearestHint(t, types))
+			return fmt.Errorf("type %s not found%s", toml.Quote(t), toml.NearestHint(t, types))
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Extra)) {
@@ -170,9 +170,9 @@ func orKnown(name string, known []string) string {
 	case near != "":
 		return near
 	case len(known) == 0:
-		return "; there are none"
+		return "; none is defined"
 	case len(known) <= 15:
-		return "; there are " + strings.Join(known, ", ")
+		return "; known: " + strings.Join(known, ", ")
 	}
 	return ""
 }

@@ -79,7 +79,7 @@ func (s scope) resolve(path []string) (shape, string) {
 		}
 		in := s.def.input(path[1])
 		if in == nil {
-			return shape{}, fmt.Sprintf("there is no input %s%s", toml.Quote(path[1]), orKnown(path[1], s.def.inputNames()))
+			return shape{}, fmt.Sprintf("input %s not found%s", toml.Quote(path[1]), orKnown(path[1], s.def.inputNames()))
 		}
 		got, rest = shape{kind: in.Type}, path[2:]
 		if in.Type == TypeAgent {
@@ -145,7 +145,7 @@ func (s scope) resolveStep(path []string) (shape, string) {
 	other := s.def.Step(id)
 	switch {
 	case other == nil:
-		return shape{}, fmt.Sprintf("there is no step %s%s", toml.Quote(id), orKnown(id, s.def.stepIDs()))
+		return shape{}, fmt.Sprintf("step %s not found%s", toml.Quote(id), orKnown(id, s.def.stepIDs()))
 	case id == s.step.ID:
 		return shape{}, fmt.Sprintf("the step %s cannot read itself; last is what it gave in the round before", id)
 	case !s.reach[id]:

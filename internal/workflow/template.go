@@ -153,7 +153,7 @@ func (w *templateWalk) walk(n parse.Node, root bool) {
 		// and and or belong to the language itself: they stop once the result is
 		// known.
 		if known := slices.Sorted(maps.Keys(functions())); n.Ident != "and" && n.Ident != "or" && !slices.Contains(known, n.Ident) {
-			w.add(int(n.Pos), "there is no function %s%s", toml.Quote(n.Ident), orKnown(n.Ident, known))
+			w.add(int(n.Pos), "function %s not found%s", toml.Quote(n.Ident), orKnown(n.Ident, known))
 		}
 	case *parse.DotNode:
 		if root {
@@ -254,7 +254,7 @@ func length(v any) (json.Number, error) {
 	case map[string]any:
 		n = len(v)
 	default:
-		return "", fmt.Errorf("len of what is no text, list or table")
+		return "", fmt.Errorf("len of what is not a text, list or table")
 	}
 	return json.Number(strconv.Itoa(n)), nil
 }
@@ -274,13 +274,13 @@ func index(of, at any) (any, error) {
 		}
 		return of[i], nil
 	}
-	return nil, fmt.Errorf("index of what is no list or table")
+	return nil, fmt.Errorf("index of what is not a list or table")
 }
 
 func join(list any, between string) (string, error) {
 	items, ok := list.([]any)
 	if !ok {
-		return "", fmt.Errorf("join of what is no list")
+		return "", fmt.Errorf("join of what is not a list")
 	}
 	var b bounded
 	for i, item := range items {

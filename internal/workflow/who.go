@@ -97,7 +97,7 @@ func (e *engine) wrongAgents(g *Row, s *Step, list []any) string {
 		for _, t := range chosen {
 			name, err := t.agent(data)
 			if err == nil && !slices.Contains(known, name) {
-				err = fmt.Errorf("there is no agent %q%s", name, orKnown(name, known))
+				err = fmt.Errorf("agent %q not found%s", name, orKnown(name, known))
 			}
 			if err != nil {
 				wrong = append(wrong, fmt.Sprintf("item %d (%s): %v", i+1, shortItem(item), err))

@@ -314,7 +314,7 @@ func (t Tree) check(ctx context.Context) error {
 		}
 	}
 	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
-		return fika.Errorf(fika.Denied, "worktree", "%s is no clone of %s (any more): fika agent discard %s --force removes it", t.Root, home.Top, t.Name())
+		return fika.Errorf(fika.Denied, "worktree", "%s is not a clone of %s (any more): fika agent discard %s --force removes it", t.Root, home.Top, t.Name())
 	}
 	_ = root.Remove(alternates)
 	f, err := root.OpenFile(alternates, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -419,7 +419,7 @@ func (t Tree) linked(ctx context.Context) (git.Repository, error) {
 		return home, err
 	}
 	if root, err := filepath.EvalSymlinks(t.Root); err != nil || own.Top != root || own.Common != home.Common {
-		return home, fika.Errorf(fika.Denied, "worktree", "%s is no worktree of %s (any more): git worktree repair %s, said in %s, may mend it", t.Root, home.Top, t.Root, home.Top)
+		return home, fika.Errorf(fika.Denied, "worktree", "%s is not a worktree of %s (any more): git worktree repair %s, in %s, may fix it", t.Root, home.Top, t.Root, home.Top)
 	}
 	return home, nil
 }

@@ -12,7 +12,7 @@ var neverInRuns = [...]violation{
 	{"a request is of two steps", `SELECT request FROM flow_steps WHERE request <> '' GROUP BY request HAVING count(*) > 1`},
 	{"a step is done and its request is not", `SELECT s.path || ' is ' || s.state || ', request ' || r.id || ' is ' || r.state FROM flow_steps s JOIN requests r ON r.id = s.request
 WHERE s.state = 'done' AND r.state <> 'done' OR s.state = 'running' AND r.finished_at > 0`},
-	{"a step of a run that is over goes on", `SELECT s.path || ' ' || s.state FROM flow_steps s JOIN flow_runs f ON f.id = s.run
+	{"a step of a run that is over continues", `SELECT s.path || ' ' || s.state FROM flow_steps s JOIN flow_runs f ON f.id = s.run
 WHERE f.ended_at > 0 AND s.live = 1 AND s.state NOT IN ('done', 'failed', 'cancelled', 'skipped', 'blocked')`},
 	{"a run and its request differ", `SELECT f.id || ' ' || r.state FROM flow_runs f JOIN requests r ON r.id = f.request WHERE (f.ended_at = 0) <> (r.finished_at = 0)`},
 }

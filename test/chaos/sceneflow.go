@@ -355,7 +355,7 @@ func runUnseen(r *run) int {
 	if wait(patience/3, func() bool { return r.runOver(j) }) {
 		r.settle()
 	} else {
-		r.bad("nobody goes on with the run: %s", r.openSteps())
+		r.bad("nobody continues with the run: %s", r.openSteps())
 	}
 	return min(1, r.passed(point)/nth)
 }

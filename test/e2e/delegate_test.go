@@ -314,7 +314,7 @@ func TestDelegateDeadline(t *testing.T) {
 	for i, want := range []string{
 		fmt.Sprintf("@left had no answer within %s; the task was cancelled at its deadline. It had not begun", within),
 		fmt.Sprintf("@right had no answer within %s; the task was cancelled at its deadline (request", within),
-		"not delegated: that is you", `no agent named "nobody"`,
+		"not delegated: that is you", `agent "nobody" not found`,
 	} {
 		if parts := strings.Split(got, " | "); len(parts) != 4 || !strings.HasPrefix(parts[i], want) {
 			t.Errorf("result %d is not %q:\n%s", i, want, got)

@@ -150,7 +150,7 @@ func TestJoinPause(t *testing.T) {
 		"quit": func(s *screen) {
 			s.types("/quit")
 			s.enter()
-			s.shows("\nexit 0", "tale goes on")
+			s.shows("\nexit 0", "tale continues")
 		},
 		"the terminal dies": func(s *screen) { s.tmux("kill-server") },
 		"killed": func(s *screen) {

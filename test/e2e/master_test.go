@@ -62,7 +62,7 @@ func TestMasterManages(t *testing.T) {
 	r = h.runIn("/agents list\n/agents health\n/conversations coder\n/tasks\n/usage\n/help\n@coder:reset\n/switch coder "+old+"\n", "master")
 	for _, want := range []string{
 		"│ Agent ", "│ coder ", "All agents healthy (1/2 running)", old + " *", "task_coder_", "@agent:task: PROMPT",
-		"✓ @coder conversation context reset", "✓ @coder goes on with " + old,
+		"✓ @coder conversation context reset", "✓ @coder continues with " + old,
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in\n%s", want, r.stdout)

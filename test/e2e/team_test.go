@@ -56,7 +56,7 @@ func TestTeamOverTheBus(t *testing.T) {
 	}
 	for id, c := range map[string]struct{ body, wants string }{
 		"bad-1": {`{"type": "task_request", "requestId": "bad-1", "prompt": "hello"}`, "team is missing"},
-		"bad-2": {`{"type": "task_request", "requestId": "bad-2", "team": "codr, reviewer", "prompt": "hello"}`, `no agent named "codr"; did you mean "coder"?`},
+		"bad-2": {`{"type": "task_request", "requestId": "bad-2", "team": "codr, reviewer", "prompt": "hello"}`, `agent "codr" not found; did you mean "coder"?`},
 		"bad-3": {`{"type": "task_request", "requestId": "bad-3", "team": "coder > reviewer ->", "prompt": "hello"}`, "is not understood"},
 	} {
 		f.ask(c.body)

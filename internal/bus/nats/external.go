@@ -46,7 +46,7 @@ type external struct {
 func OpenExternal(ctx context.Context, b bus.Bus, o InboundOptions) (in bus.Inbound, unkept, err error) {
 	c, ok := b.(*conn)
 	if !ok {
-		return nil, nil, fika.Errorf(fika.NotFound, "open inbound stream", "there is no bus")
+		return nil, nil, fika.Errorf(fika.NotFound, "open inbound stream", "no bus")
 	}
 	stream, err := newInbound(c, o)
 	if err != nil {

@@ -153,7 +153,7 @@ const (
 // rewriteOpen replaces the file with one that holds only the open receipts. The caller
 // holds mu.
 func (r *receipts) rewriteOpen() error {
-	const op = "write receipts anew"
+	const op = "rewrite receipts"
 	lines := acceptedLines(slices.Collect(maps.Values(r.open)))
 	if len(lines) == 0 {
 		if err := errors.Join(r.file.Truncate(0), r.file.Sync()); err != nil {

@@ -27,7 +27,7 @@ func ReadStream(ctx context.Context, b bus.Bus, prefix string) (StreamState, err
 	s := StreamState{Name: streamName(prefix)}
 	c, ok := b.(*conn)
 	if !ok {
-		return s, fika.Errorf(fika.NotFound, "read stream", "there is no bus")
+		return s, fika.Errorf(fika.NotFound, "read stream", "no bus")
 	}
 	js, err := jetstream.New(c.nc)
 	if err != nil {
@@ -57,7 +57,7 @@ func ReadStream(ctx context.Context, b bus.Bus, prefix string) (StreamState, err
 func RoundTrip(b bus.Bus) (time.Duration, error) {
 	c, ok := b.(*conn)
 	if !ok {
-		return 0, fika.Errorf(fika.NotFound, "reach bus", "there is no bus")
+		return 0, fika.Errorf(fika.NotFound, "reach bus", "no bus")
 	}
 	d, err := c.nc.RTT()
 	return d, fika.Wrap(fika.Failed, "reach bus", err)

@@ -35,7 +35,7 @@ func namedAgents(ctx context.Context, agents *service.Agents, args []string, all
 	case all:
 		args = []string{"*"}
 	case len(args) == 0:
-		return nil, command.UsageError("which agent? give a name, a pattern such as 'r*', or --all; fika agent list shows them")
+		return nil, command.UsageError("which agent? give a name, a pattern such as 'r*', or --all (fika agent list)")
 	}
 	return agents.Match(ctx, args)
 }

@@ -89,7 +89,7 @@ func writeAgent(e *command.Env, n setup.NewAgent) error {
 	}
 	e.Say("made %s: @%s", strings.TrimPrefix(made.File, e.App().Dir()+"/"), n.Name)
 	if !made.InForce {
-		e.Say("it counts once you say fika trust, which shows what else has changed")
+		e.Say("takes effect after fika trust, which shows what else has changed")
 	}
 	return nil
 }

@@ -36,9 +36,9 @@ holds its entry.`,
 			if err != nil {
 				return err
 			}
-			e.Say("removed %s: there is no @%s any more; its context is kept (fika context delete %s)", made.File, name, name)
+			e.Say("deleted agent %[2]s (%[1]s); its conversation is kept (fika context delete %[3]s)", made.File, name, name)
 			if !made.InForce {
-				e.Say("it counts once you say fika trust, which shows what else has changed")
+				e.Say("takes effect after fika trust, which shows what else has changed")
 			}
 			return nil
 		},

@@ -29,7 +29,7 @@ ignores are lost. The agent gets a new worktree when it works again.`,
 			}
 			e.Say("%s removed %s and the branch %s", e.ErrStyle().Green("✓"), t.Root, t.Branch())
 			if d.Kept != "" {
-				e.Say("what was only there is kept as %s: git branch NAME %s brings it back", d.Ref, d.Ref)
+				e.Say("what was only there is kept as %s (git branch NAME %s restores it)", d.Ref, d.Ref)
 			}
 			return nil
 		},

@@ -89,5 +89,5 @@ func onlyAgent(views []service.AgentView, text string) ([]service.AgentView, err
 			return []service.AgentView{v}, nil
 		}
 	}
-	return nil, fika.Errorf(fika.NotFound, "", "there is no agent %s: fika agent list shows those there are", name)
+	return nil, fika.Errorf(fika.NotFound, "", "agent %s not found (fika agent list)", name)
 }

@@ -96,7 +96,7 @@ func (o *learnOptions) run(ctx context.Context, name string) error {
 		case err != nil:
 			return err
 		case p == nil:
-			return fika.Errorf(fika.NotFound, "", "nothing is proposed for @%s: fika agent learn %s asks its model", row.Name, row.Name)
+			return fika.Errorf(fika.NotFound, "", "nothing is proposed for @%s (fika agent learn %s)", row.Name, row.Name)
 		}
 		return o.settle(row.Name, l, *p, o.accept)
 	}
@@ -211,7 +211,7 @@ func (o *learnOptions) trust(path string, p worker.LearnProposal) error {
 	}
 	file := pending.Tree.Get(path)
 	if len(pending.Changes) != 1 || pending.Changes[0].Path != path || file == nil || !bytes.HasSuffix(file.Data, []byte(p.After)) {
-		o.Say("it is a file of the project: fika trust puts it in force")
+		o.Say("it is a file of the project: takes effect after fika trust")
 		return nil
 	}
 	return pending.Accept()

@@ -35,7 +35,7 @@ it may use, with the number of those tools. Works without a hub.`,
 				return command.PrintLines(e, views, func(v service.AgentView) listedJSON { return served.toJSON(v, e.Now()) })
 			}
 			if len(views) == 0 {
-				e.Say("no agents; add [[agents]] to %s, or see the contexts: fika agent list --all", "config.toml")
+				e.Say("no agents in %s (fika init)", "config.toml")
 				return nil
 			}
 			return agentTable(e, views, served)

@@ -13,7 +13,7 @@ import (
 
 func newReset(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "reset NAME...", Short: "start the next ask of an agent afresh",
+		Use: "reset NAME...", Short: "start a new conversation at the next ask of an agent",
 		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console can switch back to it. For a pool, your\nasks stop going to the same member.",
 		Example: "  fika agent reset coder", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

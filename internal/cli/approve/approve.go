@@ -71,11 +71,11 @@ instead: --answer gives it.`,
 			}
 			n, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || n < 1 {
-				return command.UsageError("%q is no number of an approval; fika approve lists them", args[0])
+				return command.UsageError("%q is not the number of an approval (fika approve)", args[0])
 			}
 			refuse := cmd.Flags().Changed("deny")
 			if refuse && always {
-				return command.UsageError("--always and --deny exclude each other")
+				return command.UsageError("--always and --deny cannot be used together")
 			}
 			if cmd.Flags().Changed("answer") {
 				if refuse || always {
@@ -108,7 +108,7 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 		return command.PrintLines(e, list, toApprovalJSON)
 	}
 	if len(list) == 0 {
-		e.Say("nothing waits for your word")
+		e.Say("nothing to approve")
 		return nil
 	}
 	for _, a := range list {
@@ -177,10 +177,10 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 		verb = "answered"
 	}
 	if a.FlowStep != "" {
-		e.Say("%s %d: the run goes on", verb, n)
+		e.Say("%s %d: the run continues", verb, n)
 		return nil
 	}
-	e.Say("%s %d: @%s goes on", verb, n, a.Agent)
+	e.Say("%s %d: @%s continues", verb, n, a.Agent)
 	return nil
 }
 
@@ -238,7 +238,7 @@ func AskAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen 
 		case word == "yes":
 			return nil
 		case word == "no", word == "n", err != nil:
-			return fika.Errorf(fika.Denied, "", "the person at the terminal said no")
+			return fika.Errorf(fika.Denied, "", "denied at the terminal")
 		}
 	}
 }

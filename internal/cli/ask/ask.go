@@ -78,7 +78,7 @@ Otherwise Ctrl-C cancels the request; --timeout only stops waiting.
 	}
 	f := c.Flags()
 	f.BoolVar(&o.noWait, "no-wait", false, "print the request id and return")
-	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the work goes on)")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the work continues)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
 	command.RawFlag(c, &o.raw)
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
@@ -212,7 +212,7 @@ func (o *askOptions) await(ctx context.Context, c *service.Service, follow *serv
 		if info, err := c.Requests.Request(ctx, id); err == nil && info.State == fika.Open {
 			state = "not begun yet"
 		}
-		return fika.Errorf(fika.Detached, "", "%s; you stopped waiting. fika request wait %s gets the answer", state, id)
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s (fika request wait %s)", state, id)
 	case err != nil:
 		return err
 	}
@@ -230,7 +230,7 @@ func (o *askOptions) cancelled(c *service.Service, follow *service.Follow, id fi
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})
 	if err != nil {
-		return fika.Errorf(fika.Interrupted, "", "cancel was asked for, but request %s has not ended yet; fika request show %s tells", id, id)
+		return fika.Errorf(fika.Interrupted, "", "cancelling, but request %s has not ended yet (fika request show %s)", id, id)
 	}
 	return view.End(info)
 }

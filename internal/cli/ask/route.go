@@ -68,7 +68,7 @@ func matchesToJSON(list []service.Match) []matchJSON {
 
 func showMatches(e *command.Env, list []service.Match) error {
 	if len(list) == 0 {
-		e.Say("no agents are configured; fika agent create makes one")
+		e.Say("no agents (fika init)")
 		return nil
 	}
 	err := e.Table([]string{"AGENT", "SCORE", "SURE", "WHY"}, command.TableRows(list, func(m service.Match) []string {

@@ -77,7 +77,7 @@ func ToJSON(t service.TaskInfo) JSON {
 func number(word string) (fika.TaskNumber, error) {
 	n, ok := service.ParseTask(word)
 	if !ok {
-		return 0, command.UsageError("%q is no number of a task", word)
+		return 0, command.UsageError("%q is not the number of a task", word)
 	}
 	return n, nil
 }

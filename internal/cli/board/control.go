@@ -64,7 +64,7 @@ func newClose(e *command.Env) *cobra.Command {
 		}
 		return t, err
 	})
-	c.Flags().BoolVar(&drop, "drop", false, "nobody wants it any more")
+	c.Flags().BoolVar(&drop, "drop", false, "no longer wanted")
 	return c
 }
 
@@ -85,7 +85,7 @@ func newReopen(e *command.Env) *cobra.Command {
 	}, true, func(cmd *cobra.Command, b *service.Board, n fika.TaskNumber, why string) (service.TaskInfo, error) {
 		t, err := b.Reopen(cmd.Context(), n, why)
 		if err == nil {
-			sayNeeded(cmd, e, b, n, "it is needed by %s; what is being worked goes on")
+			sayNeeded(cmd, e, b, n, "it is needed by %s; work under way continues")
 		}
 		return t, err
 	})

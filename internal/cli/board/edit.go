@@ -84,7 +84,7 @@ func (f *taskFlags) edit(c *cobra.Command) (out service.TaskEdit, err error) {
 		out.Needs = &t.Needs
 	}
 	if given == 0 {
-		return out, command.UsageError("say what to change, as in --priority 1; see fika board edit --help")
+		return out, command.UsageError("nothing to change: give a flag, as in --priority 1 (fika board edit --help)")
 	}
 	return out, nil
 }

@@ -58,7 +58,7 @@ func (o *listOptions) run(ctx context.Context) error {
 			known = known || string(s) == name
 		}
 		if !known {
-			return command.UsageError("%q is no state of a task; there are %s", name, command.JoinWords(fika.TaskStates()))
+			return command.UsageError("%q is not a state of a task; known: %s", name, command.JoinWords(fika.TaskStates()))
 		}
 		wanted[fika.TaskState(name)] = true
 	}
@@ -79,7 +79,7 @@ func (o *listOptions) run(ctx context.Context) error {
 	case o.asJSON:
 		return command.PrintLines(o.Env, list, ToJSON)
 	case len(list) == 0:
-		o.Say("no task is open; fika board add \"TITLE\" adds one, fika board list --all shows those that have ended")
+		o.Say("no open tasks (fika board add \"TITLE\")")
 		return nil
 	case columns:
 		ended := endedShown

@@ -29,7 +29,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, ToJSON)
 			}
 			if len(list) == 0 {
-				e.Say("there is no budget; fika budget set home --per day --money 5 makes one")
+				e.Say("no budgets (fika budget set home --per day --money 5)")
 				return nil
 			}
 			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.TableRows(list, row))
@@ -82,7 +82,7 @@ func newShow(e *command.Env) *cobra.Command {
 			case err != nil:
 				return err
 			case len(list) == 0:
-				return fika.Errorf(fika.NotFound, "", "there is no budget of %q; fika budget list shows those there are", strings.TrimSpace(args[0]+" "+per))
+				return fika.Errorf(fika.NotFound, "", "budget of %q not found (fika budget list)", strings.TrimSpace(args[0]+" "+per))
 			case asJSON:
 				return command.PrintLines(e, list, ToJSON)
 			}

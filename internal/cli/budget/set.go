@@ -39,7 +39,7 @@ A budget in money needs models whose prices are known: fika model list.`,
 				return command.UsageError("--remove goes with neither --money nor --tokens")
 			}
 			if !o.remove && !changed("money") && !changed("tokens") {
-				return command.UsageError("say --money or --tokens, or --remove")
+				return command.UsageError("specify --money, --tokens or --remove")
 			}
 			if math.IsNaN(o.money) || o.money > 1e9 || changed("money") && o.money < 0.000001 || changed("tokens") && o.tokens <= 0 {
 				return command.UsageError("--money and --tokens are more than 0, and not beyond all reason")

@@ -24,7 +24,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, toMemberJSON)
 			}
 			if len(list) == 0 {
-				e.Say("the bus has no members of their own; fika bus add NAME makes one")
+				e.Say("no members (fika bus add NAME)")
 				return nil
 			}
 			if why := c.MembersIgnored(); why != "" {

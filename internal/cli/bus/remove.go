@@ -20,7 +20,7 @@ func newRemove(e *command.Env) *cobra.Command {
 			if err := c.RemoveBusMember(args[0]); err != nil {
 				return err
 			}
-			e.Say("%s may not ask any more", args[0])
+			e.Say("removed member %s", args[0])
 			return nil
 		},
 	})

@@ -91,7 +91,7 @@ func compactTrouble(e *command.Env, conv fika.Conversation, done []service.ChatC
 		}
 	}
 	if compacted == 0 && len(wrong) == 0 {
-		return fika.Errorf(fika.Conflict, "", "there is nothing to compact in %q", conv.Name)
+		return fika.Errorf(fika.Conflict, "", "nothing to compact in %q", conv.Name)
 	}
 	return errors.Join(wrong...)
 }

@@ -28,7 +28,7 @@ limit shows and sets the limits.`,
 			if err != nil {
 				return err
 			}
-			e.Say("%s goes on with %s", conv.Name, page.Mentions(agents))
+			e.Say("resumed %s (%s)", conv.Name, page.Mentions(agents))
 			return nil
 		},
 	}

@@ -44,7 +44,7 @@ func newDelete(e *command.Env) *cobra.Command {
 					continue
 				}
 				for _, a := range busy {
-					e.Warn(fmt.Sprintf("@%s did not stop in time; what it was doing may go on for a moment (fika agent list)", a))
+					e.Warn(fmt.Sprintf("@%s did not stop in time; what it was doing may continue for a moment (fika agent list)", a))
 				}
 				e.Say("%s is deleted", conv.Name)
 			}

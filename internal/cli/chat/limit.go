@@ -94,7 +94,7 @@ func (o *limitOptions) run(ctx context.Context, word string) error {
 	}
 	for _, c := range chains {
 		if c.Stopped > 0 {
-			o.Say("a limit has stopped %s; fika chat continue %s goes on", command.Plural(c.Stopped, "mention"), conv.Name)
+			o.Say("a limit has stopped %s (fika chat continue %s)", command.Plural(c.Stopped, "mention"), conv.Name)
 			break
 		}
 	}
@@ -190,7 +190,7 @@ func chainState(c service.ChainInfo) string {
 	case c.Stopped > 0:
 		return "stopped: " + c.LimitHit
 	case c.Current:
-		return "goes on"
+		return "continues"
 	}
 	return "ended"
 }

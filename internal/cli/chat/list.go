@@ -36,7 +36,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, func(c service.ConversationInfo) listed { return toChatJSON(c, all) })
 			}
 			if len(list) == 0 {
-				e.Say("no chats yet; fika chat new NAME makes one")
+				e.Say("no chats (fika chat create NAME)")
 				return nil
 			}
 			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.TableRows(list, func(c service.ConversationInfo) []string { return chatRow(e, c, all) }))

@@ -41,10 +41,10 @@ way, a session must keep the s-.`,
 			}
 			e.Say("renamed chat %q to %q", conv.Name, now.Name)
 			for _, m := range now.Settings {
-				e.Warn(fmt.Sprintf("%s means %q, which is no chat now: change it at %s", m.What, conv.Name, m.At))
+				e.Warn(fmt.Sprintf("%s means %q, which is not a chat now: change it at %s", m.What, conv.Name, m.At))
 			}
 			if service.IsSessionName(conv.Name) && !service.IsSessionName(now.Name) {
-				e.Say("it is no session any more; fika chat join %s enters it", now.Name)
+				e.Say("it is no longer a session; fika chat join %s enters it", now.Name)
 			}
 			return nil
 		},

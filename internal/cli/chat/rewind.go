@@ -67,7 +67,7 @@ func (o *rewindOptions) run(ctx context.Context, args []string) error {
 	}
 	from, err := strconv.ParseInt(strings.TrimPrefix(args[1], "#"), 10, 64)
 	if err != nil {
-		return command.UsageError("%q is no number of a message; fika chat rewind %s lists them", args[1], conv.Name)
+		return command.UsageError("%q is not the number of a message (fika chat rewind %s)", args[1], conv.Name)
 	}
 	done, err := c.ChatControl.Rewind(ctx, conv, from, !o.keepFiles)
 	return o.report(done, err)

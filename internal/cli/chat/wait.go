@@ -18,7 +18,7 @@ func newWait(e *command.Env) *cobra.Command {
 	var timeout time.Duration
 	var idle, asJSON bool
 	c := &cobra.Command{
-		Use: "wait CHAT", Short: "wait until a chat is at rest",
+		Use: "wait CHAT", Short: "wait until nothing runs or waits in a chat",
 		Long: `Returns with exit status 0 when nothing runs and nothing waits in the chat.
 Turns that failed, and work that a limit or a stop ended, count as over: stderr
 reports them (fika chat retry and fika chat continue resume them).
@@ -89,7 +89,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 				e.Say("%s", itemLine(e, i))
 			}
 		}
-		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s is not at rest (%d under way, see fika chat queue %s)", conv.Name, left, conv.Name)
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s is still busy: %d under way (fika chat queue %s)", conv.Name, left, conv.Name)
 	}
 	if err != nil {
 		return err

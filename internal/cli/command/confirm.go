@@ -12,7 +12,7 @@ import (
 // Confirm asks on a terminal (default: no; then Interrupted), else fails with Invalid.
 func (e *Env) Confirm(what string) error {
 	if !e.InTTY {
-		return UsageError("%s? Say --yes, since there is no terminal to ask on", what)
+		return UsageError("not a terminal: use --yes to %s", what)
 	}
 	fmt.Fprint(e.Err, e.FoldedText(what+"? [y/N]")+" ")
 	var answer string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fika"
 	"fika/internal/config"
@@ -41,9 +42,45 @@ func ErrorKind(err error) fika.Kind {
 	return fika.KindOf(err)
 }
 
-// Complain prints an error for the person.
+// Complain prints an error for the person: what is wrong, and on a line of its own the
+// command that helps, if the error ends with one.
 func (e *Env) Complain(err error) {
-	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error()))))
+	text, hint := Hint(ErrorText(err))
+	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(text))))
+	if hint != "" {
+		fmt.Fprintln(e.Err, "hint: "+term.Clean(hint))
+	}
+}
+
+// Hint splits the text of an error into what is wrong and the command that helps, which
+// is "" if the text does not end with one in brackets.
+func Hint(text string) (what, command string) {
+	what, command, found := strings.Cut(text, " (fika ")
+	if command, closed := strings.CutSuffix(command, ")"); found && closed && !strings.ContainsAny(command, "()\n") {
+		return what, "fika " + command
+	}
+	return text, ""
+}
+
+// ErrorText returns the text of an error for a person. What a person can fix by asking
+// otherwise is said without the names of inner operations.
+func ErrorText(err error) string {
+	e, is := err.(*fika.Error)
+	if !is {
+		return err.Error()
+	}
+	switch e.Kind {
+	case fika.Invalid, fika.NotFound, fika.Conflict, fika.Denied, fika.Limit:
+	default:
+		return err.Error()
+	}
+	switch {
+	case e.Err == nil:
+		return e.Msg
+	case e.Msg == "":
+		return ErrorText(e.Err)
+	}
+	return e.Msg + ": " + ErrorText(e.Err)
 }
 
 // ExitStatus returns the exit code of a kind of error, as the help lists them.
@@ -76,4 +113,4 @@ func ExitStatus(k fika.Kind) int {
 const ExitHelp = `Exit status:
   0 done             1 failed           2 usage or config      3 not found
   4 locked or busy   5 model provider   6 denied               8 limit or budget
-  130 interrupted    7 you stopped waiting, and the work goes on`
+  130 interrupted    7 you stopped waiting, and the work continues`

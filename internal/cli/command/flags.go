@@ -41,7 +41,7 @@ func (b *bound) Type() string { return "int" }
 func (b *bound) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
-		return errors.New("say how many, as a number; 0 is all")
+		return errors.New("expected a number; 0 is all")
 	}
 	*b = bound(n)
 	return nil

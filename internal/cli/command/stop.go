@@ -16,7 +16,7 @@ import (
 func StopManner(finish, now bool) (fika.Desired, error) {
 	switch {
 	case finish && now:
-		return "", UsageError("--finish and --now exclude each other")
+		return "", UsageError("--finish and --now cannot be used together")
 	case finish:
 		return fika.DesiredFinish, nil
 	case now:

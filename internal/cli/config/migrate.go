@@ -78,9 +78,9 @@ func migrationSource(args []string, home string) (string, error) {
 	found := migrate.FindForeign(home)
 	switch len(found) {
 	case 0:
-		return "", fika.Errorf(fika.NotFound, "", "there is nothing to migrate in the usual places; name the file: fika config migrate FILE")
+		return "", fika.Errorf(fika.NotFound, "", "nothing to migrate in the usual places; name the file: fika config migrate FILE")
 	case 1:
 		return found[0], nil
 	}
-	return "", command.UsageError("there is more than one to migrate; name one: %s", strings.Join(found, ", "))
+	return "", command.UsageError("several can be migrated; name one: %s", strings.Join(found, ", "))
 }

@@ -12,7 +12,7 @@ import (
 func newClear(e *command.Env) *cobra.Command {
 	var wait time.Duration
 	c := oneContext(e, &cobra.Command{
-		Use: "clear [NAME]", Short: "start the conversation of a context afresh",
+		Use: "clear [NAME]", Short: "start a new conversation in a context",
 		Long: `Takes everything said so far out of the conversation and empties the summary.
 Nothing is deleted: fika context log --all still shows it.`,
 		Example: "  fika context clear\n  fika context clear review",

@@ -49,11 +49,12 @@ func Find(e *command.Env, args []string) (folder.Folder, error) {
 }
 
 func noContext(e *command.Env, h folder.Home, name fika.AgentName, hint string) error {
-	msg := fmt.Sprintf("there is no context %q", name)
+	msg := fmt.Sprintf("context %q not found", name)
 	if near := e.NearContext(h, name); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
-	} else if hint == "" {
-		msg += "; fika context list shows them"
+	}
+	if hint == "" {
+		hint = " (fika context list)"
 	}
 	return fika.Errorf(fika.NotFound, "", "%s%s", msg, hint)
 }

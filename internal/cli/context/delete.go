@@ -65,7 +65,7 @@ func mayDelete(e *command.Env, name fika.AgentName, yes bool) error {
 	case err != nil:
 		return err
 	case name == current && !yes:
-		return command.UsageError("%q is the current context: switch to another one first, or say --yes", name)
+		return command.UsageError("%q is the current context: switch to another one first, or use --yes", name)
 	}
 	if yes {
 		return nil

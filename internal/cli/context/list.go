@@ -61,7 +61,7 @@ describe its lock; [agent] means that its agent runs as a process.`,
 				return err
 			}
 			for _, s := range strange {
-				e.Warn(fmt.Sprintf("contexts/%s is no context: its name is not one", s))
+				e.Warn(fmt.Sprintf("contexts/%s is not a context: its name is not one", s))
 			}
 			list = command.AtMost(list, limit)
 			if asJSON {

@@ -1,6 +1,7 @@
 package context
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ func switchTarget(e *command.Env, cmd *cobra.Command, word string, create bool) 
 		_, err := contexts.Create(cmd.Context(), e.App(), name, contexts.CreateOptions{Who: who, IfMissing: true})
 		return name, err
 	}
-	return "", noContext(e, h, name, "; --create makes it")
+	return "", noContext(e, h, name, fmt.Sprintf(" (fika context switch --create %s)", name))
 }
 
 func switchTo(e *command.Env, cmd *cobra.Command, name fika.AgentName) error {

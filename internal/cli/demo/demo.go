@@ -200,7 +200,7 @@ func (t *demoTalk) follow(ctx context.Context, over func() (bool, error)) error 
 		return err
 	})
 	if ctx.Err() != nil {
-		return fika.Errorf(fika.Failed, "demo", "the agents did not come to an end in %s", demoTimeout)
+		return fika.Errorf(fika.Failed, "demo", "the agents did not finish in %s", demoTimeout)
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func sayLeft(e *command.Env) {
 	if err == nil && len(list) > 0 {
 		goOn := "they go on"
 		if len(list) == 1 {
-			goOn = "it goes on"
+			goOn = "it continues"
 		}
 		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s not finished: after the next fika up %s (fika request list --state open, or waiting)", command.CountRequests(len(list)), goOn)))
 	}

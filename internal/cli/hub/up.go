@@ -103,7 +103,7 @@ func ShowReady(e *command.Env, r hub.Ready, asJSON bool) error {
 		e.Say("%s @%s did not come up: %s", e.ErrStyle().Red("✗"), a.Name, a.Error)
 	}
 	if bad > 0 {
-		return fika.Errorf(fika.Failed, "up", "%d of %d agents did not come up; fika agent logs NAME tells more", bad, len(r.Agents))
+		return fika.Errorf(fika.Failed, "up", "%d of %d agents failed to start; see fika agent logs NAME", bad, len(r.Agents))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func toJSON(j service.Job) jobJSON {
 func numberOf(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, command.UsageError("%q is not the number of a job; fika job list shows the jobs", text)
+		return 0, command.UsageError("%q is not the number of a job (fika job list)", text)
 	}
 	return n, nil
 }

@@ -40,7 +40,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, func(k keyfile.Key) keyJSON { return toJSON(e, k) })
 			}
 			if len(list) == 0 {
-				e.Say("no keys are stored; fika key set NAME stores one")
+				e.Say("no keys (fika key set NAME)")
 				return nil
 			}
 			return e.Table([]string{"KEY", "FOR", "STORED", "NOTE"}, command.TableRows(list, func(k keyfile.Key) []string {

@@ -50,7 +50,7 @@ func newRetry(e *command.Env) *cobra.Command {
 		Use: "retry OFFER", Short: "try an offer again", Example: "  fika land retry 3\n  fika land retry 3 --accept AGENTS.md",
 		Long: `Puts an offer into the queue again that came back, was refused or was cancelled,
 with what its branch or its agent has now, or lets a queue go on that has stopped.
-One of an agent that is held goes on as it was offered.
+One of an agent that is held continues as it was offered.
 
 What makes git or another program run or fetch something lands only with your yes,
 path by path: submodules, .gitmodules, filters and drivers in .gitattributes, links

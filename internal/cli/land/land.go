@@ -166,7 +166,7 @@ func ToJSON(o fika.Offer) JSON {
 func number(word string) (fika.OfferNumber, error) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, command.UsageError("%q is no number of an offer", word)
+		return 0, command.UsageError("%q is not the number of an offer", word)
 	}
 	return fika.OfferNumber(n), nil
 }

@@ -34,7 +34,7 @@ func newList(e *command.Env) *cobra.Command {
 			case asJSON:
 				return command.PrintLines(e, list, ToJSON)
 			case len(list) == 0:
-				e.Say("nothing was offered; fika land BRANCH or fika land AGENT offers work")
+				e.Say("no offers (fika land BRANCH)")
 				return nil
 			}
 			return e.Table([]string{"OFFER", "STATE", "FROM", "INTO", "TITLE", "REASON"}, command.TableRows(list, row))

@@ -42,7 +42,7 @@ requests as they happen; fika agent attach shows everything that an agent does.
 Lines of piped input are sent at once, so that agents work side by side; with
 --wait, each line waits until the lines before it have their answers. The master
 ends when its own lines have theirs: with status 1 if one of them failed, with 7
-if --timeout expired before that (the work goes on).
+if --timeout expired before that (the work continues).
 
 ` + command.ExitHelp,
 		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet\n  fika master --wait --timeout 30m < plan.txt", Args: command.Exactly(0, "no arguments"),
@@ -51,7 +51,7 @@ if --timeout expired before that (the work goes on).
 	f := c.Flags()
 	f.BoolVar(&o.quiet, "quiet", false, "print only bare completion lines")
 	f.BoolVar(&o.wait, "wait", false, "piped input: each line waits for the answers to the lines before it")
-	f.DurationVar(&o.timeout, "timeout", 0, "piped input: stop waiting for answers after this long (the work goes on)")
+	f.DurationVar(&o.timeout, "timeout", 0, "piped input: stop waiting for answers after this long (the work continues)")
 	return c
 }
 

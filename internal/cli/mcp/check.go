@@ -31,7 +31,7 @@ which take effect only when you agree; until then a changed tool is not called.`
 					}
 				}
 				if len(args) == 0 {
-					e.Say("no MCP servers to check; fika mcp install NAME COMMAND adds one")
+					e.Say("no MCP servers (fika mcp install NAME COMMAND)")
 				}
 				var failed []error
 				for _, name := range args {

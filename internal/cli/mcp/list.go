@@ -119,7 +119,7 @@ than what you agreed to, "failed" could not be asked: fika mcp check asks.
 					return command.PrintLines(e, list, toServerJSON)
 				}
 				if len(list) == 0 {
-					e.Say("no MCP servers; fika mcp install NAME COMMAND adds one, fika mcp import FILE those of another program")
+					e.Say("no MCP servers (fika mcp install NAME COMMAND, or fika mcp import FILE)")
 					return nil
 				}
 				for _, one := range list {

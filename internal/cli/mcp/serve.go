@@ -24,7 +24,7 @@ itself; --install prints the entry that its configuration needs, and with --writ
 adds it.
 
 The program asks with your rights, under its own name. It cannot answer
-approvals: it is told what you can answer, and waits. Work goes on when the
+approvals: it is told what you can answer, and waits. Work continues when the
 program ends. Started by a command of an agent, the server speaks as that agent.`,
 		Example: "  fika mcp serve --install claude\n  fika mcp serve --install codex --write",
 		Args:    command.Exactly(0, "no arguments"),

@@ -46,7 +46,7 @@ asked, and 2 if there is no key for it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range only {
 				if !slices.Contains(modelcheck.Names, name) {
-					return command.UsageError("--only %s: that is not checked; there are %s", name, strings.Join(modelcheck.Names, ", "))
+					return command.UsageError("--only %s: not a check; known: %s", name, strings.Join(modelcheck.Names, ", "))
 				}
 			}
 			s, err := e.Service(cmd.Context())

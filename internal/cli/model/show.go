@@ -27,7 +27,7 @@ func newShow(e *command.Env) *cobra.Command {
 				if err := e.App().CheckModel(args[0]); err != nil {
 					return err
 				}
-				return fika.Errorf(fika.NotFound, "", "%s is no model of the config, though it could be used; fika model list shows those there are", args[0])
+				return fika.Errorf(fika.NotFound, "", "%s is not a model of the config, though it could be used (fika model list)", args[0])
 			}
 			if asJSON {
 				return e.PrintLine(toModelJSON(list[i]))

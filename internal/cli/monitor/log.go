@@ -32,9 +32,9 @@ func openRotatedLog(path string, most int64, keep int) (*rotatedLog, error) {
 	const op = "open log"
 	l := &rotatedLog{path: path, most: most, keep: keep}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, fika.Errorf(fika.Invalid, op, "%s is no file that can be rotated", path)
+		return nil, fika.Errorf(fika.Invalid, op, "%s is not a file that can be rotated", path)
 	} else if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
-		return nil, fika.Errorf(fika.Invalid, op, "there is no folder %s", filepath.Dir(path))
+		return nil, fika.Errorf(fika.Invalid, op, "folder %s not found", filepath.Dir(path))
 	}
 	switch err := l.open(); {
 	case fika.IsKind(err, fika.Locked):

@@ -50,7 +50,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, toPluginJSON)
 			}
 			if len(list) == 0 {
-				e.Say("no plugins are installed; fika brings along: %s (fika plugin install NAME)", strings.Join(plugin.ShippedNames(), ", "))
+				e.Say("no plugins are installed; built-in: %s (fika plugin install NAME)", strings.Join(plugin.ShippedNames(), ", "))
 			}
 			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, command.TableRows(list, func(s pluginadmin.State) []string {
 				j := toPluginJSON(s)

@@ -26,7 +26,7 @@ func newShow(e *command.Env) *cobra.Command {
 			}
 			i := slices.IndexFunc(list, func(s pluginadmin.State) bool { return s.Name == args[0] })
 			if i < 0 {
-				return fika.Errorf(fika.NotFound, "", "no plugin %q is installed; fika plugin list shows those that are", args[0])
+				return fika.Errorf(fika.NotFound, "", "plugin %q not found (fika plugin list)", args[0])
 			}
 			j := toPluginJSON(list[i])
 			if asJSON {

@@ -69,7 +69,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, toJSON)
 			}
 			if len(list) == 0 {
-				e.Say("no projects yet; fika init makes one")
+				e.Say("no projects (fika init)")
 				return nil
 			}
 			return e.Table([]string{"", "PROJECT", "STATE", "HUB", "FOLDER"}, command.TableRows(list, func(k setup.Known) []string {

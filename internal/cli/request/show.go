@@ -113,7 +113,7 @@ func stateOf(r service.RequestInfo) string {
 	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitBoard:
 		return "waiting for tasks of the board"
 	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitApproval:
-		return "waiting for your word (fika approve)"
+		return "waiting for your approval (fika approve)"
 	}
 	return string(r.State) + " (" + r.Reason + ")"
 }

@@ -113,7 +113,7 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	}
 	switch {
 	case o.cont && len(args) > 0:
-		return command.UsageError("--continue takes no prompt: it goes on with the interrupted one")
+		return command.UsageError("--continue takes no prompt: it continues with the interrupted one")
 	case !o.cont && o.InTTY && len(args) == 0:
 		if err := o.checkBeforeTyping(name); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (o *Options) RunPrompt(ctx context.Context, args []string) error {
 	var held *folder.HeldError
 	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {
 		ro.Wait = o.wait // the agent's process is given the prompt instead
-		o.Say("%s; waiting up to %s for it (Ctrl-C: no longer)", held, o.wait)
+		o.Say("%s; waiting up to %s for it (Ctrl-C to stop waiting)", held, o.wait)
 		ran, err = worker.Run(ctx, o.App(), ro)
 	}
 	if ran.Request != "" {

@@ -79,7 +79,7 @@ func newRun(e *command.Env) *cobra.Command {
 			return err
 		}
 		if done.Said != nil {
-			e.Say("said in %s; fika chat view %s shows what comes of it", done.Said.Conversation.Name, done.Said.Conversation.Name)
+			e.Say("sent to chat %s; follow it with: fika chat view -f %s", done.Said.Conversation.Name, done.Said.Conversation.Name)
 			return e.Println(string(done.Said.Entry.ID))
 		}
 		return e.Println(string(done.Request))

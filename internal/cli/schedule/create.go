@@ -40,7 +40,7 @@ week, with numbers or names, * , - and /, or @hourly, @daily, @weekly, @monthly,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
-				return command.UsageError("%q is no name of a schedule: 1 to 32 of a-z 0-9 _ -", args[0])
+				return command.UsageError("%q is not a name of a schedule: 1 to 32 of a-z 0-9 _ -", args[0])
 			}
 			o.schedule.Name = string(name)
 			if len(args) > 1 {
@@ -79,15 +79,15 @@ func (o *createOptions) check() error {
 	s := &o.schedule
 	switch {
 	case s.Cron == "":
-		return command.UsageError("say when: --cron \"30 8 * * mon-fri\"")
+		return command.UsageError("specify --cron, as in --cron \"30 8 * * mon-fri\"")
 	case s.Agent == "" && s.Workflow == "" && s.Chat == "":
-		return command.UsageError("say what begins: --agent, --workflow or --chat")
+		return command.UsageError("specify one of --agent, --workflow, --chat")
 	case s.Summarise && s.Agent == "":
-		return command.UsageError("--summarise goes with --agent: say whose conversation is summed up")
+		return command.UsageError("--summarise requires --agent")
 	case s.Summarise && s.Prompt != "":
 		return command.UsageError("--summarise takes no PROMPT: the agent sums up what it has before it")
 	case !s.Summarise && s.Workflow == "" && strings.TrimSpace(s.Prompt) == "":
-		return command.UsageError("say what is asked or said: fika schedule create %s … \"PROMPT\"", s.Name)
+		return command.UsageError("the prompt is missing: fika schedule create %s … \"PROMPT\"", s.Name)
 	case s.Workflow == "" && len(o.inputs) > 0:
 		return command.UsageError("--input goes with --workflow")
 	}

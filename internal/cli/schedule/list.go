@@ -29,7 +29,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, ToJSON)
 			}
 			if len(list) == 0 {
-				e.Say("there is no schedule; fika schedule create --help shows how one is made")
+				e.Say("no schedules (fika schedule create --help)")
 				return nil
 			}
 			hubHint(e)

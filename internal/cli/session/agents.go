@@ -50,7 +50,7 @@ func (v *visit) setModel(ctx context.Context, line input.Line) error {
 		for _, a := range list {
 			v.screen.Note(fmt.Sprintf("— @%s: %s", a.Row.Name, command.OrDash(a.Model)))
 		}
-		v.screen.Note("— /model MODEL sets that of @" + string(agent) + "; fika model list shows what there is")
+		v.screen.Note("— /model MODEL sets that of @" + string(agent) + " (fika model list)")
 		return nil
 	case 1:
 		if err := v.chat.service().Agents.SetModel(ctx, agent, words[0]); err != nil {

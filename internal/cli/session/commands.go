@@ -49,7 +49,7 @@ func (v *visit) stop(ctx context.Context, _ input.Line) error {
 func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 	agents, err := v.chat.service().ChatControl.Continue(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.Note("— goes on with " + page.Mentions(agents))
+		v.screen.Note("— continues with " + page.Mentions(agents))
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func (v *visit) listSessions(ctx context.Context, list []service.ConversationInf
 		rows = append(rows, []string{fmt.Sprint(i + 1), at, term.Truncate(first, 60)})
 	}
 	v.screen.Print(term.FormatTable(term.TableOptions{Width: v.screen.Width(), Style: v.OutStyle()}, []string{"N", "BEGUN", "FIRST PROMPT"}, rows))
-	v.screen.Note("— /resume N goes on with one")
+	v.screen.Note("— /resume N continues with one")
 	return nil
 }
 

@@ -106,7 +106,7 @@ func when(in service.Input, busy []view.Worker) string {
 			return "after this tool call of " + name
 		}
 	}
-	return "when " + name + " goes on"
+	return "when " + name + " continues"
 }
 
 // takeBack withdraws what the person entered last of what waits, and returns its line.

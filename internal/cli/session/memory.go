@@ -26,7 +26,7 @@ func (v *visit) remember(text string) {
 	case inForce:
 		v.screen.Note("— remembered in " + filepath.Base(path) + ", for every agent that works here")
 	default:
-		v.screen.Note("— written to " + filepath.Base(path) + "; fika trust puts it in force")
+		v.screen.Note("— written to " + filepath.Base(path) + "; takes effect after fika trust")
 	}
 }
 
@@ -51,7 +51,7 @@ func (v *visit) showMemory(context.Context, input.Line) error {
 	case m.InForce():
 		v.screen.Note("— in every prompt of agents that work there")
 	default:
-		v.screen.Note("— not all of it is in force: fika trust shows it and asks")
+		v.screen.Note("— not all of it is active: see fika trust")
 	}
 	return nil
 }

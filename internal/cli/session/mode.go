@@ -150,7 +150,7 @@ func (a *asker) answerPlan(plan fika.Entry, key rune) {
 	mode := fika.EditMode
 	switch key {
 	case screen.PlanKeep:
-		a.screen.Note("— say what should be different; /mode edit goes on without a plan")
+		a.screen.Note("— say what should be different; /mode edit continues without a plan")
 		mode = ""
 	case screen.PlanAuto:
 		mode = fika.AutoMode

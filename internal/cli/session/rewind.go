@@ -31,7 +31,7 @@ func (v *visit) rewind(ctx context.Context, line input.Line) error {
 	case len(words) == 1 || len(words) == 2 && words[1] == "--keep-files":
 		n, bad := strconv.ParseInt(strings.TrimPrefix(words[0], "#"), 10, 64)
 		if bad != nil {
-			return fika.Errorf(fika.Invalid, "", "%q is no number of a message; /rewind lists them", term.CleanLine(words[0]))
+			return fika.Errorf(fika.Invalid, "", "%q is not the number of a message; /rewind lists them", term.CleanLine(words[0]))
 		}
 		done, err = c.ChatControl.Rewind(ctx, conv, n, len(words) == 1)
 	default:

@@ -64,7 +64,7 @@ func slashCommands() []slashCommand {
 		{"/export", "[FILE]", "write the conversation to a Markdown file", false, (*visit).export},
 		{"/new", "", "begin another session", true, func(*visit, context.Context, input.Line) error { return errAnother }},
 		{"/help", "", "this list", false, (*visit).showHelp},
-		{"/quit", "", "leave (as ctrl-D does); running work goes on", false, func(*visit, context.Context, input.Line) error { return errLeave }},
+		{"/quit", "", "leave (as ctrl-D does); running work continues", false, func(*visit, context.Context, input.Line) error { return errLeave }},
 	}
 }
 

@@ -121,7 +121,7 @@ func (v *visit) releaseLease() {
 	case err != nil:
 		v.Warn(err.Error())
 	case resumed:
-		v.Say("%s goes on", v.chat.name())
+		v.Say("%s continues", v.chat.name())
 	case v.chat.isPaused(context.Background()):
 		v.Say("%s is still paused (fika chat resume %s)", v.chat.name(), v.chat.name())
 	}

@@ -136,7 +136,7 @@ func (w *watcher) lookAround(ctx context.Context, c *service.Service) {
 		w.session.fill.look(ctx, c, conv, w.session.agents.SpokenTo())
 	}
 	if err := w.lease.Renew(ctx); err != nil {
-		w.screen.NoteOnce("you do not hold the chat any more: " + err.Error())
+		w.screen.NoteOnce("you no longer hold the chat: " + err.Error())
 	}
 	w.screen.Refresh()
 }

@@ -72,7 +72,7 @@ func runInit(ctx context.Context, e *command.Env, o initOptions) error {
 	}
 	asks := e.InTTY && !o.yes
 	if o.team == "" && !asks && !o.yes {
-		return command.UsageError("which team? --team review, research, discussion, build or none; -y takes review, since there is no terminal to ask on")
+		return command.UsageError("which team? --team review, research, discussion, build or none; not a terminal: -y takes review")
 	}
 	q := questions{e: e, in: bufio.NewReader(e.Keyboard)}
 	if o.team == "" && asks {
@@ -108,7 +108,7 @@ func runInit(ctx context.Context, e *command.Env, o initOptions) error {
 	}
 	e.Say("made .fika/ (%s); data goes to %s", strings.Join(files, ", "), shortened(p.Project.Home, e.Getenv("HOME")))
 	if o.goesOn && !hasModel(e) {
-		e.Say("no model yet: fika key set ANTHROPIC_API_KEY, in another terminal, counts at once")
+		e.Say("no model yet: run fika key set ANTHROPIC_API_KEY, in another terminal")
 	} else if !asks || instructions == "" {
 		e.Say("%s", modelLine(e))
 	} else if !q.yes(modelLine(e) + "; read " + instructions + "?") {
@@ -156,7 +156,7 @@ func sayLanding(e *command.Env, l setup.Landing) {
 // agents read; empty: none.
 func sayNext(e *command.Env, p *setup.Pending, instructions string) {
 	if instructions != "" {
-		e.Say("%s is read; when it or .fika changes, fika trust shows how and asks", instructions)
+		e.Say("%s is read; when it or .fika changes, fika trust reviews it", instructions)
 	}
 	if len(p.Config.Agents) == 0 {
 		e.Say("next: fika agent create coder --template coder, or fika \"a question\"")
@@ -185,7 +185,7 @@ func modelLine(e *command.Env) string {
 		from = name + " is set"
 	}
 	if s.Provider == config.Scripted {
-		from = "scripted: it answers from rules, and is no language model"
+		from = "scripted: it answers from rules, and is not a language model"
 	}
 	return fmt.Sprintf("model: %s (%s)", s.ID, from)
 }

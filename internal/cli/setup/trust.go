@@ -20,7 +20,7 @@ import (
 func NewTrust(e *command.Env) *cobra.Command {
 	var yes, diff, revoke bool
 	c := &cobra.Command{
-		Use: "trust", Short: "put a project's files in force",
+		Use: "trust", Short: "trust a project's files",
 		Long: `Shows what has changed in the project's .fika, in its skills (.agents/skills,
 .claude/skills), and in the AGENTS.md files of the repository, since you trusted
 it, and asks. Until you say yes, none of it is
@@ -51,7 +51,7 @@ Where there is no AGENTS.md, CLAUDE.md counts.`,
 			}
 			e.Say("%s", shownSummary(p))
 			if !yes {
-				if err := e.Confirm("put this in force"); err != nil {
+				if err := e.Confirm("trust and use this?"); err != nil {
 					return err
 				}
 			}
@@ -71,7 +71,7 @@ Where there is no AGENTS.md, CLAUDE.md counts.`,
 func revokeTrust(e *command.Env) error {
 	p := e.App().Project()
 	if p == nil {
-		return fika.Errorf(fika.NotFound, "trust", "this is no project: fika init makes one")
+		return fika.Errorf(fika.NotFound, "trust", "this is not a project (fika init)")
 	}
 	if err := p.Revoke(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func OfferTrust(e *command.Env) {
 	}
 	e.Say("%s", strings.TrimRight(shownChanges(pending.Changes, 40), "\n"))
 	e.Say("%s", shownSummary(pending))
-	if err := e.Confirm("you have not trusted this; put it in force"); err != nil {
+	if err := e.Confirm("trust and use these files?"); err != nil {
 		return // what was trusted before stays in force
 	}
 	if err := pending.Accept(); err != nil {
@@ -226,18 +226,18 @@ func TellTrust(e *command.Env) {
 	}
 	switch p.State(a.Dir()) {
 	case project.Untrusted:
-		e.Warn(fmt.Sprintf("you have not trusted %s: nothing of its .fika is used; fika trust shows it and asks", p.Name()))
+		e.Warn(fmt.Sprintf("you have not trusted %s: nothing of its .fika is used (fika trust)", p.Name()))
 	case project.Changed:
 		tellChanges(e, p)
 	}
 }
 
 func tellChanges(e *command.Env, p *project.Project) {
-	const still = "what you trusted is in force until fika trust"
+	const still = "the version that you trusted is used until fika trust"
 	pending, err := setup.ReviewProject(e.App())
 	switch {
 	case err != nil:
-		e.Warn(fmt.Sprintf("%s has changed, and cannot be put in force as it is; %s: %v", p.Name(), still, err))
+		e.Warn(fmt.Sprintf("%s has changed, and cannot be used as it is; %s: %v", p.Name(), still, err))
 	case pending.Announced():
 		e.Warn(fmt.Sprintf("%s has changed; %s", p.Name(), still))
 	default:

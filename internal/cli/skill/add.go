@@ -36,7 +36,7 @@ agents whose settings name it may use it: skills = ["NAME"], or ["*"] for all.`,
 			case err != nil:
 				return err
 			case known.Dir != s.Dir:
-				e.Warn("not in force: that of " + term.CleanLine(known.Place) + " is nearer")
+				e.Warn("not used: that of " + term.CleanLine(known.Place) + " is nearer")
 			case len(known.Agents) == 0:
 				e.Say("no agent may use it yet: skills = [\"%s\"] in an agent's settings allows it", s.Name)
 			default:

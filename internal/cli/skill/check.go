@@ -94,7 +94,7 @@ func check(e *command.Env, args []string) (problems []skill.Problem, n int, err 
 		}
 	}
 	if n == 0 && len(args) > 0 {
-		return nil, 0, fika.Errorf(fika.NotFound, "", "skill %q not found; fika skill list shows those there are (a folder is written ./%s)", args[0], args[0])
+		return nil, 0, fika.Errorf(fika.NotFound, "", "skill %q not found; for a folder, write ./%s (fika skill list)", args[0], args[0])
 	}
 	return problems, n, nil
 }

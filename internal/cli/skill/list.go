@@ -51,7 +51,7 @@ you have trusted them (fika trust).`,
 				return command.PrintLines(e, list, toJSON)
 			}
 			if len(list) == 0 {
-				e.Say("there are no skills; fika skill add DIR adds one")
+				e.Say("no skills (fika skill add DIR)")
 				return nil
 			}
 			return e.Table([]string{"SKILL", "STATE", "AGENTS", "IN", "ABOUT"}, command.TableRows(list, func(s setup.KnownSkill) []string {

@@ -41,7 +41,7 @@ chats and tasks are gone.`,
 				e.Say("this home has a new, empty database")
 				return nil
 			}
-			e.Say("restored, with %s of the home; fika up goes on from there", command.Plural(out.Files, "file"))
+			e.Say("restored, with %s of the home; fika up continues from there", command.Plural(out.Files, "file"))
 			return nil
 		},
 	}

@@ -41,7 +41,7 @@ func newList(e *command.Env) *cobra.Command {
 			case asJSON:
 				return nil
 			case len(list) == 0:
-				e.Say("there is no token; fika token create NAME makes one")
+				e.Say("no tokens (fika token create NAME)")
 				return nil
 			}
 			return e.Table([]string{"TOKEN", "DOORS", "AGENTS", "STATE", "USED", "EXPIRES"}, rows)

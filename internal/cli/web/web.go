@@ -60,7 +60,7 @@ yet void. If listen is not set under [web], the page is served no more.`,
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if !all {
-				return command.UsageError("say --all: a browser does not tell fika which session is its own")
+				return command.UsageError("use --all: fika cannot know which session is this browser's")
 			}
 			who, err := e.Principal()
 			if err != nil {

@@ -76,7 +76,7 @@ func newCancel(e *command.Env) *cobra.Command {
 				if r.Over() {
 					e.Say("run %s is cancelled", r.ID)
 				} else {
-					e.Say("run %s is told to end", r.ID)
+					e.Say("cancelling run %s", r.ID)
 				}
 				if err := printAsJSON(e, asJSON, r); err != nil {
 					return err

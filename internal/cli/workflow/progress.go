@@ -42,7 +42,7 @@ func (p *progress) Show(r service.Run, steps []service.RunStep) {
 		}
 		if s.Approval > 0 && !p.asked[s.Approval] {
 			p.asked[s.Approval] = true
-			p.line(ended, s.Path, fmt.Sprintf("waits for your word: fika approve %d", s.Approval))
+			p.line(ended, s.Path, fmt.Sprintf("waits for your approval: fika approve %d", s.Approval))
 		}
 	}
 }

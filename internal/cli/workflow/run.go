@@ -29,7 +29,7 @@ type runOptions struct {
 
 func (o *runOptions) waitFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the run goes on)")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the run continues)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
 	command.RawFlag(c, &o.raw)
 }
@@ -39,7 +39,7 @@ func newRun(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "run NAME|FILE", Short: "run a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
 		Long: `Runs a workflow and prints its result. Progress goes to stderr. A run is kept in
-the store from its first moment: it goes on when this command, an agent or the
+the store from its first moment: it continues when this command, an agent or the
 hub ends, and when everything was killed and starts again. Ctrl-C only stops
 waiting; fika workflow cancel ends the run.
 
@@ -160,7 +160,7 @@ func (o *runOptions) await(ctx context.Context, c *service.Service, id fika.Requ
 	show := newProgress(o.Env, len(d.Steps))
 	r, err := c.Runs().Await(waiting, id, show.Show, o.WarnStatus)
 	if waiting.Err() != nil {
-		return fika.Errorf(fika.Detached, "", "you stopped waiting; the run goes on: fika workflow wait %s, fika workflow cancel %s", id, id)
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; the run continues: fika workflow wait %s, fika workflow cancel %s", id, id)
 	}
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func newWait(e *command.Env) *cobra.Command {
 	o := &runOptions{Env: e}
 	c := &cobra.Command{
 		Use: "wait RUN", Short: "wait for a run and print its result", Args: command.Exactly(1, "the id of a run"),
-		Long:              "Waits for a run and prints its result, as fika workflow run does. Ctrl-C stops\nwaiting; the run goes on.\n\n" + command.ExitHelp,
+		Long:              "Waits for a run and prints its result, as fika workflow run does. Ctrl-C stops\nwaiting; the run continues.\n\n" + command.ExitHelp,
 		Example:           "  fika workflow wait $(fika workflow run tandem -i goal=\"a logo\" --no-wait)",
 		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(service.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -236,7 +236,7 @@ to use: --new-definition uses the new one, and shows how it differs;
 	var oldDefinition bool
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if oldDefinition && newDefinition {
-			return command.UsageError("--new-definition and --old-definition exclude each other")
+			return command.UsageError("--new-definition and --old-definition cannot be used together")
 		}
 		return o.resume(cmd.Context(), args[0], from, newDefinition, oldDefinition)
 	}
@@ -312,7 +312,7 @@ func (o *runOptions) newDefinition(ctx context.Context, c *service.Service, r se
 		return nil, err
 	}
 	if !wanted {
-		return nil, fika.Errorf(fika.Conflict, "", "%s has changed since run %s began (%s): --new-definition goes on with it as it is now and shows the difference, --old-definition as it was", now.File, r.ID, command.Plural(countChanges(diff), "line"))
+		return nil, fika.Errorf(fika.Conflict, "", "%s has changed since run %s began (%s): --new-definition continues with it as it is now and shows the difference, --old-definition as it was", now.File, r.ID, command.Plural(countChanges(diff), "line"))
 	}
 	for _, line := range diff {
 		o.Say("%s", line)
@@ -329,6 +329,6 @@ func (o *runOptions) follow(ctx context.Context, c *service.Service, r service.R
 	if o.noWait {
 		return o.begun(r)
 	}
-	o.Say("run %s goes on", r.ID)
+	o.Say("run %s continues", r.ID)
 	return o.await(ctx, c, r.ID, d)
 }

@@ -131,5 +131,5 @@ func outcomeOf(r service.Run) error {
 	if kind == "" {
 		kind = fika.Failed
 	}
-	return fika.Errorf(kind, "", "run %s failed: %s (fika workflow resume %s goes on where it stopped)", r.ID, r.Outcome.Error, r.ID)
+	return fika.Errorf(kind, "", "run %s failed: %s (fika workflow resume %s continues where it stopped)", r.ID, r.Outcome.Error, r.ID)
 }

@@ -185,7 +185,7 @@ func stateLine(r service.Run, now time.Time) string {
 	case "paused":
 		return "paused " + term.Ago(r.Paused, now) + " (fika workflow resume " + string(r.ID) + ")"
 	case string(fika.RequestFailed), string(fika.Cancelled):
-		return state + " (fika workflow resume " + string(r.ID) + " goes on where it stopped)"
+		return state + " (fika workflow resume " + string(r.ID) + " continues where it stopped)"
 	default:
 		return state
 	}

@@ -133,7 +133,7 @@ func (s *session) options(ctx context.Context) ([]acp.ConfigOption, error) {
 func (s *session) setOption(ctx context.Context, p acp.SessionParams) (any, error) {
 	var name string
 	if p.ConfigID != "agent" || json.Unmarshal(p.Value, &name) != nil {
-		return nil, jsonrpc.Invalid("there is no such option: want agent, with the name of one")
+		return nil, jsonrpc.Invalid("unknown option: want agent, with the name of one")
 	}
 	options, err := s.options(ctx)
 	if err != nil {
@@ -341,7 +341,7 @@ func (s *session) command(ctx context.Context, line string) (answer string, know
 	var err error
 	switch word {
 	case "/pause":
-		answer, err = "Paused: what is said now waits. /resume goes on.", to.Pause(ctx, s.id, api.Write{})
+		answer, err = "Paused: what is said now waits. /resume continues.", to.Pause(ctx, s.id, api.Write{})
 	case "/resume":
 		answer, err = "Resumed.", to.Resume(ctx, s.id, api.Write{})
 	case "/stop":
@@ -380,7 +380,7 @@ func (s *session) why(ctx context.Context) (string, error) {
 	var lines []string
 	for _, c := range st.Conversations {
 		if c.Paused || st.Paused {
-			lines = append(lines, "The chat is paused: /resume goes on.")
+			lines = append(lines, "The chat is paused: /resume continues.")
 		}
 	}
 	for _, r := range st.Requests {

@@ -107,7 +107,7 @@ func filesIn(r *http.Request) (out []api.File, err error) {
 func answer(ctx context.Context, to api.Service, r *http.Request, w api.Write) (string, error) {
 	n, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
 	if err != nil {
-		return "", &api.Error{Code: api.Invalid, Field: "number", Detail: "That is no number of an approval."}
+		return "", &api.Error{Code: api.Invalid, Field: "number", Detail: "That is not the number of an approval."}
 	}
 	a := api.Answer{Allow: r.PostFormValue("answer") == "approve", Why: r.PostFormValue("why")}
 	if !a.Allow && r.PostFormValue("answer") != "deny" {

@@ -114,7 +114,7 @@ func TestStartRun(t *testing.T) {
 		{"/workflows/broken/run", nil, http.StatusBadRequest, "nobody"},
 		{"/workflows/paint/run", url.Values{"in.colour": {" "}}, http.StatusBadRequest, "The input colour is missing."},
 		{"/workflows/paint/run", url.Values{"in.colour": {"red"}, "in.coats": {"many"}}, http.StatusBadRequest, "a number"},
-		{"/workflows/paint/run", url.Values{"in.colour": {"red"}, "in.who": {"nobody"}}, http.StatusBadRequest, "no agent"},
+		{"/workflows/paint/run", url.Values{"in.colour": {"red"}, "in.who": {"nobody"}}, http.StatusBadRequest, `agent "nobody" not found`},
 	} {
 		if status, body := w.post(c.path, c.says, c.form); status != c.want || !strings.Contains(body, c.says) {
 			t.Errorf("%s %v: %d %s", c.path, c.form, status, body)

@@ -33,11 +33,11 @@ func why(ctx context.Context, to api.Service, r *http.Request, _ int64) (view, e
 	name := r.PathValue("name")
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	if err != nil || seq < 1 {
-		return view{}, &api.Error{Code: api.NotFound, Detail: "That is no number of a message."}
+		return view{}, &api.Error{Code: api.NotFound, Detail: "That is not the number of a message."}
 	}
 	list, err := to.Entries(ctx, name, api.Page{After: strconv.FormatInt(seq-1, 10), Limit: 1})
 	if err == nil && (len(list.Items) == 0 || list.Items[0].Seq != seq) {
-		err = &api.Error{Code: api.NotFound, Detail: fmt.Sprintf("There is no message %d in %s.", seq, name)}
+		err = &api.Error{Code: api.NotFound, Detail: fmt.Sprintf("There is not a message %d in %s.", seq, name)}
 	}
 	if err != nil {
 		return view{}, err

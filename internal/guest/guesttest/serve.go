@@ -256,7 +256,7 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 			os.Exit(7)
 		case "noise":
 			p.mu.Lock()
-			fmt.Fprintf(p.out, "a line that is no message\n{\"half\": \n\x00\n")
+			fmt.Fprintf(p.out, "a line that is not a message\n{\"half\": \n\x00\n")
 			p.mu.Unlock()
 		case "long": // a line of so many bytes
 			n, _ := strconv.Atoi(rest)

@@ -47,7 +47,7 @@ func TestWindow(t *testing.T) {
 			{Role: llm.Assistant, Calls: []llm.Call{{ID: "f.a:0", Name: "f", Args: `{"x":1}`}}},
 			{Role: llm.ToolRole, CallID: "f.a:0", Text: "2"},
 			{Role: llm.Assistant, Text: "end"},
-		}, `[{"role":"user","content":[{"type":"text","text":"(the conversation goes on)"}]},` +
+		}, `[{"role":"user","content":[{"type":"text","text":"(the conversation continues)"}]},` +
 			`{"role":"assistant","content":[{"type":"tool_use","id":"f_a_0","name":"f","input":{}}]},` +
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"f_a_0","content":"1"}]},` +
 			`{"role":"assistant","content":[{"type":"tool_use","id":"f_a_0_2","name":"f","input":{"x":1}}]},` +

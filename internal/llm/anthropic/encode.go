@@ -177,7 +177,7 @@ func acceptedMessages(messages []llm.Message, replay replay, mark string) []rawM
 		w.addBlocks("user", textBlock("Continue."))
 	}
 	if w.out[0].role == "assistant" {
-		w.out = append([]draft{{"user", []piece{{raw: textBlock("(the conversation goes on)")}}}}, w.out...)
+		w.out = append([]draft{{"user", []piece{{raw: textBlock("(the conversation continues)")}}}}, w.out...)
 	}
 	return w.finishedMessages()
 }

@@ -170,7 +170,7 @@ func contentsOf(messages []llm.Message) []content {
 		last.Parts = append(last.Parts, parts...)
 	}
 	if len(messages) == 0 || messages[0].Role == llm.Assistant {
-		add("user", textPart("(the conversation goes on)"))
+		add("user", textPart("(the conversation continues)"))
 	}
 	var calls []llm.Call // of the last answer
 	for i := 0; i < len(messages); i++ {

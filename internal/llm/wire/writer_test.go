@@ -28,7 +28,7 @@ func TestBodyOfPieces(t *testing.T) {
 		t.Errorf("%s, %v instead of %s", raw, err, want)
 	}
 	if _, err := EncodeBody(written(func(w *Writer) { w.Fields(make(chan int)); w.Value(1) })); err == nil {
-		t.Error("what is no JSON is sent")
+		t.Error("what is not a JSON is sent")
 	}
 	if raw, err := EncodeBody(pair{"x", 1}); err != nil || string(raw) != `{"a":"x","b":1}` {
 		t.Errorf("%s, %v", raw, err)

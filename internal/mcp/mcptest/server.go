@@ -161,7 +161,7 @@ func addEffects(add adder) {
 		fmt.Fprintln(os.Stderr, "slow was cancelled")
 		return nil, ctx.Err()
 	})
-	add("ask", "Wants a person's answer before it goes on.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+	add("ask", "Wants a person's answer before it continues.", func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "your password?", RequestedSchema: map[string]any{"type": "object"}}}}, nil
 	})
 }

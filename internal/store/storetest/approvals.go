@@ -93,7 +93,7 @@ var approvalTests = map[string]func(*world){
 		}
 		equal(w, "answers that count", counted, 1)
 	},
-	"without an answer it goes on when its time is over": func(w *world) {
+	"without an answer it continues when its time is over": func(w *world) {
 		a := w.ask(1, time.Hour)
 		w.clock.Advance(time.Hour)
 		_, err := w.AnswerApproval(w.ctx, a.open[0].N, store.ApprovalAnswer{Allow: true})

@@ -258,7 +258,7 @@ var boardClaimTests = map[string]func(*world){
 		w.clock.Advance(20 * time.Minute)
 		equal(w, "waits for a person", opened(), 0)
 	},
-	"a killed agent goes on with its task": func(w *world) {
+	"a killed agent continues with its task": func(w *world) {
 		l, takes := w.taker("coder")
 		w.added(store.NewTask{Title: "a"})
 		lost := w.take(l, takes)

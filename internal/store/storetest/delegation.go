@@ -70,7 +70,7 @@ var delegateTests = map[string]func(*world){
 		equal(w, "children", len(must(w.Children(w.ctx, p.ID))(w)), 2)
 		w.nothing(f.lease)
 	},
-	"a parent goes on when all children have ended": func(w *world) {
+	"a parent continues when all children have ended": func(w *world) {
 		f := w.delegate(time.Minute, "a", "b")
 		one := w.claim(f.leases[0])
 		equal(w, "prompt", one.Prompt.Content+" "+one.Prompt.From, "part 1 boss")
@@ -112,8 +112,8 @@ var delegateTests = map[string]func(*world){
 		ka, kb := w.claim(a), w.claim(b)
 		w.answer(ka, "for b")
 		w.answer(kb, "for a")
-		equal(w, "a goes on", w.claim(a).Request.ID, ca.Request.ID)
-		equal(w, "b goes on", w.claim(b).Request.ID, cb.Request.ID)
+		equal(w, "a continues", w.claim(a).Request.ID, ca.Request.ID)
+		equal(w, "b continues", w.claim(b).Request.ID, cb.Request.ID)
 	},
 	"nobody waits for who waits for them": func(w *world) {
 		f := w.delegate(time.Minute, "a")
@@ -267,7 +267,7 @@ var delegateTests = map[string]func(*world){
 		w.ok(w.DeleteConversation(w.ctx, f.parent.Conversation.ID))
 		w.nothing(f.leases[0])
 	},
-	"a parent that crashes after its children have ended goes on": func(w *world) {
+	"a parent that crashes after its children have ended continues": func(w *world) {
 		f := w.delegate(time.Minute, "a")
 		w.answer(w.claim(f.leases[0]), "x")
 		w.claim(f.lease)

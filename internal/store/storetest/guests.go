@@ -53,7 +53,7 @@ var guestTests = map[string]func(*world){
 		must(w.Rewind(w.ctx, room.ID, 0, true, "ann", ""))(w)
 		gone("put back " + r.Entry.Content)
 	},
-	"a turn goes on beside the task that it gives": func(w *world) {
+	"a turn continues beside the task that it gives": func(w *world) {
 		l, other := w.lease("claude"), w.lease("codex")
 		c := w.begin(l, "x")
 		step := func(c store.Claimed, round int) int {

@@ -100,7 +100,7 @@ var handOverTests = map[string]func(*world){
 		equal(w, "stays", must(w.HandOver(w.ctx, store.HandOver{Request: c.Request.ID, From: l.Agent, To: other.ID, Why: "test"}))(w).Done, false)
 		w.clock.Advance(2 * time.Minute)
 		again := w.claim(l)
-		equal(w, "goes on", fmt.Sprintf("%v %s", again.Request.ID == c.Request.ID, again.Waited), "true backup")
+		equal(w, "continues", fmt.Sprintf("%v %s", again.Request.ID == c.Request.ID, again.Waited), "true backup")
 	},
 	"what waits for a budget": func(w *world) {
 		l, other := w.lease("coder"), w.agent("reviewer")

@@ -39,7 +39,7 @@ func (w *world) goOn(c fika.ConversationID, agents int) []fika.AgentName {
 func num(n int64) *int64 { return &n }
 
 var limitTests = map[string]func(*world){
-	"a chain goes on as often as it is continued": func(w *world) {
+	"a chain continues as often as it is continued": func(w *world) {
 		w.limits = store.Limits{MaxDepth: 4}
 		room := w.chat("room")
 		w.pingPong(room)
@@ -112,7 +112,7 @@ var limitTests = map[string]func(*world){
 		w.goOn(room.ID, 1)
 		equal(w, "covers", w.claim(l).Covers, 1)
 	},
-	"what goes on is not counted again": func(w *world) {
+	"what continues is not counted again": func(w *world) {
 		w.limits = store.Limits{MaxTurns: 2, HourTurns: 2}
 		l := w.lease("coder")
 		room := w.chat("room")
@@ -314,12 +314,12 @@ var limitTests = map[string]func(*world){
 		rec := must(w.Recover(w.ctx, l))(w)
 		equal(w, "recovered", rec.Claimed[0].Request.ID, c.Request.ID)
 		w.ok(w.HandBack(w.ctx, rec.Claimed[0].Fence))
-		w.answer(w.claim(l), "the same turn goes on")
+		w.answer(w.claim(l), "the same turn continues")
 		w.post(room, "y", "coder")
 		c = w.claim(l)
 		w.post(room, "z", "coder")
 		w.ok(w.HandBack(w.ctx, c.Fence))
-		w.answer(w.claim(l), "what had begun goes on")
+		w.answer(w.claim(l), "what had begun continues")
 		w.nothing(l)
 		equal(w, "pending", w.pending(room.ID), 1)
 	},
@@ -340,7 +340,7 @@ var limitTests = map[string]func(*world){
 		w.nothing(l)
 		w.clock.Advance(x.Until.Sub(w.clock.Now()))
 		again := w.claim(l)
-		equal(w, "goes on", again.Request.ID, c.Request.ID)
+		equal(w, "continues", again.Request.ID, c.Request.ID)
 		equal(w, "exceeded", must(w.Exceeded(w.ctx, again.Fence, w.limits))(w), store.Exceeded{})
 	},
 	"a higher limit lets go at once": func(w *world) {

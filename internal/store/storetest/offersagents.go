@@ -40,7 +40,7 @@ func (w *world) reworked(l store.Lease, o fika.Offer) store.Claimed {
 }
 
 var agentOfferTests = map[string]func(*world){
-	"an agent has one offer at a time, which goes on": func(w *world) {
+	"an agent has one offer at a time, which continues": func(w *world) {
 		c := w.begin(w.lease("coder"), "build it")
 		o := must(w.submit(c, "a", ""))(w)
 		stored := must(w.Offer(w.ctx, o.Number))(w)
@@ -92,7 +92,7 @@ var agentOfferTests = map[string]func(*world){
 		_, err = w.submit(again, "a", "")
 		w.refused(err, fika.Conflict)
 		o = must(w.submit(again, "b", ""))(w)
-		equal(w, "goes on", spaced(o.Number, o.State, o.Round, o.Rework, o.Depth), "1 waiting 1  1")
+		equal(w, "continues", spaced(o.Number, o.State, o.Round, o.Rework, o.Depth), "1 waiting 1  1")
 		o = w.back(1)
 		w.answer(again, "once more")
 		third := w.reworked(l, o)
@@ -118,7 +118,7 @@ var agentOfferTests = map[string]func(*world){
 		o = w.back(2)
 		equal(w, "in its own conversation", w.reworked(l, o).Conversation.Kind, fika.Ask)
 	},
-	"a task that is done goes on when what it offered comes back": func(w *world) {
+	"a task that is done continues when what it offered comes back": func(w *world) {
 		l := w.lease("coder")
 		w.accept(fika.TaskRequest, l.Agent, "build it")
 		c := w.claim(l)

@@ -50,7 +50,7 @@ var taskOfferTests = map[string]func(*world){
 		equal(w, "the same task", again.Request.Task, 1)
 		w.takesNothing("at most one task at once", l, takes)
 		must(w.ReportTask(w.ctx, 1, store.TaskReport{Note: "nearly", By: "@coder", Agent: "coder", Request: again.Request.ID}))(w)
-		equal(w, "goes on", must(w.submit(again, "b", ""))(w).Number, 1)
+		equal(w, "continues", must(w.submit(again, "b", ""))(w).Number, 1)
 		w.answer(again, "once more")
 		equal(w, "in review", w.taskStands(1), "review")
 		w.tried(1, fika.OfferLanded)

@@ -66,7 +66,7 @@ var poolTests = map[string]func(*world){
 		w.accept(fika.TaskRequest, pool.ID, "2")
 		w.nothing(members[1])
 	},
-	"a killed member's task goes on with it, and the others take the rest": func(w *world) {
+	"a killed member's task continues with it, and the others take the rest": func(w *world) {
 		pool, members := w.pool("coder", 2)
 		w.accept(fika.TaskRequest, pool.ID, "1")
 		w.accept(fika.TaskRequest, pool.ID, "2")

@@ -15,7 +15,7 @@ func (w *world) recover(l store.Lease) store.Recovery {
 }
 
 var recoverTests = map[string]func(*world){
-	"a queued turn goes on under the new epoch": func(w *world) {
+	"a queued turn continues under the new epoch": func(w *world) {
 		l := w.lease("coder")
 		w.accept(fika.AskRequest, l.Agent, "x")
 		old := w.claim(l)
@@ -194,7 +194,7 @@ var wishTests = map[string]func(*world){
 		_, err = w.Retry(w.ctx, r.ID)
 		w.refused(err, fika.Conflict)
 	},
-	"retry of a task goes on where it stood": func(w *world) {
+	"retry of a task continues where it stood": func(w *world) {
 		l := w.lease("coder")
 		w.accept(fika.TaskRequest, l.Agent, "x")
 		old := w.claim(l)

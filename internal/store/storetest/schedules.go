@@ -46,14 +46,14 @@ var scheduleTests = map[string]func(*world){
 		early := must(w.BeginScheduled(w.ctx, occasion(d, due.Add(time.Minute), a.ID)))(w)
 		equal(w, "before its time", early.Stale, true)
 	},
-	"nothing begins while the last goes on": func(w *world) {
+	"nothing begins while the last continues": func(w *world) {
 		l, due := w.lease("coder"), w.clock.Now()
 		d := defined("report", due)
 		w.ok(w.KeepSchedules(w.ctx, "home", []store.Scheduled{d}))
 		must(w.BeginScheduled(w.ctx, occasion(d, due, l.Agent)))(w)
 		w.clock.Advance(time.Minute)
 		skipped := must(w.BeginScheduled(w.ctx, occasion(d, due.Add(time.Minute), l.Agent)))(w)
-		equal(w, "skipped", skipped.Trouble, "what it began last still goes on")
+		equal(w, "skipped", skipped.Trouble, "what it began last is still running")
 		equal(w, "said", w.scheduled().Trouble, skipped.Trouble)
 		byHand := occasion(d, due, l.Agent)
 		byHand.Due, byHand.Task.ID = time.Time{}, ""
@@ -76,7 +76,7 @@ var scheduleTests = map[string]func(*world){
 		}
 		equal(w, "told", fmt.Sprint(must(w.BeginScheduled(w.ctx, say(due)))(w).Said.Notified), "[coder]")
 		w.clock.Advance(time.Minute)
-		equal(w, "not answered", must(w.BeginScheduled(w.ctx, say(due.Add(time.Minute))))(w).Trouble, "what it began last still goes on")
+		equal(w, "not answered", must(w.BeginScheduled(w.ctx, say(due.Add(time.Minute))))(w).Trouble, "what it began last is still running")
 		w.answer(w.claim(l), "here")
 		w.clock.Advance(time.Minute)
 		equal(w, "answered", must(w.BeginScheduled(w.ctx, say(due.Add(2*time.Minute))))(w).Trouble, "")
@@ -130,7 +130,7 @@ var scheduleTests = map[string]func(*world){
 		equal(w, "going", fmt.Sprintf("%v %s", w.scheduled().Going, w.scheduled().State), "true running")
 		w.clock.Advance(time.Minute)
 		o.Due, o.Run.ID = due.Add(time.Minute), "run-2"
-		equal(w, "not twice", must(w.BeginScheduled(w.ctx, o))(w).Trouble, "what it began last still goes on")
+		equal(w, "not twice", must(w.BeginScheduled(w.ctx, o))(w).Trouble, "what it began last is still running")
 	},
 }
 

@@ -23,7 +23,7 @@ func (w *world) activity(c fika.ConversationID) (requests, notes string) {
 }
 
 var watchTests = map[string]func(*world){
-	"what goes on": func(w *world) {
+	"what continues": func(w *world) {
 		room, other := w.chat("room"), w.chat("other")
 		coder, helper := w.lease("coder"), w.lease("helper")
 		w.post(room, "1", "coder", "helper")

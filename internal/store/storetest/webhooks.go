@@ -18,7 +18,7 @@ func (w *world) refusals(url string, again bool) (out []string) {
 }
 
 var webhookTests = map[string]func(*world){
-	"a new receiver begins behind what was committed, and goes on where it was": func(w *world) {
+	"a new receiver begins behind what was committed, and continues where it was": func(w *world) {
 		w.chat("room")
 		from := w.now()
 		got := must(w.Webhook(w.ctx, "https://a"))(w)

@@ -63,7 +63,7 @@ func (s *served) do(ctx context.Context, r request) *outcome {
 		result, err := t.Call(ctx, c)
 		return &outcome{Result: result, Fault: faultOf(err)}
 	}
-	return &outcome{Fault: faultOf(fika.Errorf(fika.Invalid, "", "%s is no file tool", r.Tool))}
+	return &outcome{Fault: faultOf(fika.Errorf(fika.Invalid, "", "%s is not a file tool", r.Tool))}
 }
 
 // ask sends a message and returns the answer, which may be an error.

@@ -160,9 +160,9 @@ func TestReadRefusesWhatIsNoText(t *testing.T) {
 	}
 	k.fails("read", m{"path": "bin"}, "binary file (6 bytes")
 	k.fails("read", m{"path": "dir"}, "use list")
-	k.fails("read", m{"path": "pipe"}, "no regular file")
-	k.fails("edit", m{"path": "pipe", "old": "a", "new": "b"}, "no regular file")
-	k.fails("create", m{"path": "pipe", "content": "a", "overwrite": true}, "no regular file")
+	k.fails("read", m{"path": "pipe"}, "not a regular file")
+	k.fails("edit", m{"path": "pipe", "old": "a", "new": "b"}, "not a regular file")
+	k.fails("create", m{"path": "pipe", "content": "a", "overwrite": true}, "not a regular file")
 	k.fails("read", m{"path": "bin/x"}, "no directory")
 }
 

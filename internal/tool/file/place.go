@@ -156,7 +156,7 @@ func regular(path string, info fs.FileInfo) error {
 	case info.IsDir():
 		return fika.Errorf(fika.Invalid, "file", "%s is a directory: use list", short(path))
 	case !info.Mode().IsRegular():
-		return fika.Errorf(fika.Invalid, "file", "%s is no regular file (%s)", short(path), info.Mode().Type())
+		return fika.Errorf(fika.Invalid, "file", "%s is not a regular file (%s)", short(path), info.Mode().Type())
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func open(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, fika.Errorf(fika.Conflict, "file", "it is no regular file any more")
+		return nil, nil, fika.Errorf(fika.Conflict, "file", "it is not a regular file any more")
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {

@@ -15,7 +15,7 @@ type desk struct{ state fika.OfferState }
 
 func (d desk) Offer(_ context.Context, _ tool.Call, summary string) (fika.Offer, error) {
 	if summary == "" {
-		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "there is nothing to offer")
+		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "nothing to offer")
 	}
 	return fika.Offer{Number: 3, State: d.state, Reason: "it has read a page", Into: "main"}, nil
 }

@@ -55,7 +55,7 @@ func find(_ context.Context, name string) (fika.Agent, error) {
 	if name == "ann" || name == "bob" {
 		return fika.Agent{ID: fika.AgentID("id-" + name), Name: fika.AgentName(name), ActiveAsk: "c"}, nil
 	}
-	return fika.Agent{}, fika.Errorf(fika.NotFound, "", "no agent named %q; did you mean \"bob\"?", name)
+	return fika.Agent{}, fika.Errorf(fika.NotFound, "", "agent %q not found; did you mean \"bob\"?", name)
 }
 
 func sender() (*Send, *post, *desk, *[]fika.AgentName) {

@@ -18,7 +18,7 @@ type flows struct{}
 func (flows) Workflow(_ context.Context, _ tool.Call, name string, inputs map[string]string) (tool.Run, time.Duration, error) {
 	switch {
 	case name != "build":
-		return tool.Run{}, 0, fika.Errorf(fika.NotFound, "", "there is no workflow %q", name)
+		return tool.Run{}, 0, fika.Errorf(fika.NotFound, "", "workflow %q not found", name)
 	case inputs["what"] == "":
 		return tool.Run{}, 0, fika.Errorf(fika.Invalid, "", "what is missing")
 	}

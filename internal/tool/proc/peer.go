@@ -106,7 +106,7 @@ func LookPath(name string, env []string, dir string) (string, error) {
 			}
 		}
 	}
-	return "", fika.Errorf(fika.Failed, "", "there is no program %s in PATH: install it, or give its path as command", name)
+	return "", fika.Errorf(fika.Failed, "", "program %s not found in PATH: install it, or give its path as command", name)
 }
 
 // own starts the process, waits for its end and ends what it leaves behind.

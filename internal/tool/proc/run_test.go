@@ -301,14 +301,14 @@ func TestD9NothingOutlivesItsCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pid := left(run(name+"/1", script, nil))
 			if p, ok := process.Identify(pid); ok && process.Alive(p) {
-				t.Errorf("process %d goes on", pid)
+				t.Errorf("process %d continues", pid)
 			}
 		})
 	}
 	t.Run("a hook without a mark", func(t *testing.T) {
 		pid := left(run("", leave["a session"], nil))
 		if p, ok := process.Identify(pid); ok && process.Alive(p) {
-			t.Errorf("process %d goes on", pid)
+			t.Errorf("process %d continues", pid)
 		}
 	})
 	t.Run("beside another call", func(t *testing.T) {

@@ -85,7 +85,7 @@ func FuzzReadable(f *testing.F) {
 			t.Fatalf("%d bytes became %d", len(s), len(got))
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(got) {
-			t.Fatalf("%q is no text any more: %q", s, got)
+			t.Fatalf("%q is not a text any more: %q", s, got)
 		}
 		if got, want := readableText(html.EscapeString(s)), strings.Join(strings.Fields(s), " "); got != want {
 			t.Fatalf("the text %q became %q", want, got)
