@@ -164,6 +164,7 @@ formula() {
 		    zsh_completion.install "completions/_fika"
 		    fish_completion.install "completions/fika.fish"
 		    man1.install Dir["man/man1/*.1"]
+		    (share/"fika").mkpath
 		    (share/"fika/installed").write "by brew\nremove brew uninstall fika\n"
 		  end
 
