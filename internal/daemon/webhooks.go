@@ -11,6 +11,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/config"
 	"fika/internal/crash"
+	"fika/internal/delivery"
 	"fika/internal/login"
 	"fika/internal/otlp"
 	"fika/internal/service"
@@ -81,7 +82,7 @@ func (h hubHome) sendEvents(ctx context.Context, home string, events *service.Se
 	defer post.Close()
 	said := ""
 	w := webhook.Worker{
-		URL: entry.URL, Kinds: entry.Events, Home: home, Rows: h.store, Now: h.app.Now,
+		Place: delivery.Place{Receiver: entry.URL, Rows: h.store, Now: h.app.Now}, Kinds: entry.Events, Home: home,
 		Events: func(ctx context.Context, from api.Cursor) iter.Seq2[api.Event, error] {
 			return events.Events(ctx, api.Scope{}, from)
 		},
@@ -117,7 +118,7 @@ func (h hubHome) sendTraces(ctx context.Context, home string, entry config.OTLP)
 	log := h.app.Log().With("endpoint", entry.Endpoint)
 	said := ""
 	w := otlp.Worker{
-		Receiver: entry.Receiver(), Places: h.store, History: h.store, Now: h.app.Now, Resource: otlp.Resource{Home: home, Version: version()},
+		Place: delivery.Place{Receiver: entry.Receiver(), Rows: h.store, Now: h.app.Now}, History: h.store, Resource: otlp.Resource{Home: home, Version: version()},
 		Projection: otlp.Projection{Home: home, Provider: h.providerName, Redact: h.app.Secrets().Text, Content: entry.Content},
 		Post: func(ctx context.Context, body []byte) (int64, string, error) {
 			headers, err := h.app.CollectorHeaders(entry)

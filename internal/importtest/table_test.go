@@ -88,7 +88,7 @@ type guard struct {
 
 var guarded = [...]guard{
 	{"database/sql", "internal/store", "one package writes SQL"},
-	{"net/http", "internal/config internal/daemon internal/door/mcp internal/door/web internal/egress internal/install internal/llm/anthropic internal/llm/gemini internal/llm/openai internal/llm/responses internal/llm/wire internal/mcp internal/oauth internal/otlp internal/tool/web internal/webhook",
+	{"net/http", "internal/config internal/daemon internal/delivery internal/door/mcp internal/door/web internal/egress internal/install internal/llm/anthropic internal/llm/gemini internal/llm/openai internal/llm/responses internal/llm/wire internal/mcp internal/oauth internal/otlp internal/tool/web internal/webhook",
 		"HTTP is for providers, for fetch, for the proxy of commands, for remote MCP servers and logins to them, for finding an Ollama on this machine, for the page and the doors beside it, for receivers of events, and for the newest version"},
 	{"os/exec", "internal/cli/session internal/daemon internal/service internal/git internal/process internal/sandbox internal/tool/proc internal/tool/shell internal/worktree",
 		"processes start in groups (proc), in the shell of a person who types them (session), live for many calls (mcp), start as agents and hub (daemon, service), as git that starts nothing else (git) and in the tree of an agent, confined (worktree), or are looked up (shell)"},

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 
 	"fika"
+	"fika/internal/delivery"
 	"fika/internal/redact"
 	"fika/internal/store"
 	"fika/internal/trace"
@@ -103,9 +104,10 @@ func (w *world) worker() *Worker {
 	post := NewPoster(w.server.URL+"/v1/traces", nil)
 	w.Cleanup(post.Close)
 	return &Worker{
-		Receiver: "otlp:" + w.server.URL, Resource: Resource{Home: "home", Version: "1"}, Places: w.store, History: w.store,
+		Place:    delivery.Place{Receiver: "otlp:" + w.server.URL, Rows: w.store, Now: func() time.Time { return w.now }},
+		Resource: Resource{Home: "home", Version: "1"}, History: w.store,
 		Projection: Projection{Home: "home", Provider: func(string) string { return "openai" }, Redact: redact.New(map[string]string{"KEY": "sk-0123456789abcdef"}).Text},
-		Now:        func() time.Time { return w.now }, Lost: func(text string) { w.lost = append(w.lost, text) },
+		Lost:       func(text string) { w.lost = append(w.lost, text) },
 		Post: func(ctx context.Context, body []byte) (int64, string, error) {
 			return post.Post(ctx, "authorization=Bearer%20x", body)
 		},
@@ -281,7 +283,7 @@ func TestACollectorThatIsDown(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 	for _, status = range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusFound, http.StatusTooManyRequests} {
-		w.now = w.now.Add(lastWait)
+		w.now = w.now.Add(delivery.LastWait)
 		if wait := w.step(k); wait <= 0 {
 			t.Errorf("%d is not waited for", status)
 		}
@@ -292,7 +294,7 @@ func TestACollectorThatIsDown(t *testing.T) {
 		w.work(100, 0)
 	}
 	k = w.worker() // another process
-	w.now = w.now.Add(lastWait)
+	w.now = w.now.Add(delivery.LastWait)
 	w.step(k)
 	n := len(w.spans)
 	w.once(n)

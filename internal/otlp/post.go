@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -15,22 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"fika"
-	"fika/internal/address"
+	"fika/internal/delivery"
 )
-
-const (
-	// answerTime is how long a collector may take for its answer.
-	answerTime = 15 * time.Second
-	// maxAnswer is how much of an answer is read.
-	maxAnswer = 64 << 10
-)
-
-// Refused is the error of a collector that does not want these spans: to send them again
-// would not help.
-type Refused struct{ Reason string }
-
-func (r Refused) Error() string { return r.Reason }
 
 // errLarge is the error of a collector that wants fewer spans at once.
 var errLarge = errors.New("HTTP 413 Request Entity Too Large")
@@ -57,21 +42,14 @@ type Poster struct {
 // the home itself, where nothing is sent. Redirects are not followed, and proxies of the
 // environment are not used.
 func NewPoster(endpoint string, own func(netip.AddrPort) bool) *Poster {
-	d := &address.Dialer{AllowPrivate: true, Closed: own}
-	return &Poster{url: endpoint, client: &http.Client{
-		Timeout: answerTime,
-		Transport: &http.Transport{
-			DialContext: d.DialContext, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: answerTime, MaxResponseHeaderBytes: maxAnswer,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	return &Poster{url: endpoint, client: delivery.Client(true, own)}
 }
 
 // Close ends idle connections.
 func (p *Poster) Close() { p.client.CloseIdleConnections() }
 
 // Post sends a body once, with headers as NAME=VALUE,NAME=VALUE. It returns how many of the
-// spans the collector rejected, and why, once it has taken the others; a [Refused] if it
+// spans the collector rejected, and why, once it has taken the others; a [delivery.Refused] if it
 // wants none of them ever, and another error if it may want them later.
 func (p *Poster) Post(ctx context.Context, headers string, body []byte) (rejects int64, why string, err error) {
 	var packed bytes.Buffer
@@ -90,21 +68,10 @@ func (p *Poster) Post(ctx context.Context, headers string, body []byte) (rejects
 	r.Header.Set("User-Agent", "fika-otlp")
 	answer, err := p.client.Do(r)
 	if err != nil {
-		var inner *url.Error
-		if errors.As(err, &inner) { // without the address, which is known
-			err = inner.Err
-		}
-		var timeout net.Error
-		if errors.As(err, &timeout) && timeout.Timeout() {
-			err = fmt.Errorf("no answer within %s", answerTime)
-		}
-		if fika.IsKind(err, fika.Denied) {
-			err = fmt.Errorf("nothing is sent there: %w", err)
-		}
-		return 0, "", failing{reason: err.Error()}
+		return 0, "", failing{reason: delivery.Unanswered(err).Error()}
 	}
 	defer answer.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what is missing is not read
+	said, _ := io.ReadAll(io.LimitReader(answer.Body, delivery.MaxAnswer)) // what is missing is not read
 	status := fmt.Sprintf("HTTP %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 	switch s := answer.StatusCode; {
 	case s >= 200 && s < 300:
@@ -120,7 +87,7 @@ func (p *Poster) Post(ctx context.Context, headers string, body []byte) (rejects
 	case s >= 500:
 		return 0, "", failing{reason: status, broken: true}
 	default:
-		return 0, "", Refused{status}
+		return 0, "", delivery.Refused{Reason: status}
 	}
 }
 
@@ -129,7 +96,7 @@ func retryAfter(header string) time.Duration {
 	if err != nil || n < 0 {
 		return 0
 	}
-	return min(time.Duration(n)*time.Second, lastWait)
+	return min(time.Duration(n)*time.Second, delivery.LastWait)
 }
 
 // setHeaders sets NAME=VALUE,NAME=VALUE, percent-encoded, as OpenTelemetry's variables have

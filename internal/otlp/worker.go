@@ -5,43 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"fika"
 	"fika/internal/crash"
+	"fika/internal/delivery"
 	"fika/internal/store"
 	"fika/internal/trace"
 )
 
 const (
-	// firstWait is how long the second attempt comes after the first, and lastWait how far
-	// apart attempts are at most.
-	firstWait = time.Second
-	lastWait  = 5 * time.Minute
 	// brokenTries is how often a batch is tried that makes a collector fail.
 	brokenTries = 5
-	// lookEvery is how often the database is looked at for new events.
-	lookEvery = time.Second
 	// page is how many events are read at once, and together how many requests.
 	page     = 500
 	together = 64
 	// maxSpans and maxBytes bound what is posted at once; a larger span is posted alone.
 	maxSpans = 512
 	maxBytes = 1 << 20
-	// placeEvery is after how many events without a span the place is stored.
-	placeEvery = 1000
 )
-
-// Places keeps how far the collector is. [store.Webhooks] implements it.
-type Places interface {
-	Webhook(ctx context.Context, url string) (store.WebhookState, error)
-	KeepWebhook(context.Context, store.WebhookState) error
-	RefuseDelivery(context.Context, store.WebhookState, store.Delivery) error
-	EndDelivery(context.Context, store.Delivery) error
-	Deliveries(ctx context.Context, url string, again bool) ([]store.Delivery, error)
-}
 
 // History is what has happened. [store.Store] implements it.
 type History interface {
@@ -53,53 +36,31 @@ type History interface {
 
 // Worker sends the spans of a home to one collector. It is for one goroutine.
 type Worker struct {
-	Receiver string // under which Places has the collector
-	Resource Resource
+	delivery.Place // of the collector
+	Resource       Resource
 	Projection
-	Places  Places
 	History History
 	// Post sends a body once; see [Poster.Post].
 	Post func(ctx context.Context, body []byte) (rejects int64, why string, err error)
-	Now  func() time.Time
 	Lost func(text string) // told of spans that are not sent again
-
-	begun bool
-	state store.WebhookState
 }
 
 // Run sends spans until ctx ends. Trouble with the database is given to failed, and the
 // worker goes on.
 func (w *Worker) Run(ctx context.Context, failed func(error)) {
-	for ctx.Err() == nil {
-		wait, err := w.Step(ctx)
-		if err != nil && ctx.Err() == nil {
-			failed(err)
-			wait, w.begun = lastWait/10, false
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(min(wait, lookEvery)):
-		}
-	}
+	w.Place.Run(ctx, w.Step, failed)
 }
 
 // Step sends what there is to send, in order, until there is nothing more or an attempt
 // fails. It returns how long there is nothing to do; something new may come earlier.
 func (w *Worker) Step(ctx context.Context) (time.Duration, error) {
-	var err error
-	if !w.begun || !w.state.Next.IsZero() { // a person may want it tried at once
-		if w.state, err = w.Places.Webhook(ctx, w.Receiver); err != nil {
-			return 0, err
-		}
-		w.begun = true
-	}
-	if wait := w.state.Next.Sub(w.Now()); wait > 0 {
-		return wait, nil
+	if wait, err := w.Due(ctx); wait > 0 || err != nil {
+		return wait, err
 	}
 	if wait, err := w.again(ctx); wait > 0 || err != nil {
 		return wait, err
 	}
-	tail, kept := w.History.Tail(w.state.Place), w.state.Place
+	tail, kept := w.History.Tail(w.State.Place), w.State.Place
 	for {
 		list, err := tail.Next(ctx, page, false)
 		switch {
@@ -108,7 +69,7 @@ func (w *Worker) Step(ctx context.Context) (time.Duration, error) {
 		case err != nil:
 			return 0, err
 		case len(list) == 0:
-			return lookEvery, nil
+			return delivery.LookEvery, nil
 		}
 		var ended []fika.RequestID
 		for i, e := range list {
@@ -121,12 +82,12 @@ func (w *Worker) Step(ctx context.Context) (time.Duration, error) {
 			if wait, err := w.send(ctx, ended, e.N); wait > 0 || err != nil {
 				return wait, err
 			}
-			w.state.Place = e.Cursor()
-			if len(ended) > 0 || w.state.Place.N-kept.N > placeEvery { // else read once more after a restart
-				if err := w.Places.KeepWebhook(ctx, w.state); err != nil {
+			w.State.Place = e.Cursor()
+			if len(ended) > 0 || w.State.Place.N-kept.N > delivery.KeepEvery { // else read once more after a restart
+				if err := w.Rows.KeepWebhook(ctx, w.State); err != nil {
 					return 0, err
 				}
-				ended, kept = nil, w.state.Place
+				ended, kept = nil, w.State.Place
 			}
 		}
 	}
@@ -214,41 +175,33 @@ func (w *Worker) try(ctx context.Context, b batch) (time.Duration, error) {
 		}
 		return 0, nil
 	}
-	now := w.Now()
 	var later failing
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
-	case errors.As(err, &later) && !(later.broken && w.state.Tries+1 >= brokenTries):
-		if w.state.Tries == 0 {
-			w.state.Failing = now
-		}
-		w.state.Tries++
-		w.state.Error = cut(err.Error(), 300)
-		wait := max(waitAfter(w.state.Tries), later.after)
-		w.state.Next = now.Add(wait)
-		return wait, w.Places.KeepWebhook(ctx, w.state)
+	case errors.As(err, &later) && !(later.broken && w.State.Tries+1 >= brokenTries):
+		return w.Failed(ctx, err, later.after)
 	case err != nil:
 		rejects, why = int64(len(b.spans)), err.Error()
 	case rejects == 0:
-		w.state.Delivered = now
+		w.State.Delivered = w.Now()
 	}
-	w.state.Tries, w.state.Error, w.state.Failing, w.state.Next = 0, "", time.Time{}, time.Time{}
+	w.Settled()
 	if rejects == 0 {
 		return 0, nil
 	}
-	why = fmt.Sprintf("%d of %d spans refused: %s", rejects, len(b.spans), cut(w.Redact(why), 300))
+	why = fmt.Sprintf("%d of %d spans refused: %s", rejects, len(b.spans), delivery.Short(w.Redact(why)))
 	w.Lost(why)
 	raw, err := json.Marshal(dropped{rejects, b.requests})
 	if err != nil {
 		return 0, fika.Wrap(fika.Failed, "otlp", err)
 	}
-	return 0, w.Places.RefuseDelivery(ctx, w.state, store.Delivery{URL: w.Receiver, N: b.n, ID: "otlp_" + trace.Hash(16, w.Home, w.Receiver, b.n), Body: string(raw), Error: why})
+	return 0, w.Rows.RefuseDelivery(ctx, w.State, store.Delivery{URL: w.Receiver, N: b.n, ID: "otlp_" + trace.Hash(16, w.Home, w.Receiver, b.n), Body: string(raw), Error: why})
 }
 
 // again sends the spans that were refused and that a person wants sent again.
 func (w *Worker) again(ctx context.Context) (time.Duration, error) {
-	list, err := w.Places.Deliveries(ctx, w.Receiver, true)
+	list, err := w.Rows.Deliveries(ctx, w.Receiver, true)
 	if err != nil {
 		return 0, err
 	}
@@ -260,12 +213,12 @@ func (w *Worker) again(ctx context.Context) (time.Duration, error) {
 		if wait, err := w.send(ctx, d.Requests, v.N); wait > 0 || err != nil {
 			return wait, err
 		}
-		left, err := w.Places.Deliveries(ctx, w.Receiver, true)
+		left, err := w.Rows.Deliveries(ctx, w.Receiver, true)
 		if err != nil {
 			return 0, err
 		}
 		if slices.ContainsFunc(left, func(o store.Delivery) bool { return o.N == v.N }) { // else it was refused again
-			if err := w.Places.EndDelivery(ctx, v); err != nil {
+			if err := w.Rows.EndDelivery(ctx, v); err != nil {
 				return 0, err
 			}
 		}
@@ -273,23 +226,14 @@ func (w *Worker) again(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// waitAfter returns how long to wait after so many attempts have failed.
-func waitAfter(tries int) time.Duration {
-	wait := lastWait
-	if tries < 10 {
-		wait = min(wait, firstWait<<(tries-1))
-	}
-	return wait - rand.N(wait/4) // several do not come at once
-}
-
 // skip goes on with the oldest event that is there, after those behind the place were
 // removed with age.
 func (w *Worker) skip(ctx context.Context) error {
-	last := w.state.Place.N
+	last := w.State.Place.N
 	text := fmt.Sprintf("events after %d were removed with age before their spans were sent", last)
 	w.Lost(text)
-	w.state.Place = store.Cursor{}
-	return w.Places.RefuseDelivery(ctx, w.state, store.Delivery{
+	w.State.Place = store.Cursor{}
+	return w.Rows.RefuseDelivery(ctx, w.State, store.Delivery{
 		URL: w.Receiver, N: -1 - last, ID: "otlp_" + trace.Hash(16, w.Home, w.Receiver, -1-last), Body: `{"spans":0,"requests":[]}`, Error: text,
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
+	"fika/internal/delivery"
 	"fika/internal/service"
 	"fika/internal/store"
 )
@@ -106,7 +107,7 @@ func (w *world) worker(url string) (*Worker, *Poster) {
 	w.Cleanup(post.Close)
 	events := w.person.As(api.Principal{Kind: api.System, Name: "hub", Door: api.DoorHub})
 	return &Worker{
-		URL: url, Kinds: []string{"entry", "request"}, Home: "home", Rows: w.rows, Now: func() time.Time { return w.now },
+		Place: delivery.Place{Receiver: url, Rows: w.rows, Now: func() time.Time { return w.now }}, Kinds: []string{"entry", "request"}, Home: "home",
 		Events: func(ctx context.Context, from api.Cursor) iter.Seq2[api.Event, error] {
 			return events.Events(ctx, api.Scope{}, from)
 		},
@@ -211,7 +212,7 @@ func TestAReceiverThatFailsIsWaitedFor(t *testing.T) {
 		}
 	}
 	first := w.step(k)
-	state, err := w.rows.Webhook(t.Context(), k.URL)
+	state, err := w.rows.Webhook(t.Context(), k.Receiver)
 	if err != nil || state.Tries != 1 || !strings.Contains(state.Error, "HTTP 500") || first <= 0 || state.Next.IsZero() {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -234,7 +235,7 @@ func TestAReceiverThatFailsIsWaitedFor(t *testing.T) {
 	if got := w.seqs(); !slices.Equal(got, []string{"a1", "a2", "a3"}) || len(w.got) != 7 || ids[w.got[0].id] != 5 {
 		t.Errorf("got %v in %d requests, %v", got, len(w.got), ids)
 	}
-	if state, err := w.rows.Webhook(t.Context(), k.URL); err != nil || state.Tries != 0 || state.Error != "" || state.Delivered.IsZero() {
+	if state, err := w.rows.Webhook(t.Context(), k.Receiver); err != nil || state.Tries != 0 || state.Error != "" || state.Delivered.IsZero() {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -255,12 +256,12 @@ func TestAReceiverThatIsDownForAnHour(t *testing.T) {
 			w.now = w.now.Add(time.Second)
 		}
 	}
-	list, err := w.rows.Deliveries(t.Context(), k.URL, false)
+	list, err := w.rows.Deliveries(t.Context(), k.Receiver, false)
 	if err != nil || len(list) != 0 || tries < 12 || tries > 40 {
 		t.Errorf("%d attempts, %d refused: %v", tries, len(list), err)
 	}
 	k.Post = up
-	w.now = w.now.Add(lastWait)
+	w.now = w.now.Add(delivery.LastWait)
 	w.step(k)
 	got := w.seqs()
 	for i := range 60 {
@@ -348,7 +349,7 @@ func TestEventsThatAreGone(t *testing.T) {
 	k, _ := w.worker(w.server.URL)
 	w.say("a", 1)
 	w.step(k)
-	state, err := w.rows.Webhook(t.Context(), k.URL)
+	state, err := w.rows.Webhook(t.Context(), k.Receiver)
 	if err != nil {
 		t.Fatal(err)
 	}
