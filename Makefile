@@ -7,6 +7,7 @@
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
 # make escape try to get out of the sandbox, in each tier; the table is in docs/concepts/security.md
+# make interop Claude Code, Codex, OpenCode, Gemini CLI and other clients, from npm, against fika
 # make soak   20 agents at work with random kills and pauses, for DURATION
 # make install  put it into PREFIX (/usr/local), with completions for the shells
 # make dist   archives for Linux and macOS, on amd64 and arm64, in dist/
@@ -91,6 +92,11 @@ chaos:
 # Knob: DURATION=10m.
 soak:
 	@GO="$(GO)" SOAK="$${DURATION:-10m}" ./scripts/chaos.sh
+
+# Downloads 2.5 GB the first time; no model provider is reached. Knobs: RUN=TestGuests/claude,
+# INTEROP=FOLDER of the packages.
+interop: build
+	@GO="$(GO)" ./scripts/interop.sh
 
 docs:
 	$(GO) run ./internal/docgen docs

@@ -128,6 +128,14 @@ type SessionInfo struct {
 type Prompted struct {
 	Stop  string `json:"stopReason"`
 	Usage *Usage `json:"usage,omitempty"` // not in version 1 as published; several agents send it
+	Meta  struct {
+		Quota struct {
+			Tokens *struct {
+				Input  int64 `json:"input_tokens"`
+				Output int64 `json:"output_tokens"`
+			} `json:"token_count"`
+		} `json:"quota"`
+	} `json:"_meta,omitzero"` // where Gemini CLI says it
 }
 
 // Usage counts the tokens of a turn.

@@ -33,17 +33,23 @@ func newCalls(ours []tool.Spec) *calls { return &calls{map[string]*acp.Update{},
 // programs name the tools of a server. Such a call is stored as it arrives at the table.
 func (c *calls) isOurs(id string) bool {
 	u := c.byID[id]
-	if u == nil || slices.Contains([]string{"execute", "edit", "delete", "move"}, u.ToolKind) {
+	if u == nil {
 		return false
 	}
-	for _, t := range c.ours {
-		for _, form := range []string{"mcp__" + tableName + "__%", tableName + "_%", "mcp_" + tableName + "_%", tableName + "/%", "mcp." + tableName + ".%", "Tool: " + tableName + "/%", "% (" + tableName + " MCP Server)"} {
-			if name := strings.Replace(form, "%", t.Name, 1); u.Title == name || u.Name == name {
-				return true
-			}
+	if u.ToolKind == "execute" { // as Codex says of the tools of a server
+		var of struct{ Server, Command string }
+		if json.Unmarshal(u.Input, &of) != nil || of.Server != tableName || of.Command != "" {
+			return false
 		}
+	} else if slices.Contains([]string{"edit", "delete", "move"}, u.ToolKind) {
+		return false
 	}
-	return false
+	return slices.ContainsFunc(c.ours, func(t tool.Spec) bool {
+		return slices.ContainsFunc([]string{"mcp__fika__%", "fika_%", "mcp_fika_%", "mcp.fika.%", "% (fika MCP Server)"}, func(form string) bool {
+			name := strings.Replace(form, "%", t.Name, 1)
+			return u.Title == name || u.Name == name
+		})
+	})
 }
 
 // event returns what an update tells; false: nothing that counts.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,6 @@ type Program struct {
 	Log     io.WriteCloser
 	Dir     string // the folder that a session works in
 	Version string // of fika
-	// Mode is the session mode that is set wherever the program offers it; "": none.
-	Mode string
 	// Table is where the program finds Tools, fika's own; nil: it has none of them. Self is
 	// the program of fika that it starts for them, and that its sandbox shows it. The session
 	// closes the table, also where Open fails.
@@ -129,7 +128,7 @@ func (s *Session) open(ctx context.Context, p Program, kept string, replay bool)
 			return errors.New("it opened a session without an id")
 		}
 	}
-	return s.setMode(ctx, p.Mode, got.Modes)
+	return s.setMode(ctx, got.Modes)
 }
 
 // reopening returns the method that opens a session again; "": there is none.
@@ -146,16 +145,16 @@ func (s *Session) reopening(kept string, replay bool) string {
 	return ""
 }
 
-func (s *Session) setMode(ctx context.Context, mode string, modes *acp.Modes) error {
-	if mode == "" || modes == nil || modes.Current == mode {
+// fullAccess is the mode of Codex in which it uses no sandbox of its own, which does not work
+// inside fika's, and no model that judges its calls.
+const fullAccess = "agent-full-access"
+
+// setMode makes a program leave confinement to fika, if it is one that confines itself.
+func (s *Session) setMode(ctx context.Context, modes *acp.Modes) error {
+	if modes == nil || modes.Current == fullAccess || !slices.ContainsFunc(modes.Available, func(m acp.Mode) bool { return m.ID == fullAccess }) {
 		return nil
 	}
-	for _, m := range modes.Available {
-		if m.ID == mode {
-			return s.conn.Ask(ctx, "session/set_mode", acp.SessionParams{SessionID: s.id, ModeID: mode}, &struct{}{})
-		}
-	}
-	return nil
+	return s.conn.Ask(ctx, "session/set_mode", acp.SessionParams{SessionID: s.id, ModeID: fullAccess}, &struct{}{})
 }
 
 // explain adds to an error what the program said last, and how it ended.
@@ -233,7 +232,7 @@ func (s *Session) Prompt(ctx context.Context, text string, host turn.GuestHost) 
 	s.mu.Lock()
 	failed, cost := s.err, s.cost
 	s.mu.Unlock()
-	end := turn.GuestEnd{Stop: got.Stop, Usage: usageOf(got.Usage)}
+	end := turn.GuestEnd{Stop: got.Stop, Usage: usageOf(got)}
 	end.Cost, end.Priced = microDollars(cost)
 	switch {
 	case failed != nil:
@@ -307,6 +306,10 @@ func (s *Session) update(n acp.Notification) {
 		s.replayed(u)
 		return
 	}
+	if s.isNotice(u) {
+		fmt.Fprintln(s.said, u.Said())
+		return
+	}
 	event, ok := s.calls.event(u)
 	if !ok {
 		return
@@ -315,6 +318,12 @@ func (s *Session) update(n acp.Notification) {
 		s.err = err
 		s.conn.Notify("session/cancel", acp.SessionParams{SessionID: s.id})
 	}
+}
+
+// isNotice reports whether a message is not of the model: Codex warns so of its settings,
+// before each answer, without the id that its messages have.
+func (s *Session) isNotice(u acp.Update) bool {
+	return u.Kind == acp.MessageChunk && u.MessageID == "" && strings.Contains(s.is.Name, "codex") && strings.HasPrefix(u.Said(), "Warning: ")
 }
 
 // call calls one of fika's own tools in the turn under way.

@@ -6,13 +6,18 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"unicode"
 
 	"fika"
 	"fika/internal/acp"
 )
 
 // usageOf returns the tokens of a turn; nothing that counts below zero is taken.
-func usageOf(u *acp.Usage) fika.Usage {
+func usageOf(p acp.Prompted) fika.Usage {
+	u := p.Usage
+	if t := p.Meta.Quota.Tokens; u == nil && t != nil {
+		u = &acp.Usage{Input: t.Input, Output: t.Output}
+	}
 	if u == nil {
 		return fika.Usage{}
 	}
@@ -46,7 +51,7 @@ func (l *lastLine) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for part := range bytes.SplitSeq(p, []byte("\n")) {
-		if part = bytes.TrimSpace(part); len(part) > 0 {
+		if part = bytes.TrimSpace(part); bytes.ContainsFunc(part, unicode.IsLetter) { // and no closing bracket
 			l.line = append(l.line[:0], part[:min(len(part), maxSaid)]...)
 		}
 	}
@@ -60,7 +65,7 @@ func (l *lastLine) Close() error {
 	return l.to.Close()
 }
 
-// last returns the last line that is not blank.
+// last returns the last line with words in it.
 func (l *lastLine) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -115,8 +115,10 @@ func GuestHome(h folder.Home, name fika.AgentName) string {
 func (b Toolbox) GuestProgram(workspace string, tools []tool.Spec) (guest.Program, error) {
 	h, s := b.folder.Home, b.settings
 	home := GuestHome(h, b.folder.Name)
-	if err := h.EnsureDir(home); err != nil {
-		return guest.Program{}, err
+	for _, dir := range []string{home, filepath.Join(home, claudeDir), filepath.Join(home, codexDir)} { // Codex wants its own to be there
+		if err := h.EnsureDir(dir); err != nil {
+			return guest.Program{}, err
+		}
 	}
 	cmd := proc.PeerCmd{Command: s.Command[0], Args: s.Command[1:], Dir: workspace, Env: b.guestEnvironment(home), Children: b.app.Children()}
 	path, err := proc.LookPath(cmd.Command, cmd.Env, workspace)
@@ -132,8 +134,11 @@ func (b Toolbox) GuestProgram(workspace string, tools []tool.Spec) (guest.Progra
 		return guest.Program{}, err
 	}
 	p := guest.Program{Cmd: cmd, Log: log, Dir: workspace, Version: "1"}
-	place := confine.Place{Program: path, Home: home}
-	if len(tools) > 0 && b.Confinement().Tools(workspace).Tier() != string(sandbox.Landlock) {
+	place, tier := confine.Place{Program: path, Home: home}, b.Confinement().Tools(workspace).Tier()
+	if tier != string(sandbox.None) { // Gemini CLI uses no MCP server in a folder that nobody has trusted; fika's sandbox holds what it runs there
+		p.Cmd.Env = append([]string{"GEMINI_CLI_TRUST_WORKSPACE=true"}, p.Cmd.Env...)
+	}
+	if len(tools) > 0 && tier != string(sandbox.Landlock) {
 		if p.Table, err = guest.NewTable(home); err != nil {
 			log.Close()
 			return guest.Program{}, err
@@ -141,11 +146,11 @@ func (b Toolbox) GuestProgram(workspace string, tools []tool.Spec) (guest.Progra
 		p.Self, p.Tools, place.Shown, place.Socket = self, tools, self, p.Table.Path
 	}
 	p.Cmd.Command, p.Cmd.Confine = path, b.Confinement().Guest(place, workspace)
-	if strings.Contains(filepath.Base(path), "codex") {
-		p.Mode = "agent-full-access" // its own sandbox does not work inside fika's
-	}
 	return p, nil
 }
+
+// Where Claude Code and Codex keep their settings and logins, in a home.
+const claudeDir, codexDir = ".claude", ".codex"
 
 // GuestTrial is what the program of an agent says of itself.
 type GuestTrial struct {
@@ -203,7 +208,7 @@ func (b Toolbox) guestEnvironment(home string) []string {
 		}
 	}
 	env = append(env, "HOME="+home, "XDG_CONFIG_HOME="+home+"/.config", "XDG_DATA_HOME="+home+"/.local/share", "XDG_STATE_HOME="+home+"/.local/state", "XDG_CACHE_HOME="+home+"/.cache",
-		"CLAUDE_CONFIG_DIR="+home+"/.claude", "CODEX_HOME="+home+"/.codex")
+		"CLAUDE_CONFIG_DIR="+filepath.Join(home, claudeDir), "CODEX_HOME="+filepath.Join(home, codexDir))
 	if person := b.app.Getenv("HOME"); person != "" {
 		if config := filepath.Join(person, ".gitconfig"); isFile(config) {
 			env = append(env, "GIT_CONFIG_GLOBAL="+config)

@@ -6,9 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	sdkrpc "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fika/internal/api"
@@ -80,7 +82,19 @@ func protocol(open context.Context, o Options) *sdk.Server {
 	})
 	s.addTools(p)
 	s.addResources(p)
+	p.AddReceivingMiddleware(withoutPrompts)
 	return p
+}
+
+// withoutPrompts refuses the methods of prompts: there are none, and nobody is told that there
+// were.
+func withoutPrompts(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if strings.HasPrefix(method, "prompts/") {
+			return nil, &sdkrpc.Error{Code: sdkrpc.CodeMethodNotFound, Message: "method not found: " + method}
+		}
+		return next(ctx, method, r)
+	}
 }
 
 // server holds no state but what it was made with.

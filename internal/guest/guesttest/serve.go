@@ -215,6 +215,16 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 			orders = append(orders, order)
 		}
 	}
+	if n := len(orders); n > 1 && strings.HasPrefix(orders[n-1], "hop ") { // those before it were for others
+		orders = orders[n-1:]
+	}
+	if n := len(s.Said); strings.Contains(text, "You were interrupted") && n > 1 { // it passes on what it was to pass on
+		for line := range strings.Lines(s.Said[n-2]) {
+			if _, order, ok := strings.Cut(strings.TrimSpace(line), "guest: hop "); ok {
+				orders = []string{"hop " + order}
+			}
+		}
+	}
 	if len(orders) == 0 {
 		parts := strings.Split(strings.TrimSpace(text), "\n\n")
 		orders = []string{"say You said: " + parts[len(parts)-1]}
@@ -245,10 +255,10 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 			if !p.run(s, rest) {
 				return answer, "cancelled"
 			}
-		case "tool": // NAME ARGUMENTS, of the first server
-			said, err := p.tool(s, rest)
-			if err != nil {
-				said = "error: " + err.Error()
+		case "do", "hop", "tool":
+			said, stop := p.does(s, verb, rest)
+			if stop != "" {
+				return answer, stop
 			}
 			answer += said
 			p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": said}})
@@ -281,6 +291,40 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 		}
 	}
 	return answer, "end_turn"
+}
+
+// does carries an order out, and returns what is said of it, or why the turn ends.
+func (p *program) does(s *session, verb, rest string) (said, stop string) {
+	switch verb {
+	case "do": // a command, and nobody is asked
+		out, err := exec.Command("sh", "-c", rest).CombinedOutput()
+		if said = string(out); err != nil {
+			said += err.Error() + "\n"
+		}
+	case "hop": // N NAMES: the second of them is to go on, until N is 0; a pipe named hold in its home is read first
+		if _, err := os.ReadFile(filepath.Join(p.home, "hold")); err != nil && !os.IsNotExist(err) {
+			return "", "refusal"
+		}
+		said = Hop(rest)
+	case "tool": // NAME ARGUMENTS, of the first server
+		var err error
+		if said, err = p.tool(s, rest); err != nil {
+			said = "error: " + err.Error()
+		}
+	}
+	return said, ""
+}
+
+// Hop returns what hands a chain on: with "3 a b c" it mentions b with "hop 2 b c a"; with 0 it
+// mentions nobody.
+func Hop(order string) string {
+	words := strings.Fields(order)
+	n, err := strconv.Atoi(words[0])
+	if err != nil || n == 0 || len(words) < 3 {
+		return "the end"
+	}
+	names := append(words[2:], words[1])
+	return fmt.Sprintf("@%s guest: hop %d %s", names[0], n-1, strings.Join(names, " "))
 }
 
 // run asks whether a command may be run, and runs it. It returns false if the turn was

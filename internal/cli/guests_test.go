@@ -1,0 +1,235 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fika/internal/guest/guesttest"
+	"fika/internal/llm/llmtest"
+)
+
+// TestAGuestIsFenced: a guest reads neither the person's keys, nor fika's home, nor the folder
+// of another agent, and reaches its provider and nothing else. Without the sandbox it reads
+// all of it.
+func TestAGuestIsFenced(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "the provider answers") }))
+	t.Cleanup(provider.Close)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "somebody else answers") }))
+	t.Cleanup(elsewhere.Close)
+	for _, mode := range []string{"required", "off"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[[agents]]\nid = \"coder\"\n[guard]\nsandbox = \""+mode+"\"\n")
+			h.write("agents/guest.md", fmt.Sprintf("---\nengine: acp\ncommand: [\"guestprog\"]\nhosts: [\"provider.test:80=%s\"]\n---\n", provider.Listener.Addr()))
+			h.write("r.toml", "[[rule]]\nreply = \"hello\"\n")
+			h.run(0, "ask", "coder", "hello") // makes its folder
+			secret := map[string]string{      // what it holds, by path
+				filepath.Join(h.work, ".ssh", "id_ed25519"):                 "the key of ssh",
+				filepath.Join(h.work, ".claude", ".credentials.json"):       "the login of the person",
+				filepath.Join(h.dir, "agents", "secret.md"):                 "a file of the home",
+				filepath.Join(h.dir, "contexts", "coder", "secret"):         "a file of an agent",
+				filepath.Join(h.dir, "guests", "other", ".claude", "login"): "the login of another guest",
+			}
+			var orders []string
+			for path, text := range secret {
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				orders = append(orders, "guest: do cat "+path)
+			}
+			orders = append(orders, "guest: do echo kept > $HOME/own && cat $HOME/own", "guest: do curl -sS --max-time 10 http://provider.test/", "guest: do curl -sS --max-time 10 http://"+elsewhere.Listener.Addr().String()+"/")
+			out, _ := h.run(0, "ask", "guest", strings.Join(orders, "\n"))
+			for path, text := range secret {
+				if got := strings.Contains(out, text); got != (mode == "off") {
+					t.Errorf("it read %s: %t\n%s", path, got, out)
+				}
+			}
+			if !strings.Contains(out, "kept") || strings.Contains(out, "somebody else answers") != (mode == "off") {
+				t.Errorf("it said\n%s", out)
+			}
+			if mode == "required" && !strings.Contains(out, "the provider answers") {
+				t.Errorf("it does not reach its provider:\n%s", out)
+			}
+			h.run(0, "down")
+		})
+	}
+}
+
+// killAll ends with SIGKILL what runs for a home and has all words in its command line and
+// environment, and returns how much that was.
+func (h *home) killAll(words ...string) (n int) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil {
+			continue
+		}
+		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		about, pid := string(line)+"\x00"+string(env), 0
+		if _, err := fmt.Sscanf(dir, "/proc/%d", &pid); err != nil || !strings.Contains(about, h.dir) {
+			continue
+		}
+		matches := true
+		for _, word := range words {
+			matches = matches && strings.Contains(about, word)
+		}
+		if matches && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// TestGuestsAtOneTable: three guests and an agent of fika's own hand a chain on for ten hops,
+// begun by one message, while a program, an agent's process and the hub are killed. Each
+// interruption is shown and continued by a person, nobody is prompted twice with the same, and
+// the chat is whole.
+func TestGuestsAtOneTable(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	model := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		all := strings.Split(r.Messages[len(r.Messages)-1].Text, "guest: hop ")
+		order, _, _ := strings.Cut(all[len(all)-1], "\n")
+		return llmtest.Script{llmtest.Text(guesttest.Hop(order))}
+	})
+	h := newHome(t, openAI(model, "")+"[[agents]]\nid = \"coder\"\n")
+	names := []string{"ann", "ben", "coder", "cleo"}
+	hold := map[string]string{}
+	for _, name := range []string{"ann", "ben", "cleo"} {
+		h.write("agents/"+name+".md", "---\nengine: acp\ncommand: [\"guestprog\"]\n---\n")
+		dir := filepath.Join(h.dir, "guests", name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		hold[name] = filepath.Join(dir, "hold")
+	}
+	stop := func(name string) { // in its next turn
+		if err := syscall.Mkfifo(hold[name], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goOn := func(name string) { // it, and whoever is prompted after it
+		f, err := os.OpenFile(hold[name], os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails while nobody reads
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(hold[name]); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	prompts := func(name string) string {
+		raw, _ := os.ReadFile(filepath.Join(h.dir, "guests", name, "prompts.log"))
+		return string(raw)
+	}
+	is := func(what string, done func() bool) {
+		t.Helper()
+		if !eventually(done) {
+			list, _ := h.run(0, "request", "list")
+			said, _ := h.run(0, "chat", "view", "room")
+			t.Fatalf("%s: never\n%s\n%s", what, list, said)
+		}
+	}
+	shows := func(words string, args ...string) func() bool {
+		return func() bool { out, _ := h.run(0, args...); return strings.Contains(out, words) }
+	}
+	order := func(n int) string { // as it is when it has n hops to go
+		for i := 10; i > n; i-- {
+			names = append(names[1:], names[0])
+		}
+		text := fmt.Sprintf("hop %d %s", n, strings.Join(names, " "))
+		for i := 10; i > n; i-- {
+			names = append(names[3:], names[:3]...)
+		}
+		return text
+	}
+	retried := func() {
+		t.Helper()
+		out, _ := h.run(0, "request", "list", "--state", "interrupted")
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		id := strings.Fields(lines[1])[0]
+		if why, _ := h.run(0, "request", "show", id); !strings.Contains(why, "fika request retry "+id) {
+			t.Errorf("it does not say how it goes on:\n%s", why)
+		}
+		h.run(0, "request", "retry", id)
+	}
+	waits := func(name string, n int) {
+		is(name+" is prompted", func() bool { return strings.Contains(prompts(name), order(n)) })
+	}
+
+	h.run(0, "up")
+	t.Cleanup(func() { h.run(0, "down") })
+	h.run(0, "chat", "create", "room")
+	stop("ben")
+	h.run(0, "chat", "send", "room", "@ann guest: "+order(10))
+
+	waits("ben", 9) // its program is killed in its turn
+	if h.killAll("guestprog", "HOME="+filepath.Join(h.dir, "guests", "ben")) == 0 {
+		t.Fatal("no program of ben runs")
+	}
+	is("ben is interrupted", shows("interrupted", "request", "list", "--state", "interrupted"))
+	if err := os.Remove(hold["ben"]); err != nil {
+		t.Fatal(err)
+	}
+	stop("cleo")
+	retried()
+
+	waits("cleo", 7) // the process of its agent is killed, and the program with it
+	if h.killAll("agent", "run", "cleo") == 0 {
+		t.Fatal("no process of cleo runs")
+	}
+	is("cleo is interrupted", shows("cleo", "request", "list", "--state", "interrupted"))
+	if err := os.Remove(hold["cleo"]); err != nil {
+		t.Fatal(err)
+	}
+	stop("ann")
+	retried()
+
+	waits("ann", 6) // the hub is killed: the turn goes on
+	if h.killAll("up\x00--foreground") == 0 {
+		t.Fatal("no hub runs")
+	}
+	h.run(0, "up")
+	h.run(0, "chat", "pause", "room")
+	goOn("ann")
+	is("ben waits for the pause", shows("paused", "chat", "queue", "room"))
+	if strings.Contains(prompts("ben"), order(5)) {
+		t.Error("ben was prompted in a paused chat")
+	}
+	h.run(0, "chat", "resume", "room")
+	is("the end", shows("the end", "chat", "view", "room"))
+
+	said, _ := h.run(0, "chat", "view", "room")
+	for n := 10; n >= 0; n-- {
+		if got := strings.Count(said, order(n)+"\n"); got != 1 {
+			t.Errorf("%q was said %d times:\n%s", order(n), got, said)
+		}
+	}
+	for _, name := range []string{"ann", "ben", "cleo"} {
+		for line := range strings.Lines(prompts(name)) {
+			if told := strings.Count(prompts(name), line); strings.Contains(line, "hop ") && told != 1 {
+				t.Errorf("%s was prompted %d times with %s", name, told, line)
+			}
+		}
+	}
+	trace, _ := h.run(0, "trace", "room")
+	for _, name := range names {
+		if !strings.Contains(trace, "@"+name+" notify") {
+			t.Errorf("%s is not in the trace:\n%s", name, trace)
+		}
+	}
+	if why, _ := h.run(0, "chat", "why", "room", "1", "ann"); !strings.Contains(why, "ann") {
+		t.Errorf("why: %s", why)
+	}
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# The agent programs and clients of others against fika: their npm packages, as
+# test/interop/package-lock.json has them, installed outside of the repository.
+set -eu
+dir=${INTEROP:-${XDG_CACHE_HOME:-$HOME/.cache}/fika/interop}
+if ! command -v npm >/dev/null; then
+	echo "skipped: interop, because there is no npm here"
+	exit 0
+fi
+mkdir -p "$dir"
+if ! cmp -s test/interop/package-lock.json "$dir/package-lock.json"; then
+	echo "installing the packages into $dir (2.5 GB)"
+	cp test/interop/package.json "$dir/"
+	cp test/interop/package-lock.json "$dir/package-lock.json.new"
+	(cd "$dir" && mv package-lock.json.new package-lock.json && npm ci --no-audit --no-fund) || { rm -f "$dir/package-lock.json"; exit 1; }
+fi
+FIKA_INTEROP=$dir FIKA_BIN=$(pwd)/bin/fika "${GO:-go}" test -vet=off -count=1 -timeout 30m -v ./test/interop ${RUN:+-run "$RUN"}
