@@ -32,7 +32,7 @@ type world struct {
 // newWorld skips a test where the packages are not installed.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, npm: os.Getenv("FIKA_INTEROP"), model: &Model{}}
+	w := &world{T: t, npm: os.Getenv("FIKA_INTEROP"), model: NewModel()}
 	if w.npm == "" {
 		t.Skip("the packages are not installed: make interop does that, with npm")
 	}

@@ -20,15 +20,19 @@ import (
 //	model: say TEXT
 //	model: call NAME ARGUMENTS    the tool whose name ends with NAME, with an object, in which
 //	                              $request is the request that the last answer names
-//	model: wait SECONDS           before what follows
+//	model: wait SECONDS           before what follows, once
 //
 // A message without such a line is repeated. Once a tool has answered, its answer is said. It
 // speaks the wire of each program: messages (Anthropic), responses and chat completions
 // (OpenAI), and generateContent (Google), streamed or whole.
 type Model struct {
-	mu    sync.Mutex
-	asked []string // the last messages, in order
+	mu     sync.Mutex
+	asked  []string        // the last messages, in order
+	waited map[string]bool // by message
 }
+
+// NewModel returns a model.
+func NewModel() *Model { return &Model{waited: map[string]bool{}} }
 
 // Asked returns the last messages that the model was sent.
 func (m *Model) Asked() []string {
@@ -63,7 +67,12 @@ func (m *Model) decide(ctx context.Context, last string, answers, tools []string
 	}
 	if len(orders) > 0 && strings.HasPrefix(orders[0], "wait ") {
 		seconds, _ := strconv.Atoi(strings.TrimPrefix(orders[0], "wait "))
-		if orders = orders[1:]; len(answers) == 0 {
+		orders = orders[1:]
+		m.mu.Lock()
+		waited := m.waited[last]
+		m.waited[last] = true
+		m.mu.Unlock()
+		if !waited {
 			sleep(ctx, time.Duration(seconds)*time.Second)
 		}
 	}
