@@ -28,7 +28,7 @@ import (
 type Model struct {
 	mu     sync.Mutex
 	asked  []string        // the last messages, in order
-	waited map[string]bool // by message
+	waited map[string]bool // by order
 }
 
 // NewModel returns a model.
@@ -67,11 +67,11 @@ func (m *Model) decide(ctx context.Context, last string, answers, tools []string
 	}
 	if len(orders) > 0 && strings.HasPrefix(orders[0], "wait ") {
 		seconds, _ := strconv.Atoi(strings.TrimPrefix(orders[0], "wait "))
-		orders = orders[1:]
 		m.mu.Lock()
-		waited := m.waited[last]
-		m.waited[last] = true
+		waited := m.waited[orders[0]]
+		m.waited[orders[0]] = true
 		m.mu.Unlock()
+		orders = orders[1:]
 		if !waited {
 			sleep(ctx, time.Duration(seconds)*time.Second)
 		}
