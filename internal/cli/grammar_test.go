@@ -148,7 +148,7 @@ func TestA13Limit(t *testing.T) {
 		if strings.Count(all, "\n") > 1 {
 			n++
 		}
-		if status, _, errs := h.call(append(strings.Fields(path), "--limit", "-1")...); status != 2 || !strings.Contains(errs, "say how many") {
+		if status, _, errs := h.call(append(strings.Fields(path), "--limit", "-1")...); status != 2 || !strings.Contains(errs, "expected a number") {
 			t.Errorf("fika %s --limit -1: status %d, %s", path, status, errs)
 		}
 	}
