@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fika"
 	"fika/internal/limit"
@@ -135,6 +136,9 @@ func UnpricedWarning(model, who string) string {
 	if who != "" {
 		who = " of " + who
 	}
+	if program, ok := strings.CutPrefix(model, EngineACP+":"); ok {
+		return fmt.Sprintf("money cannot be limited: the program %s%s tells what it costs only after a turn, if at all; limit tokens", program, who)
+	}
 	return fmt.Sprintf("money cannot be limited: no price is known of the model %s%s; set prices = {input = …, output = …} (US dollars per million tokens) in its [[models]] entry, or limit tokens", toml.Quote(model), who)
 }
 
@@ -149,6 +153,12 @@ func (c *Config) unpricedIn(kind, name string) (model, who string) {
 		return err == nil && !full.PriceKnown()
 	}
 	for _, a := range c.Agents {
+		if a.Engine == EngineACP {
+			if kind != limit.ScopeAgent || a.ID == name {
+				return GuestModel(a.Command), "agent " + a.ID
+			}
+			continue
+		}
 		ids := a.Models
 		if len(ids) == 0 {
 			ids = []string{eitherOf(a.Model, c.Model)}

@@ -15,12 +15,13 @@ func TestMoneyLimits(t *testing.T) {
 	const priced = free + "prices = {input = 1, output = 2}\n"
 	budget := func(amount string) string { return "[[budgets]]\nscope = \"home\"\nper = \"day\"\n" + amount + "\n" }
 	for text, want := range map[string]string{
-		priced + budget("money = 5"):                                           "",
-		priced + budget("money = -5"):                                          "money ",
-		priced + budget("money = 0"):                                           "money: a budget is more than 0",
-		priced + budget("tokens = -1"):                                         "tokens ",
-		priced + budget("money = \"five\""):                                    "money must be a number",
-		free + budget("money = 5"):                                             "money cannot be limited",
+		priced + budget("money = 5"):        "",
+		priced + budget("money = -5"):       "money ",
+		priced + budget("money = 0"):        "money: a budget is more than 0",
+		priced + budget("tokens = -1"):      "tokens ",
+		priced + budget("money = \"five\""): "money must be a number",
+		free + budget("money = 5"):          "money cannot be limited",
+		priced + "[[agents]]\nid = \"claude\"\nengine = \"acp\"\ncommand = [\"x/claude-agent-acp\"]\n" + budget("money = 5"): "the program claude-agent-acp of agent claude tells what it costs only after a turn",
 		free + budget("tokens = 5"):                                            "",
 		free + "[chat]\nmax_cost_per_chain = 0.5\n":                            "money cannot be limited",
 		priced + "[chat]\nmax_cost_per_chain = 0.5\n":                          "",
