@@ -148,7 +148,7 @@ func workCommands() []entry {
 		{name: "board", new: board.New, does: is("board.list"), often: true, verbs: []verbs{
 			{on: api.BoardObject, names: "add import:add list show why note:report edit assign release close reopen"},
 		}},
-		{name: "land", new: land.New, does: is("offer.add"), verbs: []verbs{{on: api.OfferObject, names: "list show cancel retry apply"}}},
+		{name: "land", new: land.New, does: is("offer.add"), verbs: []verbs{{on: api.OfferObject, names: "list show cancel retry undo:add apply"}}},
 		{name: "workflow", new: workflow.New, does: noun(), verbs: []verbs{
 			{on: api.FileObject, names: "list show check graph:show"},
 			{on: api.RunObject, names: "status:show output wait run:start pause resume:continue cancel"},

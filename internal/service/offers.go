@@ -41,8 +41,8 @@ func (o *Offers) target() (worktree.Target, config.Landing, error) {
 	return worktree.Target{Project: p.Main, Into: set.Into}, set, nil
 }
 
-// Add offers the work of an agent (its name, with or without @), of a task (task-12) or of a branch for landing,
-// and returns the offer; committed says that the agent had work that it had not committed.
+// Add offers the work of an agent (its name, with or without @), of a task (task-12) or of a branch for landing, or
+// what takes back an offer that has landed (undo-3), and returns the offer; committed says that the agent had work that it had not committed.
 // Error kinds: NotFound; Invalid without a project, a check or a person's name for git;
 // Locked for an agent at work; Conflict if the same commit waits already, or if the agent's
 // tree cannot be committed; Denied.
@@ -75,6 +75,9 @@ func (o *Offers) Add(ctx context.Context, source string) (offer fika.Offer, comm
 	}
 	return offer, committed, err
 }
+
+// UndoOf returns the source with which [Offers.Add] takes back an offer that has landed.
+func UndoOf(n fika.OfferNumber) string { return worktree.UndoOf(n) }
 
 // landable returns the branch on which work lands. It fails with Invalid if nothing can:
 // without a project, a check or a person's name for git.
@@ -196,6 +199,13 @@ func (o *Offers) workerOf(ctx context.Context, t worktree.Target, source string)
 	case !marked && !fika.IsKind(err, fika.NotFound):
 		return "", 0, err
 	}
+	if n := worktree.ParseUndo(name); n > 0 && !marked {
+		undone, err := o.c.store.Offer(ctx, n)
+		if err == nil && undone.State != fika.OfferLanded {
+			err = fika.Errorf(fika.Conflict, "", "offer %d is %s: only what has landed can be taken back", n, undone.State)
+		}
+		return "", 0, err
+	}
 	if n := worktree.ParseTask(name); n > 0 {
 		tree, err := o.c.Agents.taskTree(ctx, n, true)
 		return tree.Agent, n, err
@@ -214,6 +224,12 @@ func (o *Offers) workerOf(ctx context.Context, t worktree.Target, source string)
 func (o *Offers) tip(ctx context.Context, t worktree.Target, n fika.Offer) (tip, title string, committed bool, err error) {
 	if n.Agent == "" {
 		tip, err = t.Tip(ctx, n.Source)
+		if undone := worktree.ParseUndo(n.Source); undone > 0 && fika.IsKind(err, fika.NotFound) {
+			var was fika.Offer
+			if was, err = o.c.store.Offer(ctx, undone); err == nil {
+				tip, err = t.Undo(ctx, was)
+			}
+		}
 	} else {
 		tree := worktree.Tree{Agent: n.Agent}.ForTask(n.Task)
 		if tree, err = o.c.Agents.Worktree(ctx, tree.Name(), true); err == nil {

@@ -63,3 +63,24 @@ out of the tree, hooks in the tree, settings and instructions of editors and age
 	_ = c.RegisterFlagCompletionFunc("accept", cobra.NoFileCompletions)
 	return c
 }
+
+func newUndo(e *command.Env) *cobra.Command {
+	var asJSON, wait bool
+	c := &cobra.Command{
+		Use: "undo OFFER", Short: "offer what takes back an offer that has landed", Args: command.Exactly(1, "the number of an offer"), ValidArgsFunction: numbers(e, true),
+		Example: "  fika land undo 3 --wait",
+		Long: `Makes a commit that takes back what an offer has brought to the branch, and offers
+it: it is checked and lands like all others. Where that was changed since, the paths
+are named, and nothing is offered.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := number(args[0])
+			if err != nil {
+				return err
+			}
+			return add(cmd.Context(), e, service.UndoOf(n), wait, asJSON)
+		},
+	}
+	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait until it has landed or comes back; exit status 1 if it does")
+	command.JSONFlag(c, &asJSON)
+	return c
+}

@@ -28,7 +28,7 @@ offer their work by themselves, and get it back to change it.
 Your files are never touched, but by fika land apply. A branch that is checked out
 nowhere follows by itself.`,
 		"  fika land coder\n  fika land my-branch --wait\n  fika land list\n  fika land apply",
-		newList(e), newShow(e), newCancel(e), newRetry(e), newApply(e))
+		newList(e), newShow(e), newCancel(e), newRetry(e), newUndo(e), newApply(e))
 	c.Use = "land [BRANCH|AGENT]"
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
