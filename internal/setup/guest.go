@@ -29,6 +29,22 @@ func knownGuests() []known {
 	}
 }
 
+// GuestLogin returns the command line that logs a known program in with a home of its own; ""
+// for others.
+func GuestLogin(program, home string) string {
+	switch program {
+	case "claude":
+		return "HOME=" + home + " CLAUDE_CONFIG_DIR=" + home + "/.claude claude"
+	case "codex":
+		return "HOME=" + home + " CODEX_HOME=" + home + "/.codex codex login"
+	case "opencode":
+		return "HOME=" + home + " XDG_DATA_HOME=" + home + "/.local/share opencode auth login"
+	case "gemini":
+		return "HOME=" + home + " gemini"
+	}
+	return ""
+}
+
 // KnownGuests returns the names of the agent programs that are known.
 func KnownGuests() []string {
 	var names []string

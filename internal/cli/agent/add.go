@@ -34,7 +34,7 @@ there, or give the agent's file an API key: env: {ANTHROPIC_API_KEY: …}.`,
 			if err := writeAgent(e, g); err != nil {
 				return err
 			}
-			return tryGuest(cmd.Context(), e, g.Name)
+			return tryGuest(cmd.Context(), e, g.Name, args[0])
 		},
 	}
 	c.Flags().StringVar(&called, "name", "", "name of the agent here")
@@ -42,16 +42,23 @@ there, or give the agent's file an API key: env: {ANTHROPIC_API_KEY: …}.`,
 }
 
 // tryGuest opens a session with the program of a new agent, and tells what it says of
-// itself.
-func tryGuest(ctx context.Context, e *command.Env, name fika.AgentName) error {
+// itself. program is what the person called it.
+func tryGuest(ctx context.Context, e *command.Env, name fika.AgentName, program string) error {
 	e.App().FollowConfig(e.Warn) // its file is new
 	about, err := worker.TryGuest(ctx, e.App(), name)
+	login := setup.GuestLogin(program, about.Home)
 	if err != nil {
 		e.Warn("it does not open a session yet: " + err.Error())
+		if login != "" {
+			e.Say("log in once, with its own home: %s", login)
+		}
 		e.Say("its home is %s: log in there, or set a key in its env; fika agent show %s has its file", about.Home, name)
 		return nil
 	}
 	e.Say("%s answers: %s", about.Program, about.Sessions)
+	if login != "" {
+		e.Say("log in once, with its own home, unless you have: %s", login)
+	}
 	e.Say("try it: fika ask %s \"what can you do?\"", name)
 	return nil
 }
