@@ -102,8 +102,14 @@ func (c *calls) merge(u acp.Update) turn.GuestCall {
 	}
 	out := turn.GuestCall{ID: known.ToolCallID, Output: outputOf(*known), Ended: known.Status == acp.Completed || known.Status == acp.Failed, Failed: known.Status == acp.Failed}
 	out.Tool, out.Args = toolOf(*known)
-	out.Ready = out.Ended || known.Status == acp.InProgress || len(known.Input) > len("{}")
+	out.Ready = out.Ended || known.Status == acp.InProgress || len(known.Input) > len("{}") && !isBare(*known)
 	return out
+}
+
+// isBare reports whether it is not known yet which command a call runs.
+func isBare(u acp.Update) bool {
+	var args map[string]json.RawMessage
+	return u.ToolKind == "execute" && (json.Unmarshal(u.Input, &args) != nil || commandOf(args) == "")
 }
 
 func set(into *string, text string) {

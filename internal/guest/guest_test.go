@@ -262,6 +262,21 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestBareCall: a call of which only the folder is known is not taken for one of the tool's
+// name, as OpenCode begins each.
+func TestBareCall(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"bash","kind":"execute","status":"pending","rawInput":{"cwd":"/w"}}`:     false,
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"ls","kind":"execute","status":"pending","rawInput":{"command":"ls"}}`:   true,
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"bash","kind":"execute","status":"in_progress","rawInput":{"cwd":"/w"}}`: true,
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"a.go","kind":"read","status":"pending","rawInput":{"path":"/w/a.go"}}`:  true,
+	} {
+		if e, ok := guest.EventOf([]byte(text)); !ok || e.Call.Ready != want {
+			t.Errorf("%s: ready is %t", text, !want)
+		}
+	}
+}
+
 // FuzzUpdate: whatever a program says of its calls, their arguments are an object and their
 // names those of tools.
 func FuzzUpdate(f *testing.F) {

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"fika"
@@ -45,6 +46,10 @@ func (g *guestTurn) judge(ctx context.Context, now GuestCall) (*guestCall, Verdi
 	}
 	if err := g.plan(ctx, c, now); err != nil {
 		return c, Verdict{}, err
+	}
+	// What is asked about counts, and not what the program has told of the call before.
+	if args := g.guest.Redact(string(now.Args)); json.Valid([]byte(args)) {
+		c.call.Name, c.call.Args = now.Tool, json.RawMessage(args)
 	}
 	v := Verdict{Do: guard.Ask, What: now.Tool, Rule: "its program asks"}
 	if g.guard != nil {
