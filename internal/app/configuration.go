@@ -93,7 +93,7 @@ func (c *Configuration) fallBack(root string, cause error) (*config.Config, erro
 		if tell == nil {
 			tell = c.opts.Warn
 		}
-		tell(BrokenConfig(cause) + "; until it is corrected the last settings that could be read" + since + " are in force")
+		tell(BrokenConfig(cause) + "; using the last valid settings" + since + " until this is fixed")
 	}
 	c.broken = cause
 	return c.now, nil

@@ -46,7 +46,7 @@ func habits(word string) []string {
 	return map[string][]string{
 		"add": {"context new", "chat new"}, "auth": {"config path", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
 		"daemon": {"up"}, "dir": {"context list"}, "exit": {"down"}, "history": {"context log", "conversation list"}, "info": {"status"},
-		"inbox": {"chat list"}, "kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
+		"kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
 		"list": {"context list", "chat list", "agent list"}, "login": {"config path", "doctor"},
 		"ls": {"context list", "chat list", "agent list"}, "price": {"usage"},
 		"ps": {"agent list", "request list"}, "quit": {"down"}, "remove": {"context delete", "chat delete"}, "search": {"conversation search"},

@@ -253,7 +253,7 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 	r := newReader(t)
 	r.master(page(t, "docs/guides/master.md"))
 
-	settings := fenced(page(t, "README.md"), "toml")[0]
+	settings := fenced(page(t, "docs/start/tutorial.md"), "toml")[0]
 	r.write(".fika/config.toml", settings)
 	r.run("fika config check", "")
 	settings = regexp.MustCompile(`(?m)^base_url = .*$`).ReplaceAllString(settings, "provider = \"scripted\"\nrules = \"rules.toml\"")
@@ -263,7 +263,7 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 	for _, script := range fenced(page(t, "docs/guides/plugins.md"), "sh") {
 		r.write(regexp.MustCompile(`"name": "([^"]+)"`).FindStringSubmatch(script)[1], script)
 	}
-	for _, name := range []string{"README.md", "docs/guides/plugins.md", "docs/reference/bus.md", "docs/guides/master.md"} {
+	for _, name := range []string{"README.md", "docs/start/tutorial.md", "docs/guides/plugins.md", "docs/reference/bus.md", "docs/guides/master.md"} {
 		lines := indented(page(t, name))
 		if len(lines) == 0 {
 			t.Errorf("%s has no examples", name)

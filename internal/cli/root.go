@@ -22,6 +22,7 @@ import (
 func newRoot(e *command.Env, args ...string) *cobra.Command {
 	o := &run.Options{Env: e}
 	var version, plain *bool
+	all := new(bool) // of fika help --all
 	root := &cobra.Command{
 		Use:   "fika [PROMPT]",
 		Short: "language-model agents that work together, on your machine",
@@ -76,14 +77,15 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 	}
 	root.AddCommand(commands(e, args)...)
 	if len(root.Commands()) > 1 { // else the one command that was asked for
-		root.InitDefaultHelpCmd()
-		if c, _, err := root.Find([]string{"help"}); err == nil {
-			c.Args = command.KnownCommand
-		}
+		addHelp(root, all)
 	}
 	root.SetUsageTemplate(usageTemplate)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root && !*all {
+			cmd.Print(firstHelp)
+			return
+		}
 		cmd.Long = term.ReflowText(cmd.Long, helpWidth)
 		help(cmd, args)
 	})

@@ -161,6 +161,7 @@ func workCommands() []entry {
 		}},
 		{name: "trace", new: trace.NewTrace, does: is("request.trace")},
 		{name: "approve", new: approve.New, does: declaration{verb: "approval.answer", then: "approval.answer-always", more: "always"}},
+		{name: "inbox", new: approve.NewInbox, does: is("home.status")},
 		{name: "undo", new: undo.New, does: is("request.undo")},
 		{name: "schedule", new: schedule.New, does: noun(), verbs: []verbs{{on: api.ScheduleObject, names: "list show create:set delete run pause resume"}}},
 	})

@@ -50,7 +50,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	}
 	report := ConfigReport{Config: c}
 	if at.Trust == project.Changed || at.Project != "" && at.Trust == project.Untrusted {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in force, and what they name was looked for in those: fika trust shows the difference and puts these in force", at.Root))
+		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in use, and what they name was looked for in those: review them with fika trust", at.Root))
 	}
 	report.Warnings = append(report.Warnings, c.BackupNotes()...)
 	var errs []error

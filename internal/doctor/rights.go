@@ -70,6 +70,6 @@ func (d *examination) checkCallers(check string, name fika.AgentName, by []strin
 		if near := spelling.Nearest(who, words); near != "" {
 			hint = "; did you mean " + near + "?"
 		}
-		d.add(check, Note, "", "callable_by of @%s names %s, and there is no such agent%s", name, who, hint)
+		d.add(check, Note, "", "callable_by of @%s names %s, and that agent does not exist%s", name, who, hint)
 	}
 }

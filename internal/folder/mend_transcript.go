@@ -35,7 +35,7 @@ func (m *Mirror) cutTornEnd(ctx context.Context, f Folder, heads []AskHead) (boo
 		return false, err
 	}
 	if err := os.Truncate(path, mark.Size); err != nil {
-		return false, fileError("mend "+transcriptName, path, err)
+		return false, fileError("repair "+transcriptName, path, err)
 	}
 	now, err := f.markOf(transcriptName)
 	mark.Size, mark.MTime = now.Size, now.MTime

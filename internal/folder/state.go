@@ -29,7 +29,7 @@ func (h Home) State() (State, error) {
 		return s, err
 	}
 	if err := json.Unmarshal(data, &s.rest); err != nil {
-		return s, fika.Errorf(fika.Invalid, op, "%s is not a JSON object (%v): mend it, or delete it to begin with %q", path, err, DefaultContext)
+		return s, fika.Errorf(fika.Invalid, op, "%s is not a JSON object (%v): fix it, or delete it to begin with %q", path, err, DefaultContext)
 	}
 	current, err := s.nameOf(path, "current_context", "implied_context")
 	if err != nil {

@@ -78,7 +78,7 @@ func checkKind(k TextKind) error {
 	case SystemPrompt, Summary, Todos, Goals, Reflection:
 		return nil
 	}
-	return fika.Errorf(fika.Invalid, "text", "there is no text %q in a context", string(k))
+	return fika.Errorf(fika.Invalid, "text", "text %q not found in a context", string(k))
 }
 
 func readText(path string) (Text, error) {

@@ -192,7 +192,7 @@ func (s *Session) About() (program, sessions string) {
 	case s.can.Session.Resume != nil:
 		return program, "its sessions are continued from turn to turn"
 	}
-	return program, "it keeps no sessions: each turn gets the conversation anew"
+	return program, "it keeps no sessions: each turn gets the whole conversation"
 }
 
 // ID implements [turn.GuestSession].

@@ -64,7 +64,7 @@ func ReadState(data []byte, file string) (State, error) {
 		return s, nil
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fika.Errorf(fika.Invalid, "", "%s cannot be read: %v; move it away to begin anew", file, err)
+		return s, fika.Errorf(fika.Invalid, "", "%s cannot be read: %v; move it away to begin again", file, err)
 	}
 	return s, nil
 }

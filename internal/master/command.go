@@ -13,8 +13,8 @@ import (
 )
 
 const help = `  @agent:task: PROMPT      a task of its own for an agent
-  @agent:ask: PROMPT       go on with an agent's conversation (also @agent: PROMPT)
-  @agent:reset             let an agent's next ask begin afresh
+  @agent:ask: PROMPT       continue an agent's conversation (also @agent: PROMPT)
+  @agent:reset             start a new conversation at an agent's next ask
   @auto: PROMPT            for the agent that the prompt is for (also @auto:task:)
   PROMPT                   for the default agent (// begins text with a slash)
   /agents list             agents, with what they are doing
@@ -27,7 +27,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /compact AGENT [WHAT TO KEEP]   replace its conversation by a summary
   /queue                   what is waited for
   /cancel [ID]             cancel a request (ctrl-c: the newest)
-  /approve [N [--deny WHY]]   let a tool call that waits for your word run once; alone: show them
+  /approve [N [--deny WHY]]   let a tool call that waits for your approval run once; alone: show them
   /diff [REQUEST]          what the last request that changed files, or REQUEST, has made of them
   /undo [REQUEST]          take that back; again makes the changes again
   /usage                   tokens and money so far

@@ -20,7 +20,7 @@ func (m *Master) sendPlain(ctx context.Context, text string) {
 		m.sendRequest(ctx, string(m.o.Default), fika.AskRequest, text)
 	case m.o.Configured && m.propose(ctx, text):
 	case m.o.Configured:
-		m.showTrouble(fika.Errorf(fika.Invalid, "", "no agent named; start the line with @NAME:, or set default_agent under [master] (/agents list)"))
+		m.showTrouble(fika.Errorf(fika.Invalid, "", "no agent given; start the line with @NAME:, or set default_agent under [master] (/agents list)"))
 	default:
 		m.workHere(ctx, text)
 	}

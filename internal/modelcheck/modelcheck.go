@@ -233,7 +233,7 @@ func (c *check) caching(ctx context.Context) error {
 	if resp.Usage.Cached > 0 {
 		c.found("caching", true, "of the same prompt, sent twice, %d tokens were read from the cache", resp.Usage.Cached)
 	} else {
-		c.found("caching", false, "the same prompt of %d tokens, sent twice, was read anew", resp.Usage.Input)
+		c.found("caching", false, "the same prompt of %d tokens, sent twice, was read again", resp.Usage.Input)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 		case crashing.IsZero():
 			crashing = time.Now()
 		case time.Since(crashing) > startPatience:
-			return v, fika.Errorf(fika.Failed, "", "@%s does not come up (the hub keeps trying): %s", name, v.Row.StateReason)
+			return v, fika.Errorf(fika.Failed, "", "@%s failed to start (the hub keeps trying): %s", name, v.Row.StateReason)
 		}
 		if sleep.For(waiting, lookEvery) != nil {
 			if ctx.Err() != nil {

@@ -42,7 +42,7 @@ A budget in money needs models whose prices are known: fika model list.`,
 				return command.UsageError("specify --money, --tokens or --remove")
 			}
 			if math.IsNaN(o.money) || o.money > 1e9 || changed("money") && o.money < 0.000001 || changed("tokens") && o.tokens <= 0 {
-				return command.UsageError("--money and --tokens are more than 0, and not beyond all reason")
+				return command.UsageError("--money must be between 0.000001 and 1e9, --tokens more than 0")
 			}
 			return o.run(cmd.Context(), args[0])
 		},
@@ -70,11 +70,13 @@ func newRemove(e *command.Env) *cobra.Command {
 
 func (o *setOptions) perFlag(c *cobra.Command) {
 	c.Flags().StringVar(&o.per, "per", "", "period: hour, day, month or total")
-	_ = c.MarkFlagRequired("per")
 	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), complete.NoFiles))
 }
 
 func (o *setOptions) run(ctx context.Context, scope string) error {
+	if o.per == "" {
+		return command.UsageError("specify --per hour, day, month or total")
+	}
 	c, err := o.Service(ctx)
 	if err != nil {
 		return err

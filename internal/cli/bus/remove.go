@@ -3,6 +3,7 @@ package bus
 import (
 	"github.com/spf13/cobra"
 
+	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 )
@@ -17,7 +18,9 @@ func newRemove(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.RemoveBusMember(args[0]); err != nil {
+			if err := c.RemoveBusMember(args[0]); fika.IsKind(err, fika.NotFound) {
+				return fika.Errorf(fika.NotFound, "", "member %q not found (fika bus list)", args[0])
+			} else if err != nil {
 				return err
 			}
 			e.Say("removed member %s", args[0])

@@ -65,6 +65,9 @@ func Hint(text string) (what, command string) {
 // ErrorText returns the text of an error for a person. What a person can fix by asking
 // otherwise is said without the names of inner operations.
 func ErrorText(err error) string {
+	if joined, is := err.(interface{ Unwrap() []error }); is && len(joined.Unwrap()) == 1 {
+		return ErrorText(joined.Unwrap()[0])
+	}
 	e, is := err.(*fika.Error)
 	if !is {
 		return err.Error()

@@ -34,7 +34,7 @@ func (e *Env) ReadPrompt(again string, args []string) (string, error) {
 		}
 	}
 	if strings.TrimSpace(prompt) == "" {
-		return "", UsageError("there is no prompt: give it as an argument or on stdin (fika --help)")
+		return "", UsageError("the prompt is missing: give it as an argument or on stdin (fika --help)")
 	}
 	return prompt, nil
 }

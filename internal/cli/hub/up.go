@@ -100,7 +100,7 @@ func ShowReady(e *command.Env, r hub.Ready, asJSON bool) error {
 			continue
 		}
 		bad++
-		e.Say("%s @%s did not come up: %s", e.ErrStyle().Red("✗"), a.Name, a.Error)
+		e.Say("%s @%s failed to start: %s", e.ErrStyle().Red("✗"), a.Name, a.Error)
 	}
 	if bad > 0 {
 		return fika.Errorf(fika.Failed, "up", "%d of %d agents failed to start; see fika agent logs NAME", bad, len(r.Agents))

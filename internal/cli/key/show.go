@@ -29,7 +29,7 @@ func newShow(e *command.Env) *cobra.Command {
 			}
 			i := slices.IndexFunc(list, func(k keyfile.Key) bool { return k.Name == args[0] })
 			if i < 0 {
-				return fika.Errorf(fika.NotFound, "", "key %q not found (fika key set %s)", args[0], args[0])
+				return fika.Errorf(fika.NotFound, "", "key %q not found (fika key list)", args[0])
 			}
 			k := list[i]
 			if asJSON {

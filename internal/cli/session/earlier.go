@@ -54,7 +54,7 @@ func (v *visit) earlierSessions(ctx context.Context) (out []service.Conversation
 
 func (v *visit) listSessions(ctx context.Context, list []service.ConversationInfo) error {
 	if len(list) == 0 {
-		v.screen.Note("— there is no earlier session")
+		v.screen.Note("— no earlier session")
 		return nil
 	}
 	var rows [][]string

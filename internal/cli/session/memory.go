@@ -68,6 +68,6 @@ const firstInstructions = "Look through this folder and write " + newInstruction
 // writeInstructions carries out /init.
 func (v *visit) writeInstructions(ctx context.Context, _ input.Line) error {
 	v.sender.send(ctx, input.Line{Text: firstInstructions, Typed: input.Typed{Text: "/init"}})
-	v.screen.Note("— when you have read it: !mv " + newInstructions + " AGENTS.md, and fika trust puts it in force")
+	v.screen.Note("— when you have read it: !mv " + newInstructions + " AGENTS.md, which takes effect after fika trust")
 	return nil
 }

@@ -24,8 +24,8 @@ func NewTrust(e *command.Env) *cobra.Command {
 		Long: `Shows what has changed in the project's .fika, in its skills (.agents/skills,
 .claude/skills), and in the AGENTS.md files of the repository, since you trusted
 it, and asks. Until you say yes, none of it is
-read into a prompt or run; afterwards a copy of what you were shown is in force,
-and stays in force when the files change, by your own hand or by git pull.
+read into a prompt or run; afterwards a copy of what you were shown is used,
+and stays in use when the files change, by your own hand or by git pull.
 
 In a folder that is not a project, it allows the AGENTS.md there into prompts.
 Where there is no AGENTS.md, CLAUDE.md counts.`,

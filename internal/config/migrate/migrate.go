@@ -290,5 +290,5 @@ func (d *draft) settleText(name, heading string) (string, error) {
 		}
 		text = d.strikeOut(text, p.List[0])
 	}
-	return "", fika.Errorf(fika.Invalid, "migrate config", "the source has more mistakes than can be mended")
+	return "", fika.Errorf(fika.Invalid, "migrate config", "the source has more mistakes than can be fixed")
 }

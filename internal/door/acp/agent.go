@@ -177,7 +177,7 @@ func (a *agent) newSession(ctx context.Context, p acp.SessionParams) (any, error
 		return nil, err
 	}
 	if h.Agent == "" {
-		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: "there are no agents to talk to; in a terminal, in " + p.Cwd + ": fika init"}
+		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: "no agents to talk to; in a terminal, in " + p.Cwd + ": fika init"}
 	}
 	s := a.newSessionOf(h, p.Cwd)
 	if err := s.checkFolder(ctx, h.Agent); err != nil {

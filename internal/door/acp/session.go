@@ -152,7 +152,7 @@ func (s *session) setOption(ctx context.Context, p acp.SessionParams) (any, erro
 		options[0].Current = name
 		return acp.SessionResult{Options: options}, nil
 	}
-	return nil, jsonrpc.Invalid("there is no agent " + name)
+	return nil, jsonrpc.Invalid("agent not found: " + name)
 }
 
 // cancel ends the turn of the client's prompt; without one it does nothing.

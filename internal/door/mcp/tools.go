@@ -238,7 +238,7 @@ func (a Agents) ok() bool { return true }
 
 func (a Agents) text() string {
 	if len(a.Agents) == 0 {
-		return "There are no agents. A person makes one with: fika agent create NAME"
+		return "No agents. A person creates one with: fika agent create NAME"
 	}
 	var b strings.Builder
 	for _, x := range a.Agents {
