@@ -440,7 +440,7 @@ func TestE2PipedWaitsForItsOwn(t *testing.T) {
 		d.never = api.Stands(api.AgentStopped, "agent", "coder")
 		if err := run(t, d.master(nil), d, func() {
 			d.lines <- "@coder: one"
-			d.shows(t, "→ Sent to @coder", "@coder was stopped by hand (fika agent start coder); until then it waits")
+			d.shows(t, "→ Sent to @coder", "@coder is off: stopped by you (fika agent start coder); until then it waits")
 			d.end("id-1", fika.Done, "answered")
 		}); err != nil {
 			t.Error(err)

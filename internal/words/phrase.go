@@ -35,7 +35,7 @@ func agentPhrases() []Phrase {
 		{api.AgentNext, "@{agent} handles it next", "next"},
 		{api.AgentStarting, "@{agent} is being started", "starting"},
 		{api.AgentOnDemand, "@{agent} starts when there is work", "starts on demand"},
-		{api.AgentStopped, "@{agent} was stopped by hand[ ({help})]", "stopped by hand[: {help}]"},
+		{api.AgentStopped, "@{agent} is off: stopped by you[ ({help})]", "stopped by you[: {help}]"},
 		{api.AgentFailed, "@{agent} cannot work[: {reason}]", "{reason}|failed"},
 		{api.AgentLimit, "@{agent} has used up its {limit}[; what waits for it resumes at {until} (in {in})]", "used up its {limit}[, resumes at {until} (in {in})]"},
 		{api.AgentInUse, "a prompt (pid {pid}) has the context of @{agent}|a prompt on a terminal has the context of @{agent}", "a prompt (pid {pid}) has its context|a prompt on a terminal has its context"},

@@ -135,8 +135,8 @@ func TestSay(t *testing.T) {
 		text, brief string
 	}{
 		{api.Status{}, "", ""},
-		{stopped, "@arya was stopped by hand (fika agent start arya)", "stopped by hand: fika agent start arya"},
-		{api.Status{Code: api.AgentStopped, Args: map[string]string{"agent": "arya"}}, "@arya was stopped by hand", "stopped by hand"},
+		{stopped, "@arya is off: stopped by you (fika agent start arya)", "stopped by you: fika agent start arya"},
+		{api.Status{Code: api.AgentStopped, Args: map[string]string{"agent": "arya"}}, "@arya is off: stopped by you", "stopped by you"},
 		{api.Stands(api.AgentLimit, "agent", "arya", "limit", "20 turns an hour").At(now.Add(time.Hour)),
 			"@arya has used up its 20 turns an hour; what waits for it resumes at 13:00 (in 1h)", "used up its 20 turns an hour, resumes at 13:00 (in 1h)"},
 		{api.Stands(api.WaitingBudget).At(now.Add(90 * time.Second)), "waits for a budget (fika budget list), until 12:01:30 (1m 30s)", "waits for a budget (fika budget list), until 12:01:30 (1m 30s)"},
@@ -144,9 +144,9 @@ func TestSay(t *testing.T) {
 		{api.Stands(api.WaitingPaused, "chat", "tale", "owners", "ned"), "the chat is held by ned, until they leave it (fika chat resume tale)", "the chat is held by ned, until they leave it (fika chat resume tale)"},
 		{api.Stands(api.TurnFailed, "chat", "tale", "agent", "arya"), "the turn failed (fika chat retry tale arya)", "the turn failed (fika chat retry tale arya)"},
 		{api.Stands(api.WaitingAgents).With(api.Stands(api.WaitingAgent, "agent", "bran", "seconds", "30"), api.Stands(api.WaitingAgent, "agent", "arya").With(stopped)),
-			"waits for @bran (at most 30s more), @arya (stopped by hand: fika agent start arya)", "waits for @bran (at most 30s more), @arya (stopped by hand: fika agent start arya)"},
+			"waits for @bran (at most 30s more), @arya (stopped by you: fika agent start arya)", "waits for @bran (at most 30s more), @arya (stopped by you: fika agent start arya)"},
 		{api.Stands(api.WaitingPerson, "request", "r1").With(stopped),
-			"@arya was stopped by hand (fika agent start arya); the request waits (fika request cancel r1 cancels it)", "stopped by hand: fika agent start arya; the request waits (fika request cancel r1 cancels it)"},
+			"@arya is off: stopped by you (fika agent start arya); the request waits (fika request cancel r1 cancels it)", "stopped by you: fika agent start arya; the request waits (fika request cancel r1 cancels it)"},
 		{api.Stands(api.AgentLastFailed, "agent", "arya", "at", now.Add(-time.Minute).Format(time.RFC3339), "reason", "disk [full] {x}"),
 			"the last request of @arya failed (1m ago): disk [full] {x}", "its last request failed (1m ago): disk [full] {x}"},
 		{api.Status{Code: "no.such"}, "no.such", "no.such"},

@@ -143,7 +143,7 @@ func TestPatterns(t *testing.T) {
 	h.one(h.run("chat", "create", "*"), 2, "not a name")
 	h.one(h.run("ask", "*", "hello"), 2, "not a name")
 	h.must("up")
-	h.one(h.run("chat", "send", "tale", "@nobody hello"), 3, "no agent named", "nothing was sent")
+	h.one(h.run("chat", "send", "tale", "@nobody hello"), 3, `agent "nobody" not found`, "as plain text")
 	if n := h.must("chat", "view", "tale"); n != "" {
 		t.Errorf("the chat holds %q", n)
 	}

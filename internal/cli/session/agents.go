@@ -22,8 +22,12 @@ func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	var rows [][]string
 	for _, a := range list {
 		status := string(a.Status)
-		if a.Row.State == fika.AgentStopped && !a.Row.Desired.Stopped() {
-			status = "starts on demand"
+		switch {
+		case a.Row.State != fika.AgentStopped:
+		case a.Row.Desired.Stopped():
+			status = "off (stopped by you)"
+		default:
+			status = "idle (starts on demand)"
 		}
 		rows = append(rows, []string{"@" + string(a.Row.Name), status, a.Model, term.CleanLine(words.Brief(a.Why, v.Now()))})
 	}
