@@ -6,11 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	sdkrpc "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fika/internal/api"
@@ -78,23 +76,11 @@ func protocol(open context.Context, o Options) *sdk.Server {
 	s := &server{Options: o, open: open}
 	p := sdk.NewServer(&sdk.Implementation{Name: "fika", Title: "fika", Version: o.Version}, &sdk.ServerOptions{
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}}, // of prompts there are none yet, and the library answers so
 	})
 	s.addTools(p)
 	s.addResources(p)
-	p.AddReceivingMiddleware(withoutPrompts)
 	return p
-}
-
-// withoutPrompts refuses the methods of prompts: there are none, and nobody is told that there
-// were.
-func withoutPrompts(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-		if strings.HasPrefix(method, "prompts/") {
-			return nil, &sdkrpc.Error{Code: sdkrpc.CodeMethodNotFound, Message: "method not found: " + method}
-		}
-		return next(ctx, method, r)
-	}
 }
 
 // server holds no state but what it was made with.
