@@ -121,11 +121,19 @@ func (s Turns) EndTask(ctx context.Context, f Fence, id fika.RequestID) (task fi
 // StepsBefore reads the steps of the requests that a request tries again, directly or not,
 // those made last first.
 func (s Turns) StepsBefore(ctx context.Context, id fika.RequestID) ([]fika.Step, error) {
-	all, err := many(ctx, s.r, scanStep, `WITH RECURSIVE line (id, back) AS (
-SELECT retry_of, 1 FROM requests WHERE id = ?
-UNION ALL SELECT r.retry_of, line.back + 1 FROM requests r JOIN line ON r.id = line.id WHERE line.id <> '')
-SELECT `+stepColumns+` FROM steps s JOIN line ON s.request = line.id WHERE line.id <> '' ORDER BY line.back, s.n DESC`, id)
-	return all, s.explain("read steps", err)
+	var all []fika.Step
+	for {
+		before, ok, err := one(ctx, s.r, scanText, `SELECT retry_of FROM requests WHERE id = ?`, id)
+		if err != nil || !ok || before == "" {
+			return all, s.explain("read steps", err)
+		}
+		id = fika.RequestID(before)
+		steps, err := many(ctx, s.r, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? ORDER BY s.n DESC`, id)
+		if err != nil {
+			return all, s.explain("read steps", err)
+		}
+		all = append(all, steps...)
+	}
 }
 
 // HoldApproval stores a question about a step that a turn waits for while it runs, and
