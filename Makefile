@@ -99,7 +99,7 @@ interop: build
 	@GO="$(GO)" ./scripts/interop.sh
 
 docs:
-	$(GO) run ./internal/docgen docs
+	$(GO) run ./internal/dev/docgen docs
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

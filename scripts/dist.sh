@@ -34,10 +34,10 @@ trap 'rm -rf "$tools"' EXIT
 trap 'exit 130' INT TERM
 
 echo "manual pages and completions"
-"$GO" build -o "$tools/pack" ./internal/pack
+"$GO" build -o "$tools/pack" ./internal/dev/pack
 common=$tools/common
 mkdir -p "$common/man/man1" "$common/completions"
-"$GO" build -o "$tools/docgen" ./internal/docgen
+"$GO" build -o "$tools/docgen" ./internal/dev/docgen
 "$tools/docgen" man "$common/man/man1"
 "$tools/docgen" completions "$common/completions"
 cp -R README.md LICENSE CHANGELOG.md Containerfile docs "$common/"

@@ -3,7 +3,7 @@
 # for npm and, for Linux, the .deb and the .rpm.
 # packages.sh FOLDER: makes what there is once: the npm package that asks for the right one
 # of those, and fika.rb for Homebrew, whose addresses are below BASE_URL.
-# dist.sh runs it; PACK is the program internal/pack.
+# dist.sh runs it; PACK is the program internal/dev/pack.
 set -eu
 . scripts/place.sh
 GO=${GO:-go}

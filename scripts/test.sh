@@ -68,10 +68,10 @@ all=$($GO list ${PKG:-./...})
 of() { echo "$all" | grep -E "$1" || true; }
 without() { echo "$all" | grep -Ev "$1" || true; }
 programs='fika/internal/cli$|fika/test/(e2e|chaos|packages)$'
-starters='fika/internal/(bus/nats|confine|mcp|plugin|sandbox|tool/job|worktree|landing)$' # they start program after program
-waiters='fika/internal/(confine|mcp|plugin|tool/asuser)$'                          # they wait for programs, which the race detector makes slow
-longest='fika/internal/(store|flow)$'                                              # these begin first
-looking='fika/internal/importtest$'                                                # it looks at all packages, which Go does not know
+starters='fika/internal/(bus/nats|extension/(mcp|plugin)|sandbox|sandbox/confine|tool/job|repository/(worktree|landing))$' # they start program after program
+waiters='fika/internal/(extension/(mcp|plugin)|sandbox/confine|tool/asuser)$' # they wait for programs, which the race detector makes slow
+longest='fika/internal/(store|workflow/flow)$' # these begin first
+looking='fika/internal/dev/importtest$'                                                # it looks at all packages, which Go does not know
 # What the quick run leaves out of the tests of commands: those that start programs for long.
 left='^TestScript$/^[^ak]|^(TestWalk|TestWalkManage|TestD7WalkHungHub|TestE7Showcase|TestAskHolder|TestAskHolderStreams|TestKilledAtAnyMoment)$'
 left="$left|^(TestTheExamples.*|TestA13JSONKeys|TestApprove.*|TestJoin.*|TestSession.*|TestA7.*|TestE6.*)$"
@@ -118,7 +118,7 @@ check)
 	tests -short $race $raced
 	tests -short $plain
 	export FULL=1
-	tests -run '^TestServersFromNPM$' $(of 'fika/internal/mcp$')
+	tests -run '^TestServersFromNPM$' $(of 'fika/internal/extension/mcp$')
 	unset FULL
 	tests -short -parallel $beside $(of 'fika/internal/cli$')
 	tests -parallel $beside $(of 'fika/test/e2e$')

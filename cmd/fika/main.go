@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"fika/internal/cli"
-	"fika/internal/guest"
-	"fika/internal/term"
+	"fika/internal/extension/guest"
+	"fika/internal/terminal/term"
 	"fika/internal/tool/asuser"
 )
 

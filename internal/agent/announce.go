@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
-	"fika/internal/outcome"
+	"fika/internal/bus/outcome"
 	"fika/internal/store"
+	"fika/internal/system/crash"
 )
 
 // Agents that were just mentioned begin at once; the rest is less urgent.

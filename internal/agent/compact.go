@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // Compact compacts the agent's conversation, or reverts the last compaction. No turn

@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // handleControl does what a control message asks for, and replies that it was received.

@@ -11,7 +11,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/store"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 	"fika/internal/turn"
 )
 

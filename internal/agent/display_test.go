@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/turn"

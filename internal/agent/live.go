@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // live is what the turns of a process are streaming now, for those who begin to listen

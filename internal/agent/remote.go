@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
 )
 

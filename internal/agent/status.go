@@ -11,11 +11,11 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 	"fika/internal/turn"
-	"fika/internal/words"
 )
 
 // observeTurn returns an observer that turns the events of one turn into status

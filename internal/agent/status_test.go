@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 func TestBoundedArgs(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/outcome"
+	"fika/internal/bus/outcome"
 	"fika/internal/store"
 )
 

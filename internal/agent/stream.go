@@ -4,7 +4,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // The pace of streamed text on the bus.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // Summarise summarises the agent's window, and changes nothing. Turns go on meanwhile.

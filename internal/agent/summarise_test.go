@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // A summary is written while a turn runs, and one that is being written ends with

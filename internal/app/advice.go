@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"fika"
-	"fika/internal/config"
 	"fika/internal/llm"
+	"fika/internal/settings/config"
 )
 
 // advised is a model that, when its provider refuses a key, says which key was used and

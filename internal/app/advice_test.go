@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
 	"fika/internal/llm"
+	"fika/internal/settings/config"
 )
 
 // TestAdviceOnARefusedKey: what is said of a key that a provider refuses names where the

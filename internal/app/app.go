@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"fika/internal/confine"
-	"fika/internal/crash"
-	"fika/internal/process"
+	"fika/internal/sandbox/confine"
+	"fika/internal/system/crash"
+	"fika/internal/system/process"
 )
 
 // Options are the inputs of one invocation of the program.

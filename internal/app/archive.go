@@ -3,7 +3,7 @@ package app
 import (
 	"fika"
 	"fika/internal/api"
-	"fika/internal/reading"
+	"fika/internal/rights/reading"
 	"fika/internal/store"
 )
 

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/address"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/sleep"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/system/address"
+	"fika/internal/system/sleep"
 )
 
 // BusLink connects to the bus of the home.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 )
 
 // Configuration is the configuration of the home as this process knows it. A command

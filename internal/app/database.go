@@ -12,10 +12,10 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/crash"
-	"fika/internal/folder"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/crash"
 )
 
 // Database is the store of the home, opened on first use.

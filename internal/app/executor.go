@@ -1,6 +1,6 @@
 package app
 
-import "fika/internal/config"
+import "fika/internal/settings/config"
 
 // UsedExecutors returns the [[executors]] entries that are used for tools.
 func UsedExecutors(c *config.Config) (out []config.Executor) {

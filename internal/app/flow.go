@@ -9,10 +9,10 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/flow"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
 	"fika/internal/workflow"
+	"fika/internal/workflow/flow"
 )
 
 // Advancer returns an Advancer that advances workflow runs, and announces changes on

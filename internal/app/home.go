@@ -7,11 +7,11 @@ import (
 	"os"
 
 	"fika"
-	"fika/internal/archive"
+	"fika/internal/admin/archive"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/chatfile"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/chat/chatfile"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 )
 
 // OpenedHome is the home of an invocation, opened on first use and created if it is

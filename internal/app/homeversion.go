@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fika/internal/folder"
-	"fika/internal/plugin"
+	"fika/internal/extension/plugin"
+	"fika/internal/settings/folder"
 )
 
 // homeVersion is increased when something changes for existing homes: their person is

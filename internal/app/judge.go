@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/limit"
+	"fika/internal/chat/route"
 	"fika/internal/llm"
-	"fika/internal/route"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/turn/limit"
 )
 
 // judgeTime is how long the routing model may take, because a person waits to see who

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/keyfile"
-	"fika/internal/redact"
-	"fika/internal/sleep"
+	"fika/internal/settings/config"
+	"fika/internal/settings/keyfile"
+	"fika/internal/system/sleep"
+	"fika/internal/text/redact"
 )
 
 // Keys returns the file in which this home's API keys are stored.

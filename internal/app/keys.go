@@ -7,9 +7,9 @@ import (
 
 	"fika"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/redact"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/text/redact"
 )
 
 // Secrets returns the secrets whose values this process knows: the keys of models,

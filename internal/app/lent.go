@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/keyfile"
-	"fika/internal/process"
+	"fika/internal/settings/config"
+	"fika/internal/settings/keyfile"
+	"fika/internal/system/process"
 )
 
 // lentKeys are the keys that the shell of a session lends to the processes of the hub, for

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 // A key in the shell of a session counts for the processes of a hub that ran before, as long

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/guard"
-	"fika/internal/limit"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/turn/limit"
 )
 
 // StoreLimits converts the limits of chains and agents to the form that the store

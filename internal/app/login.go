@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/keyfile"
-	"fika/internal/oauth"
-	"fika/internal/sleep"
+	"fika/internal/extension/oauth"
+	"fika/internal/settings/config"
+	"fika/internal/settings/keyfile"
+	"fika/internal/system/sleep"
 )
 
 // LogIn has a person log in to a remote MCP server, and stores what it gives. Error

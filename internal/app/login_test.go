@@ -13,10 +13,10 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/mcp/mcptest"
-	"fika/internal/oauth"
-	"fika/internal/oauth/oauthtest"
+	"fika/internal/extension/mcp/mcptest"
+	"fika/internal/extension/oauth"
+	"fika/internal/extension/oauth/oauthtest"
+	"fika/internal/settings/config"
 )
 
 // loggedIn is a home whose person is logged in to a server.

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/crash"
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/bound"
@@ -19,6 +17,8 @@ import (
 	"fika/internal/llm/resume"
 	"fika/internal/llm/retry"
 	"fika/internal/llm/scripted"
+	"fika/internal/settings/config"
+	"fika/internal/system/crash"
 )
 
 // silence is how long a provider may send nothing at all before the call is abandoned

@@ -2,7 +2,7 @@ package app
 
 import (
 	"fika"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 // ModelInfo is a model as lists show it.

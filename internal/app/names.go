@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/caller"
 	"fika/internal/chat"
-	"fika/internal/colleague"
-	"fika/internal/folder"
+	"fika/internal/rights/caller"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/turn/colleague"
 )
 
 // Names finds out what a name belongs to: an agent, a context, or nothing.

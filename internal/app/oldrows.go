@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 
-	"fika/internal/archive"
-	"fika/internal/folder"
+	"fika/internal/admin/archive"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

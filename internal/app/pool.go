@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

@@ -5,11 +5,11 @@ import (
 	"sync"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/project"
-	"fika/internal/skill"
-	"fika/internal/worktree"
+	"fika/internal/extension/skill"
+	"fika/internal/repository/worktree"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/settings/project"
 )
 
 // Place is where an invocation works: the home that was named, that of the project it

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/guard"
-	"fika/internal/limit"
-	"fika/internal/route"
+	"fika/internal/chat/route"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/turn/limit"
 )
 
 // Route orders the agents of the configuration by how well they fit a prompt of who

@@ -5,10 +5,10 @@ import (
 	"sync"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/guard"
-	"fika/internal/worktree"
+	"fika/internal/repository/worktree"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 )
 
 // Resolver determines the settings of a context from the files, the environment and the

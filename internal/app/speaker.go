@@ -5,8 +5,8 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/caller"
-	"fika/internal/guard"
+	"fika/internal/rights/caller"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
 )
 

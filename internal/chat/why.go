@@ -11,7 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/mention"
+	"fika/internal/chat/mention"
 	"fika/internal/store"
 )
 

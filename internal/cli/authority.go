@@ -9,10 +9,10 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/authority"
-	"fika/internal/caller"
 	"fika/internal/cli/command"
 	"fika/internal/cli/setup"
+	"fika/internal/rights/authority"
+	"fika/internal/rights/caller"
 )
 
 // verbOf returns the verb that this invocation of a command is. For a command that is not

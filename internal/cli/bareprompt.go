@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/spelling"
+	"fika/internal/text/spelling"
 )
 
 // checkBarePrompt accepts arguments that are certainly a prompt: none (the prompt

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // CommandTree builds the whole command tree for inspection: the generated

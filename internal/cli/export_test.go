@@ -9,7 +9,7 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/cli/command"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // MainAt is [Main] by another clock.

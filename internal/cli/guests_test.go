@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fika/internal/guest/guesttest"
+	"fika/internal/extension/guest/guesttest"
 	"fika/internal/llm/llmtest"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/mcp/mcptest"
-	"fika/internal/oauth/oauthtest"
+	"fika/internal/extension/mcp/mcptest"
+	"fika/internal/extension/oauth/oauthtest"
 )
 
 // TestMCPLoginKilled kills a command in the middle of renewing a login, before the server

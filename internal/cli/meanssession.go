@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/project"
+	"fika/internal/settings/project"
 )
 
 // meansSession reports whether fika alone opens the session: somebody at a terminal

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 // notRun are the examples that the test does not run, by how they begin, with

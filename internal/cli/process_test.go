@@ -14,8 +14,8 @@ import (
 
 	"fika"
 	"fika/internal/llm/llmtest"
-	"fika/internal/process"
-	"fika/internal/term"
+	"fika/internal/system/process"
+	"fika/internal/terminal/term"
 )
 
 // home is a home of its own for one test, and the program that works in it.

@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/llm/llmtest"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // TestA9Broken: what was printed of an answer that breaks off again and again is

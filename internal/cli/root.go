@@ -14,7 +14,7 @@ import (
 	"fika/internal/cli/run"
 	"fika/internal/cli/session"
 	"fika/internal/cli/setup"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // newRoot makes the root command. If args are given, it makes only those of the

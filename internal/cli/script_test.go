@@ -17,12 +17,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fika/internal/cli"
-	"fika/internal/guest"
-	"fika/internal/guest/guesttest"
-	"fika/internal/mcp/mcptest"
-	"fika/internal/oauth/oauthtest"
+	"fika/internal/extension/guest"
+	"fika/internal/extension/guest/guesttest"
+	"fika/internal/extension/mcp/mcptest"
+	"fika/internal/extension/oauth/oauthtest"
 	"fika/internal/sandbox"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // TestMain makes the test binary the program itself when it is called fika, so

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/config"
 	"fika/internal/llm/llmtest"
+	"fika/internal/settings/config"
 )
 
 // proved says, for each per-context setting, which test shows that it does
@@ -27,7 +27,7 @@ var proved = map[string]string{
 	"rolling_compact_drop_percentage": "the tests of compaction in internal/app",
 	"skills":                          "skill.txtar",
 	"readable_by":                     "the tests of internal/tool/peer",
-	"limits":                          "the tests of internal/confine and internal/cgroup",
+	"limits":                          "the tests of internal/sandbox/confine and internal/system/cgroup",
 	"rules":                           "t15.txtar", "callable_by": "d3.txtar",
 }
 

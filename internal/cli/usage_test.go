@@ -12,7 +12,7 @@ import (
 	"fika"
 	"fika/internal/cli"
 	"fika/internal/llm/llmtest"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // spender is a home in which prompts are answered, by two agents on two models.

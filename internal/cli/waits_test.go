@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 )
 
 // TestA8YoursIsNext: whoever asks an agent that works on something else is told

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fika/internal/cli"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // TestD7WalkHungHub calls every command that looks while the hub is stopped:

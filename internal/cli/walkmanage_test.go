@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fika/internal/cli"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // managed are the arguments with which commands that manage are called, in a

@@ -8,7 +8,7 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/llm/llmtest"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // fika runs a command line in this process.

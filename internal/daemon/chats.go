@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"fika/internal/chatfile"
-	"fika/internal/sleep"
+	"fika/internal/chat/chatfile"
+	"fika/internal/system/sleep"
 )
 
 // chatsLook is how often the hub looks for new entries in chats.

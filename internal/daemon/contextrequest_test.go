@@ -9,9 +9,9 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/bus"
+	"fika/internal/bus/message"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/hub"
-	"fika/internal/message"
 	"fika/internal/store"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/store/storetest"
 )
 

@@ -13,12 +13,12 @@ import (
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/config"
-	"fika/internal/crash"
 	"fika/internal/executor"
-	"fika/internal/folder"
-	"fika/internal/process"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/process"
 	"fika/internal/worker"
 )
 

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/admin/backup"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/backup"
-	"fika/internal/chatfile"
-	"fika/internal/config"
-	"fika/internal/crash"
-	"fika/internal/folder"
+	"fika/internal/chat/chatfile"
 	"fika/internal/hub"
-	"fika/internal/process"
 	"fika/internal/service"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/process"
 	"fika/internal/worker"
 )
 

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/address"
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/config"
-	"fika/internal/folder"
 	"fika/internal/hub"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/system/address"
 )
 
 // hubBus is the hub's bus: its connection, the stream of foreign requests, and the

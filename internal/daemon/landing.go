@@ -6,12 +6,12 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/crash"
-	"fika/internal/landing"
-	"fika/internal/sleep"
+	"fika/internal/repository/landing"
+	"fika/internal/repository/worktree"
 	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
 	"fika/internal/worker"
-	"fika/internal/worktree"
 )
 
 // keepLanding works the queue of offers of the project until ctx ends. It logs each trouble

@@ -10,11 +10,11 @@ import (
 	"fika/internal/app"
 	"fika/internal/door/mcp"
 	"fika/internal/door/web"
-	"fika/internal/folder"
 	"fika/internal/hub"
-	"fika/internal/login"
+	"fika/internal/rights/login"
 	"fika/internal/service"
-	"fika/internal/words"
+	"fika/internal/settings/folder"
+	"fika/internal/text/words"
 )
 
 // pageKeeper starts and ends the listener of the page as settings and fika web want it.

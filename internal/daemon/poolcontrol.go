@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // controlPool carries out a control message to a pool: it cancels a request, whichever

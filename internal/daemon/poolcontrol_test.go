@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/message"
+	"fika/internal/bus/message"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/folder"
 	"fika/internal/hub"
-	"fika/internal/process"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
 )
 
 // processes starts and watches agent processes of this program. They run in sessions of

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika/internal/bus"
-	"fika/internal/redact"
+	"fika/internal/text/redact"
 )
 
 // redactedBus removes keys from what a process publishes on the bus.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"fika/internal/process"
 	"fika/internal/store"
+	"fika/internal/system/process"
 )
 
 // soundBeforeUp is how long a hub that is otherwise ready waits for the check of its

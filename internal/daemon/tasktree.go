@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/repository/worktree"
 	"fika/internal/worker"
-	"fika/internal/worktree"
 )
 
 // taskTrees removes the worktrees of tasks that have ended.

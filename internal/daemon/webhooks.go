@@ -9,15 +9,15 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
-	"fika/internal/crash"
-	"fika/internal/delivery"
-	"fika/internal/login"
-	"fika/internal/otlp"
+	"fika/internal/report/delivery"
+	"fika/internal/report/otlp"
+	"fika/internal/report/trace"
+	"fika/internal/report/webhook"
+	"fika/internal/rights/login"
 	"fika/internal/service"
-	"fika/internal/sleep"
-	"fika/internal/trace"
-	"fika/internal/webhook"
+	"fika/internal/settings/config"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
 )
 
 // keepWebhooks sends events to the receivers that the settings name, and traces to the

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
-	"fika/internal/sleep"
 	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
 	"fika/internal/tool"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // contextTime bounds the time for one context request.

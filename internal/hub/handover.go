@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
 )
 

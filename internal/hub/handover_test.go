@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/limit"
-	"fika/internal/message"
-	"fika/internal/outcome"
+	"fika/internal/bus/message"
+	"fika/internal/bus/outcome"
 	"fika/internal/store"
+	"fika/internal/turn/limit"
 )
 
 // Store is what the hub needs of the store, grouped by use: see [StoreOf].

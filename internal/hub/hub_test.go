@@ -17,7 +17,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/bus/bustest"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
 	"fika/internal/store/storetest"
 )

@@ -9,9 +9,9 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus"
-	"fika/internal/message"
-	"fika/internal/outcome"
-	"fika/internal/sleep"
+	"fika/internal/bus/message"
+	"fika/internal/bus/outcome"
+	"fika/internal/system/sleep"
 )
 
 // Intake decides about what other programs ask over the bus: see package service.

@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // tellLost answers the sender of a request that was accepted and then lost, if the

@@ -10,7 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // memberFeed passes on to each member of the bus what agents do and answer for it. A

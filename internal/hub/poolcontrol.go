@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // poolControls answers control messages to pools, which have no process of their own.

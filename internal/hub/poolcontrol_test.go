@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // TestAPoolAnswersControlMessages: what is said to a pool, which has no process, is

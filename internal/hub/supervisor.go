@@ -9,10 +9,10 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/crash"
-	"fika/internal/message"
-	"fika/internal/process"
+	"fika/internal/bus/message"
 	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/process"
 )
 
 const (

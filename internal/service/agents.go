@@ -11,9 +11,9 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/authority"
-	"fika/internal/config"
-	"fika/internal/reading"
+	"fika/internal/rights/authority"
+	"fika/internal/rights/reading"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/sleep"
+	"fika/internal/settings/folder"
+	"fika/internal/system/sleep"
 )
 
 // startPatience is how long a start may go without a sign of life when the process

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/process"
-	"fika/internal/sleep"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
+	"fika/internal/system/sleep"
 )
 
 // Stop commits that an agent is to stop and waits until its process has ended: after

@@ -11,8 +11,8 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/worker"
 )

@@ -8,9 +8,9 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/process"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
 )
 
 // AgentView is what lists show of an agent. It is derived from the agent's row, its

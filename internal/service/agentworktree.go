@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/config"
+	"fika/internal/repository/worktree"
+	"fika/internal/settings/config"
 	"fika/internal/worker"
-	"fika/internal/worktree"
 )
 
 // Worktree returns the git worktree of an agent or a task (task-12), given the name that a

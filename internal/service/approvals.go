@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/approval"
-	"fika/internal/config"
-	"fika/internal/guard"
+	"fika/internal/rights/approval"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )

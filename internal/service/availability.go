@@ -8,9 +8,9 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/chat"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/process"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
 )
 
 // Availability says whether agents will work what they are asked, and what a person has

@@ -12,7 +12,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/authority"
+	"fika/internal/rights/authority"
 	"fika/internal/store"
 	"fika/internal/tool"
 )

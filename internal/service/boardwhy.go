@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // TaskWhy is a task with why nobody takes it, or who has it.

@@ -7,12 +7,12 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
-	"fika/internal/guard"
+	"fika/internal/bus/message"
 	"fika/internal/hub"
-	"fika/internal/message"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/config"
 	"fika/internal/store"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // BusIntake decides about what programs that are not fika send over the bus: who asks,

@@ -10,9 +10,9 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/bus/message"
+	"fika/internal/bus/outcome"
 	"fika/internal/hub"
-	"fika/internal/message"
-	"fika/internal/outcome"
 	"fika/internal/service"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/bus/message"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/config"
-	"fika/internal/message"
-	"fika/internal/sleep"
+	"fika/internal/settings/config"
+	"fika/internal/system/sleep"
 )
 
 // BusMember is a program that may ask agents with its own credential.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/sleep"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/sleep"
 )
 
 // deletePatience is how long the deletion of a chat waits for its running work: longer

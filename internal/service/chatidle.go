@@ -9,8 +9,8 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus"
+	"fika/internal/bus/message"
 	"fika/internal/chat"
-	"fika/internal/message"
 )
 
 // lookAgain is how often a wait for a chat reads the store when nothing wakes it.

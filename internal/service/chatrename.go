@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"fika"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

@@ -14,9 +14,9 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/chat"
-	"fika/internal/mention"
-	"fika/internal/spelling"
+	"fika/internal/chat/mention"
 	"fika/internal/store"
+	"fika/internal/text/spelling"
 )
 
 // Chats is the interface to chats.

@@ -10,7 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/worker"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/git"
+	"fika/internal/repository/git"
+	"fika/internal/settings/config"
 	"fika/internal/turn"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/tool"
 )
 

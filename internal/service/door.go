@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/attachment"
+	"fika/internal/chat/attachment"
 )
 
 // Door returns the service as doors know it, for the same principal. It translates names

@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 func (d door) Spending(ctx context.Context, since time.Time, by string) (out api.Spending, err error) {

@@ -6,7 +6,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/store"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // ErrorOf returns an error of the service as a door passes it on: with its code and, if

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/service"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // TestErrorOf: every kind of error has a code, and what explains it stays.

@@ -6,8 +6,8 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/report/tail"
 	"fika/internal/store"
-	"fika/internal/tail"
 )
 
 // EventKinds lists the kinds of events.

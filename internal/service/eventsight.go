@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

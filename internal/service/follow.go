@@ -11,7 +11,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 )
 
 // Follow is a subscription to what agents do. Take it before the request is committed,

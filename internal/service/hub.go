@@ -9,9 +9,9 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/folder"
-	"fika/internal/process"
-	"fika/internal/sleep"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
+	"fika/internal/system/sleep"
 )
 
 // Hub starts and ends the hub of a home. It needs no store, so that a hub can be ended

@@ -13,11 +13,11 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/folder"
 	"fika/internal/hub"
-	"fika/internal/process"
-	"fika/internal/sleep"
-	"fika/internal/words"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
+	"fika/internal/system/sleep"
+	"fika/internal/text/words"
 )
 
 // Start starts a hub in the background and waits until it is ready. already reports

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"fika/internal/api"
-	"fika/internal/folder"
-	"fika/internal/safetext"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/text/safetext"
 )
 
 // Jobs is the interface to background commands: those that agents have started and that

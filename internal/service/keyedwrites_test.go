@@ -9,11 +9,11 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/guard"
+	"fika/internal/repository/undo"
+	"fika/internal/rights/guard"
 	"fika/internal/service"
-	"fika/internal/undo"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/workflow"
 )
 

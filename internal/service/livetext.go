@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/store"
 )
 

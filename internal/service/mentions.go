@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/mention"
+	"fika/internal/chat/mention"
 )
 
 const (

@@ -3,7 +3,7 @@ package service
 import (
 	"context"
 
-	"fika/internal/modelcheck"
+	"fika/internal/llm/modelcheck"
 )
 
 // CheckModel finds out what works with a model, named by its id or nickname: all of

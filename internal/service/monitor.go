@@ -11,9 +11,9 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/authority"
 	"fika/internal/bus"
-	"fika/internal/message"
+	"fika/internal/bus/message"
+	"fika/internal/rights/authority"
 )
 
 // BusKinds returns the kinds of messages on the bus.

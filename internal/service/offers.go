@@ -9,13 +9,13 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/authority"
-	"fika/internal/config"
-	"fika/internal/crash"
-	"fika/internal/sleep"
+	"fika/internal/repository/worktree"
+	"fika/internal/rights/authority"
+	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
 	"fika/internal/tool"
-	"fika/internal/worktree"
 )
 
 // Offers is the interface to the work that is to land on the project's branch.

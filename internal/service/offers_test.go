@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"fika"
+	"fika/internal/repository/worktree"
 	"fika/internal/service"
 	"fika/internal/tool"
 	"fika/internal/tool/offer"
-	"fika/internal/worktree"
 )
 
 const offering = `

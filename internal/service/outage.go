@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 // AgentRunning is the status of an agent whose process runs, when the store that says what

@@ -11,10 +11,10 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/authority"
-	"fika/internal/login"
-	"fika/internal/process"
-	"fika/internal/sleep"
+	"fika/internal/rights/authority"
+	"fika/internal/rights/login"
+	"fika/internal/system/process"
+	"fika/internal/system/sleep"
 )
 
 // pageStarts bounds how long the hub may take to serve the page.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/trace"
+	"fika/internal/report/trace"
 )
 
 // profileBatch is how many requests are read together.

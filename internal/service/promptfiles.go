@@ -6,8 +6,8 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/attachment"
-	"fika/internal/mention"
+	"fika/internal/chat/attachment"
+	"fika/internal/chat/mention"
 	"fika/internal/worker"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/sleep"
 	"fika/internal/store"
+	"fika/internal/system/sleep"
 )
 
 // Rewound says what a rewind did.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/route"
+	"fika/internal/chat/route"
 )
 
 // Match is how well an agent fits a prompt.

@@ -11,9 +11,9 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus"
-	"fika/internal/flow"
 	"fika/internal/store"
 	"fika/internal/workflow"
+	"fika/internal/workflow/flow"
 )
 
 // Runs is the interface to runs of workflows: start, read, pause, continue,

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/spelling"
+	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/text/spelling"
 )
 
 // Schedules is the interface to scheduled work: read, pause, resume, begin

@@ -12,8 +12,8 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

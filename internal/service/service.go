@@ -11,10 +11,10 @@ import (
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/report/tail"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
-	"fika/internal/tail"
 )
 
 // Service commits what is wanted to the store, wakes the agents concerned, and follows

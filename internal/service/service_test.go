@@ -13,8 +13,8 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/folder"
 	"fika/internal/service"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/store/pgtest"
 )

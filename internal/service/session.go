@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/config"
-	"fika/internal/mention"
+	"fika/internal/chat/mention"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

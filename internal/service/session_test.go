@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 // agentsInConfig makes a config that names agents.

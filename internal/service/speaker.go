@@ -7,9 +7,9 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/chat"
-	"fika/internal/config"
-	"fika/internal/crash"
+	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/system/crash"
 )
 
 // Alias is the name that a person wants to use instead of their username; empty: none.

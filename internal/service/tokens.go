@@ -12,7 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/login"
+	"fika/internal/rights/login"
 	"fika/internal/store"
 )
 

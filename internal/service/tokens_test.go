@@ -10,8 +10,8 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 )
 
 func tokenCalls() map[string]call {

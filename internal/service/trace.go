@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/trace"
+	"fika/internal/report/trace"
 )
 
 // Traced is a piece of work with how its time and money were spent.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/undo"
+	"fika/internal/repository/undo"
 	"fika/internal/worker"
 )
 

@@ -2,7 +2,7 @@ package service
 
 import (
 	"fika/internal/chat"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )

@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/authority"
+	"fika/internal/rights/authority"
 	"fika/internal/service"
 	"fika/internal/store"
 	"fika/internal/workflow"

@@ -9,9 +9,9 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/config"
-	"fika/internal/message"
+	"fika/internal/bus/message"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )

@@ -11,8 +11,8 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus"
+	"fika/internal/report/tail"
 	"fika/internal/store"
-	"fika/internal/tail"
 )
 
 // tokenLook is how long a stream that shows nothing may stay open when its token has been

@@ -3,7 +3,7 @@ package service
 import (
 	"context"
 
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 )
 

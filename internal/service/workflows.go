@@ -10,9 +10,9 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/folder"
-	"fika/internal/spelling"
-	"fika/internal/toml"
+	"fika/internal/settings/folder"
+	"fika/internal/settings/toml"
+	"fika/internal/text/spelling"
 	"fika/internal/workflow"
 )
 

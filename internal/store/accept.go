@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 // NewRequest describes the work that [Queue.Accept] is asked for. If ID is empty, the

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // refused describes work that a budget has no room for, or whose model has no price.

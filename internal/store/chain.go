@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // The reasons for which notifications are dropped.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 // Claimed is a request that now belongs to the claimer, with everything needed to

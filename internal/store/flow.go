@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 	"fika/internal/workflow"
 )
 

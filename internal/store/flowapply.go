@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 	"fika/internal/workflow"
 )
 

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 	"time"
 
 	"fika"

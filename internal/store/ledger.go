@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // UsageRow is a line of the usage report.

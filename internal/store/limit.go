@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // Limits is short for [limit.Limits].

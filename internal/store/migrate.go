@@ -17,7 +17,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"fika"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 //go:embed migrations/*.sql

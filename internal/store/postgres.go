@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 // postgres is the engine of a schema on a PostgreSQL server, with at most [poolSize]

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // hour is the length of a quota's hour, in milliseconds.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 // restoring is the suffix of a schema that is being filled to replace another.

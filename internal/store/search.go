@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"fika"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 // Found is an entry that a search found.

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fika"
-	"fika/internal/crash"
-	"fika/internal/sleep"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
 )
 
 const (

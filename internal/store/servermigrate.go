@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"fika"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 //go:embed postgres/*.sql

@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 // sqlite is the engine of one file, with one connection that writes and a few that

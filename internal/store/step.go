@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // Fence is the right to write for one running request. Every method of [Turns] that

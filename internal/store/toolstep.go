@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 // step reads one tool step of a turn. It fails with NotFound.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
-	"fika/internal/sleep"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
 )
 
 // querier runs statements: a transaction or the reading connections.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
+	"fika/internal/turn/limit"
 )
 
 // Work is an agent that has something to claim now.

@@ -4,7 +4,7 @@
 // arguments, and limits on output.
 //
 // Read first: [Tool], [Spec], [Set]. [Func] makes a tool of one function. Built-in tools
-// live in the packages below this one; executables come through internal/plugin. A [Set]
+// live in the packages below this one; executables come through internal/extension/plugin. A [Set]
 // holds the tools of one agent and refuses what its permissions do not allow.
 // [WithLimit] decorates one tool. internal/tool/proc runs processes in groups;
 // internal/tool/tooltest is the suite that every tool must pass.

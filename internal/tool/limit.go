@@ -3,7 +3,7 @@ package tool
 import (
 	"context"
 
-	"fika/internal/safetext"
+	"fika/internal/text/safetext"
 )
 
 // WithLimit returns t with the Text of every Result kept within l: valid UTF-8, no

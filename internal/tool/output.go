@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fika/internal/redact"
-	"fika/internal/safetext"
+	"fika/internal/text/redact"
+	"fika/internal/text/safetext"
 )
 
 // Limits bounds the part of an output that a model is shown, in bytes. Zero fields take

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"fika/internal/safetext"
+	"fika/internal/text/safetext"
 	"fika/internal/tool"
 )
 

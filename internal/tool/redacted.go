@@ -3,7 +3,7 @@ package tool
 import (
 	"context"
 
-	"fika/internal/redact"
+	"fika/internal/text/redact"
 )
 
 // redacted removes keys from a tool's result and from its progress.

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/safetext"
+	"fika/internal/text/safetext"
 )
 
 // SearchName is the name of the tool that finds deferred tools.

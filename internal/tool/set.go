@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/redact"
+	"fika/internal/text/redact"
 )
 
 // Permissions says which tools an agent may use.

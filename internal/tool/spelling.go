@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fika/internal/spelling"
+	"fika/internal/text/spelling"
 )
 
 // suggestName returns the end of a message about an unknown name: the nearest of names,

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
-	"fika/internal/safetext"
+	"fika/internal/text/safetext"
 	"fika/internal/tool"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/hook"
-	"fika/internal/prompt"
+	"fika/internal/extension/hook"
+	"fika/internal/turn/prompt"
 )
 
 // briefing holds what the model is told besides the conversation, and the message that

@@ -12,9 +12,9 @@ import (
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
-	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/turn"
+	"fika/internal/turn/prompt"
 )
 
 // noted is a prompter whose state changes as the test says.

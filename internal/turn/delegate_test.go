@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/tool"

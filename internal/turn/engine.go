@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/llm"
-	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/turn/prompt"
 )
 
 // ErrStop, as the cause of a cancelled context, ends the current step and hands the

@@ -10,8 +10,8 @@ import (
 
 	"fika"
 	"fika/internal/llm"
-	"fika/internal/sleep"
 	"fika/internal/store"
+	"fika/internal/system/sleep"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/store"
 )
 

@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/llm"
-	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/turn"
+	"fika/internal/turn/prompt"
 )
 
 // mood is a prompter of an agent whose surroundings a test changes.

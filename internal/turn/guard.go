@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/guard"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
 	"fika/internal/tool"
 )

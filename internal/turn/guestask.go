@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/guard"
-	"fika/internal/sleep"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
+	"fika/internal/system/sleep"
 )
 
 // guestLook is the first pause between two looks for the answer to a question of a guest,

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/guard"
-	"fika/internal/sleep"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
+	"fika/internal/system/sleep"
 	"fika/internal/tool"
 )
 

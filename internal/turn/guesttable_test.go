@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/tool/peer"

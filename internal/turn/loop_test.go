@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/tool"

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/chat/speech"
 	"fika/internal/llm"
-	"fika/internal/prompt"
-	"fika/internal/speech"
+	"fika/internal/turn/prompt"
 )
 
 // composer turns a window into the messages that the provider is sent.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/guard"
 	"fika/internal/llm"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
 	"fika/internal/turn"
 )

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
 	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/turn/limit"
 )
 
 const (

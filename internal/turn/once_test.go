@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/prompt"
 	"fika/internal/tool"
+	"fika/internal/turn/prompt"
 )
 
 // record is what is kept of a model call besides its entries, so that later calls can

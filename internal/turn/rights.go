@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/guard"
 	"fika/internal/llm"
+	"fika/internal/rights/guard"
 	"fika/internal/tool"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/approval"
-	"fika/internal/guard"
 	"fika/internal/llm"
+	"fika/internal/rights/approval"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/turn"

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/limit"
 	"fika/internal/store"
+	"fika/internal/turn/limit"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 )
 
 // exposure is what a turn has seen that bears on its rights: text from outside, and the

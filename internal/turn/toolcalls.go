@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fika"
-	"fika/internal/guard"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
+	"fika/internal/rights/guard"
 	"fika/internal/store"
 	"fika/internal/tool"
 )

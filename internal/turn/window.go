@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/prompt"
 	"fika/internal/store"
+	"fika/internal/turn/prompt"
 )
 
 const (

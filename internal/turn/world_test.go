@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/llm"
-	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/store/storetest"
 	"fika/internal/tool"
 	"fika/internal/turn"
+	"fika/internal/turn/prompt"
 )
 
 // world is a store with one agent, the tools and model of a test, and a record of what

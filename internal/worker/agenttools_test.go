@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

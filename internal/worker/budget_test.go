@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/config"
 	"fika/internal/llm"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
+	"fika/internal/settings/config"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )

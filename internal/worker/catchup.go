@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 // CatchUp stores what other programs left in the inbox of a context, and brings the

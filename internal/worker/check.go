@@ -9,12 +9,12 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/confine"
-	"fika/internal/folder"
-	"fika/internal/process"
+	"fika/internal/repository/worktree"
+	"fika/internal/sandbox/confine"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/shell"
-	"fika/internal/worktree"
 )
 
 // Checks runs commands that say whether a commit is good. What was written by agents runs

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fika/internal/app"
-	"fika/internal/worktree"
+	"fika/internal/repository/worktree"
 )
 
 // A check is written by agents. Whatever it does, it ends, what is kept of it is small, and

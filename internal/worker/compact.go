@@ -10,14 +10,14 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/bus"
-	"fika/internal/compaction"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/bus/message"
 	"fika/internal/llm"
-	"fika/internal/message"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/tool/note"
 	"fika/internal/turn"
+	"fika/internal/turn/compaction"
 )
 
 // autoCompactor returns nil if the settings ask for no automatic compaction.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 // A context of 5,000 entries in a window of 3,000 tokens, worked until

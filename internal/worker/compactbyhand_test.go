@@ -9,8 +9,8 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/folder"
 	"fika/internal/llm"
+	"fika/internal/settings/folder"
 	"fika/internal/turn"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 )
 
 // recorder keeps what hooks are told.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/tool"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/attachment"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/chat/attachment"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

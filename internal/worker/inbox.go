@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

@@ -6,15 +6,15 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/confine"
-	"fika/internal/process"
+	"fika/internal/repository/worktree"
 	"fika/internal/sandbox"
+	"fika/internal/sandbox/confine"
 	"fika/internal/store"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/board"
 	"fika/internal/tool/job"
 	"fika/internal/tool/shell"
-	"fika/internal/worktree"
 )
 
 // openJobs makes the pool of the background commands of an agent's process, whose settings

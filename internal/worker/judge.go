@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"fika/internal/approval"
-	"fika/internal/guard"
+	"fika/internal/rights/approval"
+	"fika/internal/rights/guard"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
 	"fika/internal/turn"

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/repository/worktree"
 	"fika/internal/store"
-	"fika/internal/worktree"
 )
 
 // followLanding brings the worktree of a turn to what has landed before it begins, if all

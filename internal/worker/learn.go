@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/agent/learn"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/front"
-	"fika/internal/learn"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/settings/front"
 )
 
 // Learning turns the outcomes of an agent into proposals, and applies a person's

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/learn"
+	"fika/internal/agent/learn"
 	"fika/internal/llm"
 	"fika/internal/llm/llmtest"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/turn"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/learn"
+	"fika/internal/agent/learn"
 	"fika/internal/store"
 	"fika/internal/turn"
 )

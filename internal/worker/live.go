@@ -10,9 +10,9 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/hook"
-	"fika/internal/skill"
+	"fika/internal/extension/hook"
+	"fika/internal/extension/skill"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/tool/note"
 	"fika/internal/turn"

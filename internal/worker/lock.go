@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika/internal/app"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 // LockFolder locks a context's folder alone, for operations that need no database. It

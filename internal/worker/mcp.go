@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fika"
-	"fika/internal/attachment"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/guard"
-	"fika/internal/mcp"
-	"fika/internal/redact"
+	"fika/internal/chat/attachment"
+	"fika/internal/extension/mcp"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/text/redact"
 	"fika/internal/tool"
 )
 

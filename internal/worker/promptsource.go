@@ -9,12 +9,12 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/project"
-	"fika/internal/prompt"
-	"fika/internal/skill"
+	"fika/internal/extension/skill"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/settings/project"
 	"fika/internal/tool/note"
+	"fika/internal/turn/prompt"
 )
 
 // PromptSource gives the prompt assembler what the files of a context say.

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"fika/internal/folder"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/folder"
 )
 
 // KnownPlaces returns the homes and the persons' folders of this machine that the home

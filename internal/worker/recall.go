@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/reading"
+	"fika/internal/rights/reading"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/tool/recall"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"fika/internal/hook"
-	"fika/internal/redact"
+	"fika/internal/extension/hook"
+	"fika/internal/text/redact"
 )
 
 // redactedHooks removes keys from the answers of hooks.

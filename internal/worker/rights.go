@@ -7,10 +7,10 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/sandbox"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/tool"
 	"fika/internal/tool/board"
 	"fika/internal/turn"

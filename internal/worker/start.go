@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 )
 
 // FireStart fires on_start, creates the contexts that plugins ask for, and returns a

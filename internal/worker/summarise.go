@@ -5,12 +5,12 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/compaction"
-	"fika/internal/config"
 	"fika/internal/llm"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/turn"
+	"fika/internal/turn/compaction"
 )
 
 // Summarised is a summary of the window of an agent's ongoing conversation.

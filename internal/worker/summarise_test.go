@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/compaction"
 	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/turn"
+	"fika/internal/turn/compaction"
 )
 
 // asked sums up as the command does.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
 )
 

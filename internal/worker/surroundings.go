@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fika/internal/git"
-	"fika/internal/safetext"
+	"fika/internal/repository/git"
+	"fika/internal/text/safetext"
 )
 
 // Surroundings says in a few words where the agent works, so that it need not find out: the

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fika/internal/config"
+	"fika/internal/settings/config"
 	"fika/internal/worker"
 )
 

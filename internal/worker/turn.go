@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/attachment"
-	"fika/internal/config"
-	"fika/internal/folder"
+	"fika/internal/chat/attachment"
 	"fika/internal/llm"
-	"fika/internal/process"
-	"fika/internal/prompt"
+	"fika/internal/report/trace"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/note"
-	"fika/internal/trace"
 	"fika/internal/turn"
+	"fika/internal/turn/prompt"
 	"fika/internal/workflow"
 )
 

@@ -6,13 +6,13 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/folder"
-	"fika/internal/git"
-	"fika/internal/skill"
+	"fika/internal/extension/skill"
+	"fika/internal/repository/git"
+	"fika/internal/repository/undo"
+	"fika/internal/settings/folder"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 	"fika/internal/turn"
-	"fika/internal/undo"
 )
 
 // UndoLog returns the log of what agents of a home have changed, with the previous

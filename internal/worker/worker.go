@@ -9,11 +9,11 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/mcp"
-	"fika/internal/process"
+	"fika/internal/extension/mcp"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/process"
 	"fika/internal/tool/job"
 )
 

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // maxTeam is how many agents one address may name.

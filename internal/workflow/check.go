@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // checker finds everything that is wrong with a definition that could be parsed.

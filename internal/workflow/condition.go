@@ -14,7 +14,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // The bounds on what one expression may cost.

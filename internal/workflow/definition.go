@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // The most that a definition may ask for. The numbers bound a run's cost and the

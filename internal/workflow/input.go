@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // maxInput is how many bytes one input may have.

@@ -7,8 +7,8 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/spelling"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
+	"fika/internal/text/spelling"
 )
 
 // Line is a parsed line that a person typed for one or more agents.

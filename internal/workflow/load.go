@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // Known lists what a definition may refer to. It is read only.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/spelling"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
+	"fika/internal/text/spelling"
 )
 
 // reader turns the tree of one file into a definition.

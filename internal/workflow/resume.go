@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // ResumeRows returns the rows to write so that a run that has ended goes on: finished

@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"fika"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // The bounds of a schema; reading one takes time quadratic in its depth.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 )
 
 // ref is something that a template or condition reads: steps.plan.output.files is

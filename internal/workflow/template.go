@@ -14,8 +14,8 @@ import (
 	gotemplate "text/template"
 	"text/template/parse"
 
-	"fika/internal/speech"
-	"fika/internal/toml"
+	"fika/internal/chat/speech"
+	"fika/internal/settings/toml"
 )
 
 // template is a compiled prompt: text/template without anything that could run for

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"fika/internal/confine"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/sandbox"
+	"fika/internal/sandbox/confine"
 	"fika/internal/tool/proc"
 )
 

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fika/internal/mcp/mcptest"
+	"fika/internal/extension/mcp/mcptest"
 )
 
 // serveVariable turns the bench into the MCP server that its value describes.

@@ -17,7 +17,7 @@ import (
 // are tried instead.
 var elsewhere = map[string]string{
 	"read-limits":      "an agent whose hour is used up rests for an hour: storetest",
-	"archive-rows":     "only rows of long ago are archived: internal/archive",
+	"archive-rows":     "only rows of long ago are archived: internal/admin/archive",
 	"settle-archive":   "the same",
 	"put-archive-back": "the same",
 	"prune-events":     "only events of a week ago are removed: storetest",
@@ -50,7 +50,7 @@ var elsewhere = map[string]string{
 	"post-spans":      "e2e TestTracesOutliveTheirHub",
 	"begin-webhook":   "the same",
 	"keep-webhook":    "the same",
-	"refuse-delivery": "internal/webhook",
+	"refuse-delivery": "internal/report/webhook",
 	"end-delivery":    "the same",
 	"retry-delivery":  "the same",
 	// Every write with a key is repeated through kills: TestKeys.

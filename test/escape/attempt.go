@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"fika/internal/confine/confinetest"
+	"fika/internal/sandbox/confine/confinetest"
 )
 
 // attempt is one way out. Script is run by the agent, in its workspace; it has

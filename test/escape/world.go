@@ -15,7 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"fika/internal/confine/confinetest"
+	"fika/internal/sandbox/confine/confinetest"
 )
 
 // world is one person's home on this machine, with a project, a home of fika

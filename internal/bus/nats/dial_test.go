@@ -24,8 +24,8 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"fika"
-	"fika/internal/address"
 	"fika/internal/bus"
+	"fika/internal/system/address"
 )
 
 func TestDialRefuses(t *testing.T) {

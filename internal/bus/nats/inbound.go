@@ -13,7 +13,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 // ErrNoJetStream says that the server stores no messages, so that what foreign publishers

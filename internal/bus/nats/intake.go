@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"fika"
-	"fika/internal/crash"
+	"fika/internal/system/crash"
 )
 
 const (

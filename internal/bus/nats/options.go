@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/address"
+	"fika/internal/system/address"
 )
 
 // Options says where to connect and as which user. One of URL and Redial is needed; with

@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"fika"
-	"fika/internal/address"
-	"fika/internal/crash"
+	"fika/internal/system/address"
+	"fika/internal/system/crash"
 )
 
 // ServerOptions says what to serve, and where the server keeps its files.

@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/command"
 	door "fika/internal/door/acp"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // New returns the command fika acp.

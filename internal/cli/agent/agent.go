@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // New makes fika agent.

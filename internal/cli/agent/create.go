@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
 )
 
 func newCreate(e *command.Env) *cobra.Command {

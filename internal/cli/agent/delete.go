@@ -4,9 +4,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
 )
 
 func newDelete(e *command.Env) *cobra.Command {

@@ -5,8 +5,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/term"
-	"fika/internal/worktree"
+	"fika/internal/repository/worktree"
+	"fika/internal/terminal/term"
 )
 
 // fileJSON is a file that an agent has changed.

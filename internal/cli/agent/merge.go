@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/worktree"
+	"fika/internal/repository/worktree"
 )
 
 // mergeJSON is the result of a merge.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
-	"fika/internal/mcpadmin"
 	"fika/internal/service"
 )
 

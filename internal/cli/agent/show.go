@@ -13,8 +13,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 func newShow(e *command.Env) *cobra.Command {

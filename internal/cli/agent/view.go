@@ -10,8 +10,8 @@ import (
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // JSON is an agent as --json shows it.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika/internal/cli/command"
-	"fika/internal/worktree"
+	"fika/internal/repository/worktree"
 )
 
 // workOf returns the worktree of the agent called name, and the working tree that its

@@ -16,10 +16,10 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/guard"
-	"fika/internal/question"
+	"fika/internal/rights/guard"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/question"
+	"fika/internal/terminal/term"
 	"fika/internal/turn"
 )
 

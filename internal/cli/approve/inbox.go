@@ -11,7 +11,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // inboxTime is how long failed work and mentions stand in the inbox.

@@ -11,11 +11,11 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/bus/message"
+	"fika/internal/chat/mention"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/request"
-	"fika/internal/mention"
-	"fika/internal/message"
 	"fika/internal/service"
 )
 

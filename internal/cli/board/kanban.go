@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 const (

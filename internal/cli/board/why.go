@@ -5,7 +5,7 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/cli/command"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // whyJSON is what board why --json prints.

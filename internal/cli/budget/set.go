@@ -8,8 +8,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 )
 
 // setOptions are the flags of budget set.

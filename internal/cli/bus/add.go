@@ -7,8 +7,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 )
 
 // addOptions are the flags of bus add.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // footer is a line that stays below the printed text.

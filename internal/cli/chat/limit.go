@@ -11,9 +11,9 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
 )
 
 // limitOptions are the flags of chat limit.

@@ -14,7 +14,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newQueue(e *command.Env) *cobra.Command {

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/changes"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/changes"
+	"fika/internal/terminal/term"
 )
 
 // rewindOptions are the flags of chat rewind.

@@ -10,8 +10,8 @@ import (
 	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 func newWhy(e *command.Env) *cobra.Command {

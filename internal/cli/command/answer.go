@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // This file is the only one that writes to stdout: every command passes its answer

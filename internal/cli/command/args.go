@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/spelling"
+	"fika/internal/text/spelling"
 )
 
 // OptionalArg returns the only argument of a command, or "" if there is none.

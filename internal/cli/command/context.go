@@ -3,8 +3,8 @@ package command
 import (
 	"fika"
 	"fika/internal/app"
-	"fika/internal/folder"
-	"fika/internal/spelling"
+	"fika/internal/settings/folder"
+	"fika/internal/text/spelling"
 )
 
 // Person returns the person at this terminal.

@@ -7,9 +7,9 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/config"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // Env is what every command is given: the streams, the environment, and an app

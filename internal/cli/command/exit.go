@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/config"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
 )
 
 // Silent is an error that the person has been told already; only its kind counts.

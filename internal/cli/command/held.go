@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/term"
+	"fika/internal/settings/folder"
+	"fika/internal/terminal/term"
 )
 
 // HeldHint adds to the error of a context in use its age, and how to wait.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // ModelsUsed says in one line which models an agent's turn called, how often and

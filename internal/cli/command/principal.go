@@ -4,10 +4,10 @@ import (
 	"os"
 
 	"fika/internal/api"
-	"fika/internal/caller"
-	"fika/internal/config"
-	"fika/internal/folder"
-	"fika/internal/process"
+	"fika/internal/rights/caller"
+	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
+	"fika/internal/system/process"
 )
 
 // Principal returns who runs this command: a person, or an agent through one of its

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 )
 
 // StopManner returns how to stop, according to the flags.

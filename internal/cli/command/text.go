@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // UptimeSeconds returns the time since t in whole seconds.

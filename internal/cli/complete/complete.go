@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // NoFiles keeps the shell from offering files besides the completions or instead.

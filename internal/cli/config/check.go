@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/doctor"
 	"fika/internal/cli/command"
-	"fika/internal/config"
-	"fika/internal/doctor"
+	"fika/internal/settings/config"
 )
 
 func newCheck(e *command.Env) *cobra.Command {

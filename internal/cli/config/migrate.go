@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config/migrate"
+	"fika/internal/settings/config/migrate"
 )
 
 func newMigrate(e *command.Env) *cobra.Command {

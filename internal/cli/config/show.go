@@ -8,8 +8,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
-	"fika/internal/term"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
 )
 
 type shownJSON struct {

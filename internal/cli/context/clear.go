@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
-	"fika/internal/contexts"
 )
 
 func newClear(e *command.Env) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 // New returns the command fika context.

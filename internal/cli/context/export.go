@@ -3,9 +3,9 @@ package context
 import (
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/contexts"
 )
 
 func newExport(e *command.Env) *cobra.Command {

@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/contexts"
 )
 
 func newImport(e *command.Env) *cobra.Command {

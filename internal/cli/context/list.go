@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
-	"fika/internal/contexts"
-	"fika/internal/folder"
-	"fika/internal/term"
+	"fika/internal/settings/folder"
+	"fika/internal/terminal/term"
 )
 
 type contextJSON struct {

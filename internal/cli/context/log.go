@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/contexts"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 // logOptions are the flags of context log.

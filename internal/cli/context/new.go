@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/contexts"
 )
 
 func newNew(e *command.Env) *cobra.Command {

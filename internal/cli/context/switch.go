@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/contexts"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 func newSwitch(e *command.Env) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/folder"
+	"fika/internal/settings/folder"
 )
 
 func newUnlock(e *command.Env) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 type foundJSON struct {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

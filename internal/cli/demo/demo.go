@@ -20,7 +20,7 @@ import (
 	"fika/internal/cli/session"
 	"fika/internal/cli/setup"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 //go:embed config.toml rules.toml

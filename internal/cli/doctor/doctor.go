@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/doctor"
 	"fika/internal/cli/command"
-	"fika/internal/doctor"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // New returns the command fika doctor.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"fika/internal/console"
+	"fika/internal/terminal/console"
 )
 
 // typedFiles finds the files whose names a person types.

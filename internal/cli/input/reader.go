@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	"fika"
-	"fika/internal/attachment"
+	"fika/internal/chat/attachment"
 	"fika/internal/cli/command"
-	"fika/internal/console"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/console"
+	"fika/internal/terminal/term"
 )
 
 // Options say in which chat a line is typed. All except Interrupt, Escape, TakeBack, Edit and BackTab are required.

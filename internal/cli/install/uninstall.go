@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/install"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
-	"fika/internal/folder"
-	"fika/internal/install"
-	"fika/internal/setup"
+	"fika/internal/settings/folder"
 )
 
 type uninstallJSON struct {

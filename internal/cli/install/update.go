@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/install"
 	"fika/internal/cli/command"
-	"fika/internal/install"
 )
 
 type updateJSON struct {

@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newList(e *command.Env) *cobra.Command {

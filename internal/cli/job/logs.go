@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 const (

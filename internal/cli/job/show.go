@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

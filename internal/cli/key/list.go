@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/keyfile"
+	"fika/internal/settings/keyfile"
 )
 
 type keyJSON struct {

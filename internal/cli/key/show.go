@@ -9,8 +9,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/keyfile"
-	"fika/internal/term"
+	"fika/internal/settings/keyfile"
+	"fika/internal/terminal/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"fika/internal/console"
-	"fika/internal/master"
 	"fika/internal/service"
+	"fika/internal/terminal/console"
+	"fika/internal/terminal/master"
 )
 
 // completeMaster returns a function that completes agents after @, verbs after the

@@ -1,4 +1,4 @@
-// Package master is fika master: the console of package internal/master on the
+// Package master is fika master: the console of package internal/terminal/master on the
 // terminal of this process, or fed by a pipe.
 //
 // It decides nothing about requests: the console does. What the console needs this

@@ -7,8 +7,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/master"
 	"fika/internal/service"
+	"fika/internal/terminal/master"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )

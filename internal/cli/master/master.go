@@ -14,10 +14,10 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/config"
-	"fika/internal/console"
-	"fika/internal/master"
 	"fika/internal/service"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/console"
+	"fika/internal/terminal/master"
 )
 
 // New returns the command fika master.

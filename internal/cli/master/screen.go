@@ -4,11 +4,11 @@ import (
 	"sync"
 
 	"fika"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/console"
-	"fika/internal/message"
-	"fika/internal/view"
+	"fika/internal/terminal/console"
+	"fika/internal/terminal/view"
 )
 
 // masterScreen is a console that shows, above the line being typed, what agents do for

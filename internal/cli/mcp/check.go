@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/mcpadmin"
 )
 
 func newCheck(e *command.Env) *cobra.Command {

@@ -4,10 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/mcpadmin"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newImport(e *command.Env) *cobra.Command {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
-	"fika/internal/config"
-	"fika/internal/mcp"
-	"fika/internal/mcpadmin"
+	"fika/internal/extension/mcp"
+	"fika/internal/settings/config"
 )
 
 func newInstall(e *command.Env) *cobra.Command {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
-	"fika/internal/mcp"
-	"fika/internal/mcpadmin"
-	"fika/internal/term"
+	"fika/internal/extension/mcp"
+	"fika/internal/terminal/term"
 )
 
 type serverJSON struct {

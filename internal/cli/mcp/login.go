@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/mcpadmin"
-	"fika/internal/oauth"
+	"fika/internal/extension/oauth"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newLogin(e *command.Env) *cobra.Command {

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/mcp"
-	"fika/internal/mcpadmin"
+	"fika/internal/extension/mcp"
 )
 
 // New returns the command fika mcp.

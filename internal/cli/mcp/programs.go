@@ -9,8 +9,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/config"
-	"fika/internal/toml"
+	"fika/internal/settings/config"
+	"fika/internal/settings/toml"
 )
 
 // client is a program that uses MCP servers, and where it keeps them.

@@ -3,9 +3,9 @@ package mcp
 import (
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/mcpadmin"
 )
 
 func newRemove(e *command.Env) *cobra.Command {

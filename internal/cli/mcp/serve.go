@@ -9,7 +9,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	door "fika/internal/door/mcp"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newServe(e *command.Env) *cobra.Command {

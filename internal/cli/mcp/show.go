@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/mcp"
-	"fika/internal/mcpadmin"
-	"fika/internal/term"
+	"fika/internal/extension/mcp"
+	"fika/internal/terminal/term"
 )
 
 type shownJSON struct {

@@ -11,8 +11,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/modelcheck"
-	"fika/internal/term"
+	"fika/internal/llm/modelcheck"
+	"fika/internal/terminal/term"
 )
 
 type findingJSON struct {

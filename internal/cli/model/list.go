@@ -10,8 +10,8 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/cli/command"
-	"fika/internal/config"
-	"fika/internal/term"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
 )
 
 type modelJSON struct {

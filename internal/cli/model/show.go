@@ -9,7 +9,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika/internal/catalog"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
+	"fika/internal/llm/catalog"
+	"fika/internal/settings/config"
 )
 
 func newUpdate(e *command.Env) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 )
 
 // rotatedLog is a file to which lines are appended. Before it becomes larger than most

@@ -14,11 +14,11 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/message"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // monitorOptions are the flags of monitor.

@@ -9,10 +9,10 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/markdown"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/markdown"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // Page formats entries for people.

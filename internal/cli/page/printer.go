@@ -10,8 +10,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // Options say in which form entries are written, and with what. Without any, they are

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/attachment"
-	"fika/internal/mention"
+	"fika/internal/chat/attachment"
+	"fika/internal/chat/mention"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
+	"fika/internal/text/words"
 )
 
 // Script formats the entries of a session as they look when they happen: the person's

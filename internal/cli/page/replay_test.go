@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // TestReplayHasEachMessageOnce replays a session of 1,000 messages, with calls of

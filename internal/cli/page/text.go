@@ -8,8 +8,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // ShownTypes returns the types of the entries that are shown: messages, notices,

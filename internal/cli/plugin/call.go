@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/pluginadmin"
 )
 
 func newCall(e *command.Env) *cobra.Command {

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/plugin"
-	"fika/internal/pluginadmin"
-	"fika/internal/term"
+	"fika/internal/extension/plugin"
+	"fika/internal/terminal/term"
 )
 
 func newCheck(e *command.Env) *cobra.Command {

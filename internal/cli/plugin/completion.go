@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/plugin"
-	"fika/internal/pluginadmin"
+	"fika/internal/extension/plugin"
 )
 
 // names completes the names of plugins and of their tools.

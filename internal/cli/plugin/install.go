@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/pluginadmin"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/plugin"
-	"fika/internal/pluginadmin"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/extension/plugin"
+	"fika/internal/terminal/term"
 )
 
 func newInstall(e *command.Env) *cobra.Command {

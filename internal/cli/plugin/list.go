@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
-	"fika/internal/plugin"
-	"fika/internal/pluginadmin"
-	"fika/internal/term"
+	"fika/internal/extension/plugin"
+	"fika/internal/terminal/term"
 )
 
 type pluginJSON struct {

@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/pluginadmin"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/pluginadmin"
-	"fika/internal/setup"
 )
 
 func newRemove(e *command.Env) *cobra.Command {

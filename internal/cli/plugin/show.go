@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/pluginadmin"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -3,9 +3,9 @@ package plugin
 import (
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/pluginadmin"
 )
 
 func newSwitch(e *command.Env, verb, short string, on bool) *cobra.Command {

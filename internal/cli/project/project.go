@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // New returns the command fika project.

@@ -7,12 +7,12 @@ import (
 	"fika"
 	"fika/internal/agent"
 	"fika/internal/api"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
 	"fika/internal/cli/watch"
-	"fika/internal/message"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // FollowView shows a request that another process works on: its statuses and outcome.

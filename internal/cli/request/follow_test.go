@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"fika/internal/api"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
-	"fika/internal/message"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // TestWaitIsToldOnce: what a request waits for is told by its agent on the bus, and

@@ -10,9 +10,9 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/folder"
-	"fika/internal/guard"
-	"fika/internal/term"
+	"fika/internal/rights/guard"
+	"fika/internal/settings/folder"
+	"fika/internal/terminal/term"
 )
 
 type ruleTestJSON struct {

@@ -7,11 +7,11 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/bus/message"
 	"fika/internal/cli/request"
-	"fika/internal/folder"
-	"fika/internal/message"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/settings/folder"
+	"fika/internal/terminal/term"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )

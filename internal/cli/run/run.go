@@ -14,8 +14,8 @@ import (
 	"fika/internal/cli/approve"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/folder"
 	"fika/internal/service"
+	"fika/internal/settings/folder"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )

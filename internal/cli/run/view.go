@@ -13,9 +13,9 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/request"
 	"fika/internal/cli/watch"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 	"fika/internal/turn"
-	"fika/internal/view"
 	"fika/internal/worker"
 )
 

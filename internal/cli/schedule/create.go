@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
+	"fika/internal/settings/config"
 )
 
 // createOptions are the flags of schedule create.

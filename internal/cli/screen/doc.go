@@ -2,7 +2,7 @@
 // who is at work, what waits for them, and notes about all of it; and what their terminal
 // is told while they look elsewhere. It does not follow a chat or read keys.
 //
-// [fika/internal/cli/page] decides how entries look, [fika/internal/view] how agents at
+// [fika/internal/cli/page] decides how entries look, [fika/internal/terminal/view] how agents at
 // work look.
 //
 // Read first: [New], [Screen.ShowNew], notify.go.

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
-	"fika/internal/console"
-	"fika/internal/message"
-	"fika/internal/question"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
-	"fika/internal/words"
+	"fika/internal/terminal/console"
+	"fika/internal/terminal/question"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
+	"fika/internal/text/words"
 )
 
 // Options configure a screen. Env, Console and Page are required.

@@ -9,8 +9,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // showAgents carries out /agents.

@@ -9,8 +9,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
-	"fika/internal/question"
-	"fika/internal/view"
+	"fika/internal/terminal/question"
+	"fika/internal/terminal/view"
 )
 
 // asker asks the person about tool calls, one after the other, above the line they type,

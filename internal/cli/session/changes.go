@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/changes"
 	"fika/internal/cli/input"
 	"fika/internal/service"
+	"fika/internal/terminal/changes"
 )
 
 // chatChanges gives access to the changes made in one chat.

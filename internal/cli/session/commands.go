@@ -14,7 +14,7 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // pause carries out /pause.

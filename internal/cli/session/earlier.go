@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // shownSessions is how many earlier sessions /resume lists.

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // fill is how full the window of the agent spoken to is, as of the last look. It is safe

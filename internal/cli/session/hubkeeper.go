@@ -8,7 +8,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
 	"fika/internal/service"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 // hubKeeper makes sure that a hub runs while a person is at a terminal. It starts the

@@ -11,8 +11,8 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // inputs are the texts that wait for turns of the chat, as of the last look. It is safe for

@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // shownJobs is how many background commands that have ended /jobs shows.

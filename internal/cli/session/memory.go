@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // remembers reports whether a line asks to be remembered: "# " and one line.

@@ -12,8 +12,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/input"
-	"fika/internal/skill"
-	"fika/internal/term"
+	"fika/internal/extension/skill"
+	"fika/internal/terminal/term"
 )
 
 // maxCommand bounds the size in bytes of the file of a person's own command.

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/changes"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/changes"
+	"fika/internal/terminal/term"
 )
 
 // shownPrompts is how many messages /rewind lists.

@@ -13,8 +13,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/screen"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // session is what a joined chat has in addition if it is one person's session: text

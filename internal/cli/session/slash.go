@@ -9,8 +9,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/input"
-	"fika/internal/spelling"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
+	"fika/internal/text/spelling"
 )
 
 // slashCommand is a command that a person types with a slash in a chat.

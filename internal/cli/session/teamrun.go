@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // teamRun is a run of a team that was begun in a chat, with its steps under way.

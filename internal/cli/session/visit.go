@@ -16,8 +16,8 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/cli/screen"
-	"fika/internal/question"
 	"fika/internal/service"
+	"fika/internal/terminal/question"
 )
 
 // visit is one person in one chat, from joining to leaving. It has up to three

@@ -15,11 +15,11 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/cli/screen"
-	"fika/internal/question"
 	"fika/internal/service"
-	"fika/internal/sleep"
-	"fika/internal/view"
-	"fika/internal/words"
+	"fika/internal/system/sleep"
+	"fika/internal/terminal/question"
+	"fika/internal/terminal/view"
+	"fika/internal/text/words"
 )
 
 // watcher shows what happens in a chat while a person is in it: what is said, what

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
-	"fika/internal/setup"
-	"fika/internal/template"
-	"fika/internal/term"
+	"fika/internal/settings/template"
+	"fika/internal/terminal/term"
 )
 
 // FirstMinute offers a team to a person at a terminal in a folder that has no agents, and

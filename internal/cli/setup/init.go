@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
-	"fika/internal/project"
-	"fika/internal/setup"
-	"fika/internal/template"
-	"fika/internal/term"
+	"fika/internal/settings/config"
+	"fika/internal/settings/project"
+	"fika/internal/settings/template"
+	"fika/internal/terminal/term"
 )
 
 // initOptions are the flags of fika init.

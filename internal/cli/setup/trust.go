@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
-	"fika/internal/project"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/settings/project"
+	"fika/internal/terminal/term"
 )
 
 // NewTrust returns the command fika trust.

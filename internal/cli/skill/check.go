@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
-	"fika/internal/skill"
-	"fika/internal/term"
+	"fika/internal/extension/skill"
+	"fika/internal/terminal/term"
 )
 
 // problemJSON is a deviation from the format as --json prints it.

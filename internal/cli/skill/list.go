@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 type skillJSON struct {

@@ -3,9 +3,9 @@ package skill
 import (
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
 )
 
 func newRemove(e *command.Env) *cobra.Command {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 type shownJSON struct {

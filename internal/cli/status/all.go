@@ -10,10 +10,10 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/cli/command"
-	"fika/internal/folder"
-	"fika/internal/project"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/settings/folder"
+	"fika/internal/settings/project"
+	"fika/internal/terminal/term"
 )
 
 // standingOf is the state of one of the person's homes: their own, or a project's.

@@ -16,10 +16,10 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/schedule"
 	"fika/internal/cli/store"
-	"fika/internal/config"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // statusJSON is what fika status --json prints.

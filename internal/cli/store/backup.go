@@ -3,7 +3,7 @@ package store
 import (
 	"github.com/spf13/cobra"
 
-	"fika/internal/backup"
+	"fika/internal/admin/backup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 )

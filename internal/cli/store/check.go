@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/backup"
+	"fika/internal/admin/backup"
 	"fika/internal/cli/command"
 )
 

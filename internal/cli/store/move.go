@@ -3,11 +3,11 @@ package store
 import (
 	"github.com/spf13/cobra"
 
-	"fika/internal/backup"
+	"fika/internal/admin/backup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 )
 
 func newMove(e *command.Env) *cobra.Command {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika/internal/backup"
+	"fika/internal/admin/backup"
 	"fika/internal/cli/command"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 )
 
 // JSON is a database as --json prints it.

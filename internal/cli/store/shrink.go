@@ -3,8 +3,8 @@ package store
 import (
 	"github.com/spf13/cobra"
 
-	"fika/internal/archive"
-	"fika/internal/backup"
+	"fika/internal/admin/archive"
+	"fika/internal/admin/backup"
 	"fika/internal/cli/command"
 )
 

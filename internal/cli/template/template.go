@@ -3,11 +3,11 @@ package template
 import (
 	"github.com/spf13/cobra"
 
+	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/setup"
-	"fika/internal/template"
-	"fika/internal/term"
+	"fika/internal/settings/template"
+	"fika/internal/terminal/term"
 )
 
 // New returns the command fika template.

@@ -10,8 +10,8 @@ import (
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
 	"fika/internal/service"
+	"fika/internal/settings/config"
 )
 
 // createOptions are the flags of token create.

@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // New returns the command fika token.

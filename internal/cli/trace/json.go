@@ -5,8 +5,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/report/trace"
 	"fika/internal/service"
-	"fika/internal/trace"
 )
 
 // traceJSON is a trace as --json prints it. Durations are in milliseconds.

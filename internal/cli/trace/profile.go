@@ -9,9 +9,9 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/report/trace"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/trace"
+	"fika/internal/terminal/term"
 )
 
 // durationsJSON describes the durations of the spans of one kind, in milliseconds.

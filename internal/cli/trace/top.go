@@ -10,10 +10,10 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/report/trace"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/trace"
-	"fika/internal/words"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // topRow is the state of an agent, and what its requests took and spent.

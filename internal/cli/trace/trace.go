@@ -11,9 +11,9 @@ import (
 	"fika/internal/agent"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/report/trace"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/trace"
+	"fika/internal/terminal/term"
 )
 
 // NewTrace returns the command fika trace.

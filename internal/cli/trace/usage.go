@@ -10,9 +10,9 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/config"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/settings/config"
+	"fika/internal/terminal/term"
 )
 
 // usageJSON is one sum of what was spent, as --json prints it. The fields by which it

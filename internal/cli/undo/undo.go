@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/changes"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/repository/undo"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/undo"
+	"fika/internal/terminal/changes"
+	"fika/internal/terminal/term"
 )
 
 type undoOptions struct {

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
-	"fika/internal/message"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // agentFeed shows the requests of one agent as rendered Markdown. begun has the requests

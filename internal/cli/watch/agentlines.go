@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fika/internal/agent"
+	"fika/internal/bus/message"
 	"fika/internal/cli/command"
-	"fika/internal/message"
 	"fika/internal/service"
 )
 

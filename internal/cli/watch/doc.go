@@ -2,7 +2,7 @@
 // it: an answer as it comes, rendered block by block, and everything that one agent
 // does.
 //
-// [fika/internal/view] decides what it looks like, and [fika/internal/cli/page] shows
+// [fika/internal/terminal/view] decides what it looks like, and [fika/internal/cli/page] shows
 // past entries. The package subscribes to nothing on the bus: it is given statuses, and
 // reads what was committed before them from the client.
 //

@@ -5,10 +5,10 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/console"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/view"
+	"fika/internal/terminal/console"
+	"fika/internal/terminal/term"
+	"fika/internal/terminal/view"
 )
 
 // Rendered shows answers on a terminal: Markdown, block by block, with other activity

@@ -10,7 +10,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 // webhookJSON is a receiver as --json prints it.

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
 	"fika/internal/workflow"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 )
 
 func newGraph(e *command.Env) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/term"
+	"fika/internal/terminal/term"
 	"fika/internal/workflow"
 )
 

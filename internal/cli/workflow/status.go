@@ -13,8 +13,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/term"
-	"fika/internal/toml"
+	"fika/internal/settings/toml"
+	"fika/internal/terminal/term"
 	"fika/internal/workflow"
 )
 

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"fika/internal/acp"
 	"fika/internal/api"
 	"fika/internal/door"
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/acp"
+	"fika/internal/extension/jsonrpc"
 )
 
 // Home is where the chats of a folder are.

@@ -15,9 +15,9 @@ import (
 	"fika/internal/app"
 	"fika/internal/door/acp"
 	"fika/internal/door/acp/acptest"
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/jsonrpc"
 	"fika/internal/service"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // world is a home with two agents that nobody runs.

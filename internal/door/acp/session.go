@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"fika/internal/acp"
 	"fika/internal/api"
 	"fika/internal/door"
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/acp"
+	"fika/internal/extension/jsonrpc"
 )
 
 // session is one chat, as far as it has been shown to the client.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"fika/internal/acp"
 	"fika/internal/api"
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/acp"
+	"fika/internal/extension/jsonrpc"
 )
 
 // begin shows what happens in the chat from a cursor on, in goroutines that the agent

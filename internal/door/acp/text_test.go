@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/acp"
+	"fika/internal/extension/acp"
 )
 
 func TestDescribe(t *testing.T) {

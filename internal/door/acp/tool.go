@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fika/internal/acp"
 	"fika/internal/api"
+	"fika/internal/extension/acp"
 )
 
 // toolCall shows that a tool is called.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/jsonrpc"
 )
 
 // input passes on the lines that are messages. The library ends a session at anything

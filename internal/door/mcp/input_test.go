@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/jsonrpc"
 )
 
 // passed returns what the library gets of a text, and what the client is told.

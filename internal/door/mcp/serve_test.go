@@ -17,7 +17,7 @@ import (
 	"fika/internal/app"
 	door "fika/internal/door/mcp"
 	"fika/internal/service"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // world is a home with two agents that nobody runs: what is asked stays as it was asked.

@@ -13,7 +13,7 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/door"
-	"fika/internal/jsonrpc"
+	"fika/internal/extension/jsonrpc"
 )
 
 // Options are what the server is given.

@@ -14,9 +14,9 @@ import (
 	"unicode"
 
 	"fika/internal/api"
-	"fika/internal/markdown"
-	"fika/internal/term"
-	"fika/internal/words"
+	"fika/internal/terminal/markdown"
+	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
 
 // formats are the functions of templates that need the time.

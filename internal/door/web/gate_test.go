@@ -17,7 +17,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
-	"fika/internal/login"
+	"fika/internal/rights/login"
 	"fika/internal/service"
 )
 

@@ -18,9 +18,9 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/attachment"
+	"fika/internal/chat/attachment"
 	"fika/internal/service"
-	"fika/internal/words"
+	"fika/internal/text/words"
 )
 
 // post sends a form under a key of its own, and returns the answer.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"fika/internal/llm"
-	"fika/internal/redact"
+	"fika/internal/text/redact"
 )
 
 // Model returns m with known keys removed from its text, reasoning, calls and raw

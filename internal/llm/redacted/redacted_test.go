@@ -8,7 +8,7 @@ import (
 
 	"fika/internal/llm"
 	"fika/internal/llm/redacted"
-	"fika/internal/redact"
+	"fika/internal/text/redact"
 )
 
 const key = "sk-test-0123456789abcdef"

@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/llm"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 const op = "model call"

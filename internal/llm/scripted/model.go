@@ -10,7 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/llm"
-	"fika/internal/sleep"
+	"fika/internal/system/sleep"
 )
 
 // Options configures a scripted model.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/address"
 	"fika/internal/llm"
+	"fika/internal/system/address"
 )
 
 // Options says where a model is.

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/attachment"
-	"fika/internal/guard"
-	"fika/internal/process"
+	"fika/internal/chat/attachment"
+	"fika/internal/rights/guard"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/asuser"
 	"fika/internal/tool/file"

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 	"fika/internal/tool/proc"

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 )

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"fika"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/safetext"
+	"fika/internal/text/safetext"
 	"fika/internal/tool"
 )
 

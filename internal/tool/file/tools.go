@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/guard"
+	"fika/internal/rights/guard"
 	"fika/internal/tool"
 )
 

@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
-	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/store/storetest"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/job"
 	"fika/internal/tool/shell"

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/folder"
-	"fika/internal/safetext"
+	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/text/safetext"
 	"fika/internal/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/reading"
+	"fika/internal/rights/reading"
 	"fika/internal/store"
 	"fika/internal/tool"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"fika"
-	"fika/internal/hook"
+	"fika/internal/extension/hook"
 	"fika/internal/store"
 	"fika/internal/tool"
 )

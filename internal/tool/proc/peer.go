@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/crash"
-	"fika/internal/process"
+	"fika/internal/system/crash"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 )
 

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/proc"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/proc"
 )

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/tooltest"

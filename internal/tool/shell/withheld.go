@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fika/internal/safetext"
+	"fika/internal/text/safetext"
 	"fika/internal/tool"
 )
 

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
-	"fika/internal/process"
+	"fika/internal/system/process"
 	"fika/internal/tool"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/address"
+	"fika/internal/system/address"
 )
 
 // checkURL parses the address that a model or a redirect names, before anything is

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"fika"
-	"fika/internal/address"
-	"fika/internal/safetext"
+	"fika/internal/system/address"
+	"fika/internal/text/safetext"
 	"fika/internal/tool"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fika/internal/address"
+	"fika/internal/system/address"
 	"fika/internal/tool"
 	"fika/internal/tool/tooltest"
 )

@@ -1,0 +1,27 @@
+package doctor
+
+import (
+	"fika"
+	"fika/internal/settings/project"
+)
+
+// checkProject reports how much of the project is in force, and what its files are not
+// allowed to say.
+func (d *examination) checkProject() {
+	const check = "project"
+	at, err := d.app.Standing()
+	if err != nil || at.Project == "" {
+		return
+	}
+	_, err = d.app.CheckProject()
+	switch {
+	case fika.IsKind(err, fika.Invalid):
+		d.add(check, Problem, "fix the file, then run fika trust", "%v", err)
+	case at.Trust == project.Untrusted:
+		d.add(check, Note, "", "nothing of %s is used: fika trust shows it and asks", at.Root)
+	case at.Trust == project.Changed:
+		d.add(check, Note, "", "%s has changed since you trusted it: fika trust shows how", at.Root)
+	default:
+		d.add(check, Fine, "", "%s is trusted, and as you saw it", at.Root)
+	}
+}
