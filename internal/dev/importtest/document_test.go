@@ -252,3 +252,29 @@ func declared(d ast.Decl) []string {
 	}
 	return nil
 }
+
+// TestFoldersAreNamed: whoever looks into internal for the first time finds each folder in
+// the table of the architecture, and no other.
+func TestFoldersAreNamed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/internals/architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| folder |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var named, there []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
+		named = append(named, m[1])
+	}
+	slices.Sort(named)
+	entries, err := os.ReadDir(filepath.Join(root, "internal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		there = append(there, e.Name())
+	}
+	if !slices.Equal(named, there) {
+		t.Errorf("the table names %q, there are %q", named, there)
+	}
+}

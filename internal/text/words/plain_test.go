@@ -38,7 +38,7 @@ func TestPlainWords(t *testing.T) {
 		patterns[regexp.MustCompile(p)] = better
 	}
 	n := 0
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
