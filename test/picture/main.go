@@ -22,12 +22,19 @@ func main() {
 	view := flag.String("view", "session", "what it shows: session, approval or plan")
 	light := flag.Bool("light", false, "on a light ground")
 	web := flag.String("page", "", "also take pictures of the page with Chromium: this path with .png and -dark.png behind it")
+	moving := flag.String("movie", "", "draw a moving picture of a session there instead")
 	flag.Parse()
 	ground := dark()
 	if *light {
 		ground = bright()
 	}
-	if err := picture(*fika, *out, *view, *web, ground); err != nil {
+	err := error(nil)
+	if *moving != "" {
+		err = movie(*fika, *moving, ground)
+	} else {
+		err = picture(*fika, *out, *view, *web, ground)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
@@ -54,25 +61,13 @@ func picture(fika, out, view, web string, ground ground) (err error) {
 	if err != nil {
 		return err
 	}
-	home, err := os.MkdirTemp("", "picture-")
+	t, bin, home, err := open(fika, rows, rules+pageRules, "create")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(home)
-	if err := prepare(home); err != nil {
-		return err
-	}
-	bin, err := filepath.Abs(fika)
-	if err != nil {
-		return err
-	}
-	t := terminal{socket: "fika-picture-" + filepath.Base(home)}
-	shop := filepath.Join(home, "shop")
-	if err := t.start(shop, "HOME="+home, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH")); err != nil {
-		return err
-	}
 	defer t.end()
-	for _, step := range append([]step{{"fika init --team review", "next: fika"}, {"fika", "/help"}}, last...) {
+	for _, step := range last {
 		if err := t.do(step.typed, step.seen); err != nil {
 			return err
 		}
@@ -94,11 +89,41 @@ func picture(fika, out, view, web string, ground ground) (err error) {
 	return os.WriteFile(out, ground.draw(screen), 0o644)
 }
 
+// open opens a session in a terminal of so many rows, in a home that the caller removes. A
+// person is asked before a tool of the name asked is called.
+func open(fika string, rows int, rules, asked string) (t terminal, bin, home string, err error) {
+	if home, err = os.MkdirTemp("", "picture-"); err != nil {
+		return t, "", "", err
+	}
+	t = terminal{socket: "fika-picture-" + filepath.Base(home)}
+	defer func() {
+		if err != nil {
+			t.end()
+			_ = os.RemoveAll(home)
+		}
+	}()
+	if err = prepare(home, rules, asked); err != nil {
+		return t, "", "", err
+	}
+	if bin, err = filepath.Abs(fika); err != nil {
+		return t, "", "", err
+	}
+	if err = t.start(rows, filepath.Join(home, "shop"), "HOME="+home, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH")); err != nil {
+		return t, "", "", err
+	}
+	for _, step := range []step{{"fika init --team review", "next: fika"}, {"clear; fika", "/help"}} {
+		if err = t.do(step.typed, step.seen); err != nil {
+			return t, "", "", err
+		}
+	}
+	return t, bin, home, nil
+}
+
 // prepare makes a repository with a mistake in it, and a model that knows of it.
-func prepare(home string) error {
+func prepare(home, rules, asked string) error {
 	for name, text := range map[string]string{
-		".fika/config.toml": "model = \"stand-in\"\nusername = \"maria\"\n\n[[models]]\nid = \"stand-in\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\nprices = {input = 3.0, output = 15.0}\n\n[[rules]]\ntool = \"create\"\ndo = \"ask\"\nwhy = \"look at new files first\"\n",
-		".fika/rules.toml":  rules + pageRules,
+		".fika/config.toml": "model = \"stand-in\"\nusername = \"maria\"\n\n[[models]]\nid = \"stand-in\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\nprices = {input = 3.0, output = 15.0}\n\n[[rules]]\ntool = \"" + asked + "\"\ndo = \"ask\"\nwhy = \"look at new files first\"\n",
+		".fika/rules.toml":  rules,
 		"shop/cart.sh":      "# total N PRICE DISCOUNT: what N items cost, in cents\ntotal() {\n\techo $(($1 * $2 / 100 * (100 - $3)))\n}\n",
 		"shop/test.sh":      ". ./cart.sh\ngot=$(total 3 999 10)\n[ \"$got\" = 2697 ] || { echo \"FAIL total 3 999 10: got $got, want 2697\"; exit 1; }\necho ok\n",
 	} {
@@ -189,7 +214,7 @@ func (t terminal) tmux(args ...string) (string, error) {
 	return string(out), nil
 }
 
-func (t terminal) start(dir string, env ...string) error {
+func (t terminal) start(rows int, dir string, env ...string) error {
 	shell := append([]string{"env", "-i", "TERM=screen-256color", "LANG=C.UTF-8", "PS1=$ "}, env...)
 	_, err := t.tmux(append([]string{"new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-c", dir}, append(shell, "bash", "--norc", "--noprofile", "-i")...)...)
 	return err

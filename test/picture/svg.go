@@ -47,12 +47,20 @@ func (g ground) draw(lines []string) []byte {
 	width, height := columns*charWidth+2*margin, len(rows)*lineHeight+2*margin
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace,Menlo,Consolas,monospace" font-size="13.3">`+"\n", width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="8" fill="%s"/>`+"\n", width, height, g.paper)
-	fill := "" // it goes on from row to row
-	for i, row := range rows {
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", margin, margin+(i+1)*lineHeight-5, g.ink, g.spans(row, &fill))
+	for i, row := range g.texts(rows) {
+		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", margin, margin+(i+1)*lineHeight-5, g.ink, row)
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()
+}
+
+// texts turns the rows of a screen into what text elements hold.
+func (g ground) texts(rows []string) []string {
+	out, fill := make([]string, len(rows)), "" // a colour goes on from row to row
+	for i, row := range rows {
+		out[i] = g.spans(row, &fill)
+	}
+	return out
 }
 
 // wrap breaks a line between words; what follows is indented as its start.

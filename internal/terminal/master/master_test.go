@@ -587,8 +587,8 @@ func TestK3Proposes(t *testing.T) {
 		{true, []string{"please review this", "YES"}, []string{question, "→ Sent to @coder"}, "who shall"},
 		{true, []string{"please review this", "n", ""}, []string{question, "not sent: start the line with @NAME:"}, "Sent to"},
 		{true, []string{"please review this", "@lazy: look"}, []string{"not sent: please review this", "→ Sent to @lazy"}, "Sent to @coder"},
-		{true, []string{"hello", ""}, []string{"no agent named"}, "Sent to"},
-		{false, []string{"please review this", "y"}, []string{"no agent named"}, question},
+		{true, []string{"hello", ""}, []string{"no agent given"}, "Sent to"},
+		{false, []string{"please review this", "y"}, []string{"no agent given"}, question},
 		{false, []string{"@auto:task: please review this"}, []string{"@coder: code review, by", "→ Sent task to @coder"}, question},
 		{true, []string{"@auto: hello"}, []string{"not sure whom this is for"}, "Sent to"},
 	} {
