@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws the picture of the README and those of the page from a real run (see test/picture).
+# Draws the moving picture of the README and those of the page from a real run (see test/picture).
 # With VIEWS=FOLDER it draws a session, an approval and a plan there instead, on a dark and on
 # a light ground.
 set -eu
@@ -13,4 +13,5 @@ if [ -n "${VIEWS:-}" ]; then
 	done
 	exit
 fi
-exec $GO run ./test/picture -fika bin/fika -o docs/pictures/table.svg -page docs/pictures/page
+$GO run ./test/picture -fika bin/fika -movie docs/pictures/session.svg
+exec $GO run ./test/picture -fika bin/fika -page docs/pictures/page

@@ -1,13 +1,13 @@
-// Command picture writes docs/pictures/table.svg, the picture of fika at work in the
+// Command picture writes docs/pictures/session.svg, the moving picture of fika at work in the
 // README: it lets three agents find and mend a mistake in a small program, in the
 // real session on a terminal of 96 columns (that of tmux), and draws what is on
-// the screen then. Only the model is a stand-in, which answers from a rules file;
+// the screen as it changes. Only the model is a stand-in, which answers from a rules file;
 // what the tools print, and what the edit changes, comes of running them.
 //
 // Then it has work done that needs a person, and takes docs/pictures/page.png and
 // docs/pictures/page-dark.png of the page with Chromium.
 //
 // It is run by scripts/picture.sh when the output has changed; it is no test.
-// Read first: picture, draw. It fails when what should be seen is not, with what
+// Read first: movie, picture. It fails when what should be seen is not, with what
 // was, and then writes nothing.
 package main

@@ -18,8 +18,8 @@ const (
 
 func main() {
 	fika := flag.String("fika", "bin/fika", "the program")
-	out := flag.String("o", "docs/pictures/table.svg", "the picture")
-	view := flag.String("view", "session", "what it shows: session, approval or plan")
+	out := flag.String("o", "", "draw a still picture there")
+	view := flag.String("view", "session", "what that shows: session, approval or plan")
 	light := flag.Bool("light", false, "on a light ground")
 	web := flag.String("page", "", "also take pictures of the page with Chromium: this path with .png and -dark.png behind it")
 	moving := flag.String("movie", "", "draw a moving picture of a session there instead")
@@ -85,6 +85,9 @@ func picture(fika, out, view, web string, ground ground) (err error) {
 	_ = t.do("fika down", `\$ *$`)
 	if err != nil {
 		return err
+	}
+	if out == "" {
+		return nil
 	}
 	return os.WriteFile(out, ground.draw(screen), 0o644)
 }
