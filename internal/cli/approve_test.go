@@ -48,13 +48,13 @@ func TestApproveInMaster(t *testing.T) {
 		{"Ready for commands", typed("@coder:task: sh date > " + ran + "\r")},
 		{"Sent task", typed("yes 1")},
 		{"/approve 1 --deny WHY", typed("\r")},
-		{"who shall do that", func(*terminal) string {
+		{"no agent given", func(*terminal) string {
 			if exists(ran) {
 				t.Error("keys that were being typed have approved the call")
 			}
 			return "/approve 7\r"
 		}},
-		{"no approval 7", typed("/approve 1 perhaps\r")},
+		{"approval 7 not found", typed("/approve 1 perhaps\r")},
 		{"--always", typed("/approve 1\r")},
 		{"I did: ", typed("@coder:task: sh date >> " + ran + "\r")},
 		{"/approve 2 --deny WHY", func(*terminal) string {

@@ -83,7 +83,7 @@ func TestFirstMinute(t *testing.T) {
 			t.Error("a project was made after a no")
 		}
 		shown = seen(h.dialogue([][2]string{
-			{"set up which team?", "\r"}, {"Codex is on this machine: fika agent add codex", ""}, {"to look around without:", "\r"}, {"no model yet: fika key set", ""},
+			{"set up which team?", "\r"}, {"Codex is on this machine: fika agent add codex", ""}, {"to look around without:", "\r"}, {"no model yet: run fika key set", ""},
 			{"/help", "hello\r"}, {"@coder cannot work: no model is configured", ""}, {"  ollama pull NAME", "/quit\r"},
 		}))
 		if strings.Count(shown, "?") > 3 { // the two questions, and the key that /help names

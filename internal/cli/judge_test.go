@@ -68,7 +68,7 @@ callable_by = []
 	if !strings.Contains(out[:strings.Index(out, "}")], `"agent": "ben"`) || !strings.Contains(out, "chosen by the model judge") || errs != "" {
 		t.Errorf("the model names ben: %s%s", out, errs)
 	}
-	for say, want := range map[string]string{"broken": "was not heard", "odd": `answered "somebody else"`, "zuw": "cannot take it: you may not ask it", "nothing": "for none of them"} {
+	for say, want := range map[string]string{"broken": "did not answer", "odd": `answered "somebody else"`, "zuw": "cannot take it: you may not ask it", "nothing": "for none of them"} {
 		mode = say
 		prompt := unsure
 		if say == "zuw" || say == "nothing" {
@@ -84,7 +84,7 @@ callable_by = []
 	if _, out, errs := h.fika(nil, "usage"); !strings.Contains(out, "routing") || !strings.Contains(out, "$0.00022") {
 		t.Errorf("the ledger says %s%s", out, errs)
 	}
-	if code, _, errs := plain.fika(nil, "ask", "auto", unsure); code != 2 || !strings.Contains(errs, "not sure") {
+	if code, _, errs := plain.fika(nil, "ask", "auto", unsure); code != 2 || !strings.Contains(errs, "no clear match") {
 		t.Errorf("auto without a routing model: exit status %d, %s", code, errs)
 	}
 	bad := newHome(t, "model = \"judge\"\n[routing]\nmodel = \"jugde\"\n"+config)

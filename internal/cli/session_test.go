@@ -173,8 +173,8 @@ func TestSessionFollowsConfig(t *testing.T) {
 	shown := seen(h.scene([]act{
 		{"/help", func(*terminal) string { return "one\r" }},
 		{"A first answer.\n", now(sessionHome+"\nmodle =", "")},
-		{"until it is corrected", now(sessionHome+"[[agents]]\nid = \"newbie\"\n", "")},
-		{"can be read again", func(*terminal) string { return "@newbie two\r" }},
+		{"using the last valid settings", now(sessionHome+"[[agents]]\nid = \"newbie\"\n", "")},
+		{"is valid again", func(*terminal) string { return "@newbie two\r" }},
 		{"I am new.\n", now(models+"[[agents]]\nid = \"reviewer\"\n", "")},
 		{"@newbie is not in the config any more: text without a name goes to @reviewer", func(*terminal) string { return "/quit\r" }},
 	}))

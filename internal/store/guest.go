@@ -103,7 +103,7 @@ func (s Turns) HoldTask(ctx context.Context, f Fence, d Delegation) (Delegated, 
 // EndTask cancels a task that is later than its deadline by more than a few seconds, and
 // returns it; ended says that nobody needs to wait for it any more.
 func (s Turns) EndTask(ctx context.Context, f Fence, id fika.RequestID) (task fika.Request, ended bool, err error) {
-	err = s.withinLease(ctx, "await task", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+	err = s.withinLease(ctx, "await children", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		var ok bool
 		var err error
 		task, ok, err = one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)

@@ -356,7 +356,9 @@ func TestStartFails(t *testing.T) {
 		t.Errorf("up: %d\n%s", r.code, r.stderr)
 	}
 	h.one(h.run("agent", "start", "keyless"), 1, "NO_SUCH_KEY")
-	h.one(h.run("agent", "start", "codr"), 3, `did you mean "coder"`)
+	if r := h.run("agent", "start", "codr"); r.code != 3 || !strings.Contains(r.stderr, `did you mean "coder"`) {
+		t.Errorf("start of a misspelt agent: %d %s", r.code, r.stderr)
+	}
 	if r := h.run("ask", "coder", "wrong key"); r.code != 5 && r.code != 6 && r.code != 1 {
 		t.Errorf("ask: %d %s", r.code, r.stderr)
 	}
@@ -430,7 +432,7 @@ func TestDownModes(t *testing.T) {
 	}
 	h.gone("")
 	h.must("request", "cancel", id)
-	h.one(h.run("down", "--now", "--finish"), 2, "exclude each other")
+	h.one(h.run("down", "--now", "--finish"), 2, "cannot be used together")
 }
 
 // TestDownFinishStricter: who does not want to wait any longer says so.

@@ -27,7 +27,8 @@ func renamed(t *testing.T) string {
 // for under the old one.
 func TestModulePath(t *testing.T) {
 	tree := renamed(t)
-	env := []string{"HOME=" + os.Getenv("HOME"), "GOFLAGS=-mod=mod", "GOPROXY=off"}
+	modules := must(t, "", []string{"HOME=" + os.Getenv("HOME"), "GOMODCACHE=" + os.Getenv("GOMODCACHE")}, "go", "env", "GOMODCACHE")
+	env := []string{"HOME=" + os.Getenv("HOME"), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOMODCACHE=" + strings.TrimSpace(modules)}
 	list := must(t, tree, env, "go", "list", "-test", "-deps", "./...")
 	if !strings.Contains(list, published+"/cmd/fika\n") || strings.Contains("\n"+list, "\nfika/") {
 		t.Errorf("packages after the change:\n%s", list)

@@ -1,26 +1,25 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fika/internal/api"
 	"fika/internal/cli/command"
+	"fika/internal/report/inbox"
 	"fika/internal/service"
 	"fika/internal/terminal/term"
+	"fika/internal/text/words"
 )
-
-// inboxTime is how long failed work and mentions stand in the inbox.
-const inboxTime = 24 * time.Hour
 
 // item is one thing that needs the person.
 type item struct {
-	Kind    string    `json:"kind"` // approval, question, mention, failed, held
-	Agent   string    `json:"agent,omitempty"`
+	Kind    string    `json:"kind"`  // approval question held offer limit agent landed mention failed
+	Agent   string    `json:"agent"` // empty: none
 	At      time.Time `json:"at"`
 	What    string    `json:"what"`
 	Command string    `json:"command"` // that deals with it
@@ -32,8 +31,9 @@ func NewInbox(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "inbox", Short: "show what needs you: approvals, mentions, failures",
 		Long: `Shows what continues only when you do something, with the command for it: tool calls
-that wait for your approval, questions of workflows, tasks that are held for a person;
-and, of the last day, messages of agents that mention you and that nothing has
+that wait for your approval, questions of workflows, tasks and offers that are held for
+a person, chats that a limit has stopped, agents that cannot work, what has landed and
+is not in your files; and, of the last day, messages of agents that mention you and that nothing has
 followed, and work that failed and was not tried again.`,
 		Example: "  fika inbox\n  fika inbox --json | jq -r .command", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +41,7 @@ followed, and work that failed and was not tried again.`,
 			if err != nil {
 				return err
 			}
-			list, err := inbox(cmd.Context(), service.Door(c), e.Now())
+			list, err := items(cmd.Context(), service.Door(c), e.Now())
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ followed, and work that failed and was not tried again.`,
 				return nil
 			}
 			return e.Table([]string{"KIND", "AGENT", "AGE", "WHAT", "COMMAND"}, command.TableRows(list, func(i item) []string {
-				return []string{i.Kind, i.Agent, term.Ago(i.At, e.Now()), term.Truncate(term.CleanLine(i.What), 48), i.Command}
+				return []string{i.Kind, command.OrDash(i.Agent), term.Ago(i.At, e.Now()), term.Truncate(term.CleanLine(i.What), 48), i.Command}
 			}))
 		},
 	}
@@ -61,47 +61,44 @@ followed, and work that failed and was not tried again.`,
 	return c
 }
 
-// inbox collects what needs the person, the most urgent first.
-func inbox(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
-	out := []item{}
+// items returns what needs the person, the most urgent first.
+func items(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
 	st, _, err := to.Look(ctx, api.Scope{})
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range st.Approvals {
+	n, err := inbox.Of(ctx, to, st, now)
+	if err != nil {
+		return nil, err
+	}
+	out := []item{}
+	for _, a := range n.Approvals {
 		kind := "approval"
 		if len(a.Choice) > 0 || a.Answer != "" {
 			kind = "question"
 		}
-		out = append(out, item{kind, a.Agent, a.Asked, fmt.Sprintf("%s %s", a.Tool, a.What), fmt.Sprintf("fika approve %d", a.Number)})
+		out = append(out, item{kind, a.Agent, a.Asked, a.Tool + " " + a.What, fmt.Sprintf("fika approve %d", a.Number)})
 	}
-	held, err := to.Tasks(ctx, "held", api.Page{Limit: 20})
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range held.Items {
+	for _, t := range n.Held {
 		out = append(out, item{"held", t.Agent, t.Since, t.Title, fmt.Sprintf("fika board show %d", t.Number)})
 	}
-	since := now.Add(-inboxTime)
-	mentions, err := to.Mentions(ctx, since)
-	if err != nil {
-		return nil, err
+	for _, o := range n.Offers {
+		out = append(out, item{"offer", o.Agent, o.Updated, o.State + ": " + cmp.Or(o.Reason, o.Title), fmt.Sprintf("fika land show %d", o.Number)})
 	}
-	for _, m := range mentions {
+	for _, c := range n.Limited {
+		out = append(out, item{"limit", c.Agent, c.Updated, c.Limit, "fika chat continue " + c.Name})
+	}
+	for _, a := range n.Troubled {
+		out = append(out, item{"agent", a.Name, now, words.Brief(a.Trouble, now), "fika agent show " + a.Name})
+	}
+	if n.Landing.Commits > 0 {
+		out = append(out, item{"landed", "", now, fmt.Sprintf("%d commits on %s that your files do not have", n.Landing.Commits, n.Landing.Into), "fika land apply"})
+	}
+	for _, m := range n.Mentions {
 		out = append(out, item{"mention", m.From, m.At, m.Snippet, "fika chat view " + m.Conversation})
 	}
-	requests, err := to.Requests(ctx, api.Scope{}, api.Page{Limit: 200})
-	if err != nil {
-		return nil, err
-	}
-	followed := map[[2]string]bool{}
-	for _, r := range requests.Items { // newest first
-		in := [2]string{r.Agent, r.Conversation}
-		bad := r.Task == 0 && slices.Contains([]string{"failed", "interrupted", "dead"}, r.State)
-		if bad && !followed[in] && r.Ended.After(since) {
-			out = append(out, item{"failed", r.Agent, r.Ended, r.Kind + ": " + r.Detail, "fika request retry " + r.ID})
-		}
-		followed[in] = true
+	for _, r := range n.Failed {
+		out = append(out, item{"failed", r.Agent, r.Ended, r.Kind + ": " + cmp.Or(r.Detail, string(r.Error)), "fika request retry " + r.ID})
 	}
 	return out, nil
 }

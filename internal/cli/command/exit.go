@@ -63,7 +63,8 @@ func Hint(text string) (what, command string) {
 }
 
 // ErrorText returns the text of an error for a person. What a person can fix by asking
-// otherwise is said without the names of inner operations.
+// otherwise is said without the names of inner operations, but for those that name what they
+// are about.
 func ErrorText(err error) string {
 	if joined, is := err.(interface{ Unwrap() []error }); is && len(joined.Unwrap()) == 1 {
 		return ErrorText(joined.Unwrap()[0])
@@ -77,13 +78,17 @@ func ErrorText(err error) string {
 	default:
 		return err.Error()
 	}
-	switch {
-	case e.Err == nil:
-		return e.Msg
-	case e.Msg == "":
-		return ErrorText(e.Err)
+	var parts []string
+	if strings.HasPrefix(e.Op, "plugin ") || strings.HasPrefix(e.Op, "hook ") { // it says which one
+		parts = append(parts, e.Op)
 	}
-	return e.Msg + ": " + ErrorText(e.Err)
+	if e.Msg != "" {
+		parts = append(parts, e.Msg)
+	}
+	if e.Err != nil {
+		parts = append(parts, ErrorText(e.Err))
+	}
+	return strings.Join(parts, ": ")
 }
 
 // ExitStatus returns the exit code of a kind of error, as the help lists them.

@@ -119,7 +119,7 @@ func OfferTrust(e *command.Env) {
 	}
 	e.Say("%s", strings.TrimRight(shownChanges(pending.Changes, 40), "\n"))
 	e.Say("%s", shownSummary(pending))
-	if err := e.Confirm("trust and use these files?"); err != nil {
+	if err := e.Confirm("trust and use these files"); err != nil {
 		return // what was trusted before stays in force
 	}
 	if err := pending.Accept(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fika/internal/api"
+	"fika/internal/report/inbox"
 )
 
 // offersShown is how many offers a page of the landing shows.
@@ -22,11 +23,6 @@ type landing struct {
 	Next    string
 }
 
-// needsPerson reports whether an offer goes on only when a person says so.
-func needsPerson(o api.OfferInfo) bool {
-	return slices.Contains([]string{"asks", "held", "back", "refused"}, o.State) || o.State == "waiting" && o.Reason != ""
-}
-
 // landings shows the queue of what is to land.
 func landings(ctx context.Context, to api.Service, r *http.Request, _ int64) (view, error) {
 	var x landing
@@ -40,7 +36,7 @@ func landings(ctx context.Context, to api.Service, r *http.Request, _ int64) (vi
 	list, err := to.Offers(ctx, api.Page{After: r.FormValue("after"), Limit: offersShown})
 	for _, o := range list.Items {
 		switch {
-		case needsPerson(o):
+		case inbox.NeedsPerson(o):
 			x.Asks = append(x.Asks, o)
 		case o.Over:
 			x.Over = append(x.Over, o)

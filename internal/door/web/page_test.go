@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
+	"fika/internal/report/inbox"
 	"fika/internal/service"
 	"fika/internal/workflow"
 )
@@ -83,7 +84,7 @@ func TestHostileTexts(t *testing.T) {
 			"why":       whyPage{Item: logItem{EntryInfo: api.EntryInfo{Entry: api.Entry{From: text, Content: text}}, In: text}, Names: []string{text}, Answers: []whyAgent{{text, []api.Status{api.Stands(api.AgentReports, "reason", text)}}}},
 			"workflow":  workflowForm{api.WorkflowInfo{Name: text, Description: text, Inputs: []api.WorkflowInput{{Name: text, Description: text, Type: "text", Default: []byte(jsonText(text))}, {Name: text, Type: "agent"}}}, []string{text}},
 			"workflows": []api.WorkflowInfo{{Name: text, Description: text, Trouble: text}},
-			"needs":     needs{Mentions: []api.FoundInfo{{Conversation: text, From: text, Snippet: text}}, Landing: api.Landing{Commits: 1, Into: text, Folder: text}},
+			"needs":     inbox.Needs{Mentions: []api.FoundInfo{{Conversation: text, From: text, Snippet: text}}, Landing: api.Landing{Commits: 1, Into: text, Folder: text}},
 		} {
 			out, err := w.server.site.views.render(name, data)
 			if err != nil {

@@ -107,7 +107,7 @@ func (m *Master) switchConversation(ctx context.Context, args []string) error {
 	if err := m.roster.switchTo(ctx, agent, args[1]); err != nil {
 		return err
 	}
-	m.out.printSuccess("@resumed %s (%s)", agent, args[1])
+	m.out.printSuccess("@%s continues with %s", agent, args[1])
 	return nil
 }
 
