@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/extension/guest"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/tool/asuser"
 )
 

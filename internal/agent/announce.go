@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/bus/outcome"
+	"fika/internal/report/outcome"
 	"fika/internal/store"
 	"fika/internal/system/crash"
 )

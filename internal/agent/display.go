@@ -11,7 +11,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/store"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/turn"
 )
 

@@ -13,7 +13,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/bus/message"
 	"fika/internal/store"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/words"
 	"fika/internal/turn"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/bus/outcome"
+	"fika/internal/report/outcome"
 	"fika/internal/store"
 )
 

@@ -3,7 +3,7 @@ package app
 import (
 	"fika"
 	"fika/internal/api"
-	"fika/internal/rights/reading"
+	"fika/internal/chat/reading"
 	"fika/internal/store"
 )
 

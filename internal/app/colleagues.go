@@ -2,7 +2,7 @@ package app
 
 import (
 	"fika"
-	"fika/internal/turn/colleague"
+	"fika/internal/chat/colleague"
 )
 
 // Colleagues returns the agents that others may ask: those with an [[agents]] entry, in

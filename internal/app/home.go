@@ -7,11 +7,11 @@ import (
 	"os"
 
 	"fika"
-	"fika/internal/admin/archive"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/chat/chatfile"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
+	"fika/internal/store/archive"
 )
 
 // OpenedHome is the home of an invocation, opened on first use and created if it is

@@ -7,10 +7,10 @@ import (
 	"fika"
 	"fika/internal/chat/route"
 	"fika/internal/llm"
+	"fika/internal/rights/limit"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // judgeTime is how long the routing model may take, because a person waits to see who

@@ -6,9 +6,9 @@ import (
 
 	"fika"
 	"fika/internal/rights/guard"
+	"fika/internal/rights/limit"
 	"fika/internal/settings/config"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // StoreLimits converts the limits of chains and agents to the form that the store

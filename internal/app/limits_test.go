@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/settings/config"
-	"fika/internal/turn/limit"
 )
 
 // TestDearestModelIsReserved: a budget sets aside what a call of the dearest of an

@@ -8,10 +8,10 @@ import (
 
 	"fika"
 	"fika/internal/chat"
+	"fika/internal/chat/colleague"
 	"fika/internal/rights/caller"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
-	"fika/internal/turn/colleague"
 )
 
 // Names finds out what a name belongs to: an agent, a context, or nothing.

@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 
-	"fika/internal/admin/archive"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/store/archive"
 )
 
 // OldRows returns the archives of the home, and how long the settings keep rows.

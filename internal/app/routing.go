@@ -7,9 +7,9 @@ import (
 	"fika"
 	"fika/internal/chat/route"
 	"fika/internal/rights/guard"
+	"fika/internal/rights/limit"
 	"fika/internal/settings/config"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // Route orders the agents of the configuration by how well they fit a prompt of who

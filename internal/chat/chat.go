@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/chat/colleague"
 	"fika/internal/chat/mention"
 	"fika/internal/store"
-	"fika/internal/turn/colleague"
 )
 
 // Store is the part of the store that this package needs.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // Letters reads the letters that agents have been sent.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // inProcess runs one command line in this process, in a home of its own, with

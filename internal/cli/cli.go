@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"fika/internal/cli/command"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Main runs one command line and returns its exit code.

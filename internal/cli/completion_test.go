@@ -19,7 +19,7 @@ import (
 	"fika/internal/cli"
 	"fika/internal/service"
 	"fika/internal/store"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/workflow"
 )
 

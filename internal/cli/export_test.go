@@ -9,7 +9,7 @@ import (
 
 	"fika/internal/api"
 	"fika/internal/cli/command"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // MainAt is [Main] by another clock.

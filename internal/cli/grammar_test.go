@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestA13Grammar walks all commands: every noun answers to the same verbs, every

@@ -15,7 +15,7 @@ import (
 	"fika"
 	"fika/internal/llm/llmtest"
 	"fika/internal/system/process"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // home is a home of its own for one test, and the program that works in it.

@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/llm/llmtest"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestA9Broken: what was printed of an answer that breaks off again and again is

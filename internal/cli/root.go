@@ -14,7 +14,7 @@ import (
 	"fika/internal/cli/run"
 	"fika/internal/cli/session"
 	"fika/internal/cli/setup"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // newRoot makes the root command. If args are given, it makes only those of the

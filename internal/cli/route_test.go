@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestK2Route: agents that are stopped, may not be asked or are over budget are

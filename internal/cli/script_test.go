@@ -22,7 +22,7 @@ import (
 	"fika/internal/extension/mcp/mcptest"
 	"fika/internal/extension/oauth/oauthtest"
 	"fika/internal/sandbox"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestMain makes the test binary the program itself when it is called fika, so

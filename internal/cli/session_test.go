@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 const sessionHome = "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[[agents]]\nid = \"coder\"\n[[agents]]\nid = \"reviewer\"\n"

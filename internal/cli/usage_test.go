@@ -12,7 +12,7 @@ import (
 	"fika"
 	"fika/internal/cli"
 	"fika/internal/llm/llmtest"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // spender is a home in which prompts are answered, by two agents on two models.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // brokenDevice stands for a full disk, and for a stdin that was closed.

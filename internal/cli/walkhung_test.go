@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestD7WalkHungHub calls every command that looks while the hub is stopped:

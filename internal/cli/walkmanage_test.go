@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"fika/internal/cli"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // managed are the arguments with which commands that manage are called, in a

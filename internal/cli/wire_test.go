@@ -8,7 +8,7 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/llm/llmtest"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // fika runs a command line in this process.

@@ -12,9 +12,9 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/bus/message"
-	"fika/internal/bus/outcome"
+	"fika/internal/report/outcome"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // Store is what the hub needs of the store, grouped by use: see [StoreOf].

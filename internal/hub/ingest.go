@@ -10,7 +10,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/bus"
 	"fika/internal/bus/message"
-	"fika/internal/bus/outcome"
+	"fika/internal/report/outcome"
 	"fika/internal/system/sleep"
 )
 

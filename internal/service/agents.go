@@ -11,8 +11,8 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/chat/reading"
 	"fika/internal/rights/authority"
-	"fika/internal/rights/reading"
 	"fika/internal/settings/config"
 	"fika/internal/store"
 )

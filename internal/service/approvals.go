@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/rights/approval"
 	"fika/internal/rights/guard"
 	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/turn/approval"
 	"fika/internal/workflow"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/api"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // TaskWhy is a task with why nobody takes it, or who has it.

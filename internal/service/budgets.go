@@ -7,8 +7,8 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/rights/limit"
 	"fika/internal/settings/config"
-	"fika/internal/turn/limit"
 )
 
 // Budgets is the interface to the budgets of a home.

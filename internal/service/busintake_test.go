@@ -11,8 +11,8 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/bus/message"
-	"fika/internal/bus/outcome"
 	"fika/internal/hub"
+	"fika/internal/report/outcome"
 	"fika/internal/service"
 )
 

@@ -9,8 +9,8 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/app"
+	"fika/internal/chat/reading"
 	"fika/internal/rights/authority"
-	"fika/internal/rights/reading"
 	"fika/internal/store"
 )
 

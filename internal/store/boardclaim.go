@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/system/crash"
-	"fika/internal/turn/limit"
 )
 
 // needsDone is true if everything that task t needs is done.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/system/crash"
-	"fika/internal/turn/limit"
 )
 
 // A budget is kept as an account: a row with the amount spent in a window. While a

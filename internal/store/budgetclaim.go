@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // refused describes work that a budget has no room for, or whose model has no price.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // The reasons for which notifications are dropped.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // UsageRow is a line of the usage report.

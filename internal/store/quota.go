@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // hour is the length of a quota's hour, in milliseconds.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // Fence is the right to write for one running request. Every method of [Turns] that

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/system/crash"
-	"fika/internal/turn/limit"
 )
 
 // turn is what the fenced writes need to know about their request.

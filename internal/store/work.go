@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // Work is an agent that has something to claim now.

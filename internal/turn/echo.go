@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // echoCheck detects two agents who only repeat themselves.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/chat/speech"
 	"fika/internal/llm"
+	"fika/internal/text/speech"
 	"fika/internal/turn/prompt"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"fika"
 	"fika/internal/llm"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
 	"fika/internal/tool"
-	"fika/internal/turn/limit"
 )
 
 const (

@@ -14,11 +14,11 @@ import (
 
 	"fika"
 	"fika/internal/llm"
-	"fika/internal/rights/approval"
 	"fika/internal/rights/guard"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/turn"
+	"fika/internal/turn/approval"
 )
 
 // bounds are those of an agent that owns rights, under a policy.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 const (

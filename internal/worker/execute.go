@@ -14,7 +14,6 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/rights/approval"
 	"fika/internal/rights/guard"
 	"fika/internal/sandbox"
 	"fika/internal/settings/folder"
@@ -23,6 +22,7 @@ import (
 	"fika/internal/tool"
 	"fika/internal/tool/asuser"
 	"fika/internal/turn"
+	"fika/internal/turn/approval"
 )
 
 // GoesToExecutor reports whether an executor runs a tool in place of the agent: a tool

@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 
-	"fika/internal/rights/approval"
 	"fika/internal/rights/guard"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
 	"fika/internal/turn"
+	"fika/internal/turn/approval"
 )
 
 // liveGuard judges the calls of a running turn by the current rules.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/rights/reading"
+	"fika/internal/chat/reading"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/tool/recall"

@@ -10,12 +10,12 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/extension/skill"
-	"fika/internal/rights/approval"
 	"fika/internal/rights/guard"
 	"fika/internal/settings/config"
 	"fika/internal/tool"
 	"fika/internal/tool/note"
 	"fika/internal/turn"
+	"fika/internal/turn/approval"
 )
 
 // SkillsOf returns the skills that a context with these settings may use, by name.

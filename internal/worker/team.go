@@ -6,9 +6,9 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/chat/colleague"
 	"fika/internal/store"
 	"fika/internal/tool"
-	"fika/internal/turn/colleague"
 )
 
 // reaching are the tools through which one agent asks another. An agent with none of

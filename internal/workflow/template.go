@@ -14,8 +14,8 @@ import (
 	gotemplate "text/template"
 	"text/template/parse"
 
-	"fika/internal/chat/speech"
 	"fika/internal/settings/toml"
+	"fika/internal/text/speech"
 )
 
 // template is a compiled prompt: text/template without anything that could run for

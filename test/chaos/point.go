@@ -17,7 +17,7 @@ import (
 // are tried instead.
 var elsewhere = map[string]string{
 	"read-limits":      "an agent whose hour is used up rests for an hour: storetest",
-	"archive-rows":     "only rows of long ago are archived: internal/admin/archive",
+	"archive-rows":     "only rows of long ago are archived: internal/store/archive",
 	"settle-archive":   "the same",
 	"put-archive-back": "the same",
 	"prune-events":     "only events of a week ago are removed: storetest",

@@ -19,7 +19,7 @@ import (
 	"fika"
 	"fika/internal/llm/llmtest"
 	"fika/internal/store"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 
 	"fika"
-	"fika/internal/admin/archive"
 	"fika/internal/app"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/store/archive"
 )
 
 // Shrunk is what [Shrink] has done, or would do.

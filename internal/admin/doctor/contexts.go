@@ -13,7 +13,7 @@ import (
 	"fika/internal/sandbox"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/worker"
 )
 

@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/command"
 	door "fika/internal/door/acp"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // New returns the command fika acp.

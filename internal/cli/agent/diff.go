@@ -6,7 +6,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/repository/worktree"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // fileJSON is a file that an agent has changed.

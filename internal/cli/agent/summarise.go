@@ -6,7 +6,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/worker"
 )
 

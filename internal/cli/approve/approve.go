@@ -18,8 +18,8 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/rights/guard"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/question"
-	"fika/internal/terminal/term"
 	"fika/internal/turn"
 )
 

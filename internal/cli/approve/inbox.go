@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/report/inbox"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/words"
 )
 

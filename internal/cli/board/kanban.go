@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/rights/limit"
 	"fika/internal/service"
-	"fika/internal/turn/limit"
 )
 
 // New returns the command fika budget.

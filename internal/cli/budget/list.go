@@ -8,8 +8,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/rights/limit"
 	"fika/internal/service"
-	"fika/internal/turn/limit"
 )
 
 func newList(e *command.Env) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // footer is a line that stays below the printed text.

@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // limitOptions are the flags of chat limit.

@@ -12,8 +12,8 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
-	"fika/internal/terminal/term"
 )
 
 // rewindOptions are the flags of chat rewind.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // This file is the only one that writes to stdout: every command passes its answer

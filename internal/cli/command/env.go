@@ -8,7 +8,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/words"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/service"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Silent is an error that the person has been told already; only its kind counts.

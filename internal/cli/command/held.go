@@ -6,7 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/settings/folder"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // HeldHint adds to the error of a context in use its age, and how to wait.

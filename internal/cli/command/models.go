@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // ModelsUsed says in one line which models an agent's turn called, how often and

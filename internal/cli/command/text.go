@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // UptimeSeconds returns the time since t in whole seconds.

@@ -12,7 +12,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // NoFiles keeps the shell from offering files besides the completions or instead.

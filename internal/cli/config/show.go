@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type shownJSON struct {

@@ -10,7 +10,7 @@ import (
 	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/settings/folder"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type contextJSON struct {

@@ -20,7 +20,7 @@ import (
 	"fika/internal/cli/session"
 	"fika/internal/cli/setup"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 //go:embed config.toml rules.toml

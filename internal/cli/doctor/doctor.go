@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/admin/doctor"
 	"fika/internal/cli/command"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // New returns the command fika doctor.

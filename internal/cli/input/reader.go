@@ -11,8 +11,8 @@ import (
 	"fika/internal/chat/attachment"
 	"fika/internal/cli/command"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/console"
-	"fika/internal/terminal/term"
 )
 
 // Options say in which chat a line is typed. All except Interrupt, Escape, TakeBack, Edit and BackTab are required.

@@ -10,7 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/settings/keyfile"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // showJSON is an offer with the output of its check, as land show --json prints it.

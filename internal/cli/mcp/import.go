@@ -7,7 +7,7 @@ import (
 	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newImport(e *command.Env) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"fika/internal/admin/mcpadmin"
 	"fika/internal/cli/command"
 	"fika/internal/extension/mcp"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type serverJSON struct {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/extension/oauth"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newLogin(e *command.Env) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	door "fika/internal/door/mcp"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newServe(e *command.Env) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/extension/mcp"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type shownJSON struct {

@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/llm/modelcheck"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type findingJSON struct {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/cli/command"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type modelJSON struct {

@@ -9,7 +9,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // eventOptions are the flags of events.

@@ -10,8 +10,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/markdown"
-	"fika/internal/terminal/term"
 	"fika/internal/terminal/view"
 )
 

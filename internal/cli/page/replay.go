@@ -11,7 +11,7 @@ import (
 	"fika/internal/chat/attachment"
 	"fika/internal/chat/mention"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/terminal/view"
 	"fika/internal/text/words"
 )

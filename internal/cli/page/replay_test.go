@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/terminal/view"
 )
 

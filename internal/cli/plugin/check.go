@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/extension/plugin"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newCheck(e *command.Env) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/extension/plugin"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newInstall(e *command.Env) *cobra.Command {

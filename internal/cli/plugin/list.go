@@ -8,7 +8,7 @@ import (
 	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/extension/plugin"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type pluginJSON struct {

@@ -10,7 +10,7 @@ import (
 	"fika/internal/admin/pluginadmin"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/watch"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/words"
 )
 

@@ -8,7 +8,7 @@ import (
 	"fika/internal/bus/message"
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestWaitIsToldOnce: what a request waits for is told by its agent on the bus, and

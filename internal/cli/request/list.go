@@ -10,7 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newList(e *command.Env) *cobra.Command {

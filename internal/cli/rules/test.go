@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/rights/guard"
 	"fika/internal/settings/folder"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type ruleTestJSON struct {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/request"
 	"fika/internal/service"
 	"fika/internal/settings/folder"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )

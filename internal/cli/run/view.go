@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/request"
 	"fika/internal/cli/watch"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/terminal/view"
 	"fika/internal/turn"
 	"fika/internal/worker"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika/internal/cli/command"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // worthTelling is how long work must take for its end to be announced to a person who

@@ -12,9 +12,9 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/page"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/console"
 	"fika/internal/terminal/question"
-	"fika/internal/terminal/term"
 	"fika/internal/terminal/view"
 	"fika/internal/text/words"
 )

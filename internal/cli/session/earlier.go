@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // shownSessions is how many earlier sessions /resume lists.

@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // fill is how full the window of the agent spoken to is, as of the last look. It is safe

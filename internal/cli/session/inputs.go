@@ -11,7 +11,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/terminal/view"
 )
 

@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // shownJobs is how many background commands that have ended /jobs shows.

@@ -9,7 +9,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/input"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // remembers reports whether a line asks to be remembered: "# " and one line.

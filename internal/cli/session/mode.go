@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/cli/screen"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // modeShown is the mode of the chat, as last seen. It is safe for concurrent use.

@@ -13,7 +13,7 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/extension/skill"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // maxCommand bounds the size in bytes of the file of a person's own command.

@@ -9,8 +9,8 @@ import (
 	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
-	"fika/internal/terminal/term"
 )
 
 // shownPrompts is how many messages /rewind lists.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fika/internal/cli/input"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // shell runs what the person types after an exclamation mark, with their own rights. It is

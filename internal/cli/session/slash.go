@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/input"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/spelling"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/terminal/view"
 )
 

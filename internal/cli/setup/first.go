@@ -10,7 +10,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/settings/template"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // FirstMinute offers a team to a person at a terminal in a folder that has no agents, and

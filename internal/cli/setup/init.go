@@ -17,7 +17,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/project"
 	"fika/internal/settings/template"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // initOptions are the flags of fika init.

@@ -13,7 +13,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/settings/project"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // NewTrust returns the command fika trust.

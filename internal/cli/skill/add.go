@@ -9,7 +9,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newAdd(e *command.Env) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/extension/skill"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // problemJSON is a deviation from the format as --json prints it.

@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 type skillJSON struct {

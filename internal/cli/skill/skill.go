@@ -8,7 +8,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // New returns the command fika skill.

@@ -13,7 +13,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/project"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // standingOf is the state of one of the person's homes: their own, or a project's.

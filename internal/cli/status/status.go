@@ -18,7 +18,7 @@ import (
 	"fika/internal/cli/store"
 	"fika/internal/service"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/words"
 )
 

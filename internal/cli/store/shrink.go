@@ -3,9 +3,9 @@ package store
 import (
 	"github.com/spf13/cobra"
 
-	"fika/internal/admin/archive"
 	"fika/internal/admin/backup"
 	"fika/internal/cli/command"
+	"fika/internal/store/archive"
 )
 
 type shrinkJSON struct {

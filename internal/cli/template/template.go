@@ -7,7 +7,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/settings/template"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // New returns the command fika template.

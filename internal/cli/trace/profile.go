@@ -11,7 +11,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/report/trace"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // durationsJSON describes the durations of the spans of one kind, in milliseconds.

@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/report/trace"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // NewTrace returns the command fika trace.

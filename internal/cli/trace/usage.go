@@ -12,7 +12,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/service"
 	"fika/internal/settings/config"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // usageJSON is one sum of what was spent, as --json prints it. The fields by which it

@@ -12,8 +12,8 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/repository/undo"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
-	"fika/internal/terminal/term"
 )
 
 type undoOptions struct {

@@ -6,8 +6,8 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/console"
-	"fika/internal/terminal/term"
 	"fika/internal/terminal/view"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // webhookJSON is a receiver as --json prints it.

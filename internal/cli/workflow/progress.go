@@ -6,7 +6,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/workflow"
 )
 

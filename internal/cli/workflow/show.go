@@ -9,7 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/settings/toml"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/workflow"
 )
 

@@ -14,8 +14,8 @@ import (
 	"unicode"
 
 	"fika/internal/api"
+	"fika/internal/system/term"
 	"fika/internal/terminal/markdown"
-	"fika/internal/terminal/term"
 	"fika/internal/text/words"
 )
 

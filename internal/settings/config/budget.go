@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/settings/toml"
-	"fika/internal/turn/limit"
 )
 
 func budgetKeys() []key[Budget] {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/chat/speech"
 	"fika/internal/text/safetext"
+	"fika/internal/text/speech"
 )
 
 // longResult is how much of a tool's output the transcript for people shows; the JSON

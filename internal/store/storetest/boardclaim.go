@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // taker creates an agent with limits under which it takes tasks of the board, and takes its

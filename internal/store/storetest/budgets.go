@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // call is the usage of each model call in these tests, and what is reserved for the

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
-	"fika/internal/turn/limit"
 )
 
 // pool creates a pool of n members and takes their leases.

@@ -10,7 +10,7 @@ import (
 	"fika"
 	"fika/internal/repository/undo"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/diff"
 )
 

@@ -3,7 +3,7 @@ package console
 import (
 	"strings"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // A chip is a part of the line that stands for something, such as a file that a person

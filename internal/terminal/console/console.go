@@ -12,7 +12,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Completion is one way to complete the text at the cursor: Text replaces what is between

@@ -16,7 +16,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // pair is a console on a pseudo terminal, and the side of the person.

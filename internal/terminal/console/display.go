@@ -10,7 +10,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Display shows progress while nobody types: text that stays, and below it rows that are

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // displayEnv makes the program under test a Display instead of a Console.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // editOutside has the line changed by another program, which has the terminal meanwhile.

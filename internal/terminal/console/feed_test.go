@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	visible "fika/internal/terminal/view"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // action is what a key asks for.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // menu holds the completions shown under the line; it is empty if none are.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func FuzzDecoder(f *testing.F) {

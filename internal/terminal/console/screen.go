@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // childEnv makes the test binary be the program under test: a console that

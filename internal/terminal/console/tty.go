@@ -8,7 +8,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // tty is the terminal: its mode and its size.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // HTML returns the text as HTML that runs and loads nothing, whatever the text holds: its

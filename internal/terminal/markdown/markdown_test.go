@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // whole renders a text that is parsed at once, without a Stream.

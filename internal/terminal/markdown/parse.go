@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // parsers are the three parsers that are needed; creating them costs some microseconds,

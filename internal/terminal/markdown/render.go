@@ -7,8 +7,8 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
+	"fika/internal/system/term"
 	"fika/internal/terminal/syntax"
-	"fika/internal/terminal/term"
 )
 
 // Options says how a text is shown.

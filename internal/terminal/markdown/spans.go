@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // look is the appearance of a piece of text: a set of the following.

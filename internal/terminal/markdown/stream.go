@@ -6,8 +6,8 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
+	"fika/internal/system/term"
 	"fika/internal/terminal/syntax"
-	"fika/internal/terminal/term"
 )
 
 // Stream renders a text that comes in pieces: finished parts are returned once, the

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // streamed gives the text in pieces whose lengths next decides, looking at the

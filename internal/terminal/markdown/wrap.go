@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // row is the content of one row of the terminal.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // doWithAgents runs /agents.

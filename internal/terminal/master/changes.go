@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
-	"fika/internal/terminal/term"
 )
 
 // showChanges runs /diff [REQUEST].

@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 const help = `  @agent:task: PROMPT      a task of its own for an agent

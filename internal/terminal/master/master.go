@@ -10,9 +10,9 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/service"
+	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
 	"fika/internal/terminal/question"
-	"fika/internal/terminal/term"
 	"fika/internal/workflow"
 )
 

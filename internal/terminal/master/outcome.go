@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // addPending adds a request to the pending ones.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // pendingRequest is a request whose outcome the console is waiting for.

@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/words"
 	"fika/internal/workflow"
 )

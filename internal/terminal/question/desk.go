@@ -9,7 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Approvals gives access to the questions of a home.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 	"fika/internal/text/diff"
 )
 

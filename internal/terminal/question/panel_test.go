@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 func panelOf(tool string, args any, always string) *Panel {

@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/service"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // ShowCall shows a tool call in full, with hidden characters made visible.

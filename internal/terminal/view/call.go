@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika/internal/bus/message"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Look says how lines are rendered.

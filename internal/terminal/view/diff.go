@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fika/internal/bus/message"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // difference is the change that an edit makes in a file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // draw shows the current state at once, or a moment later if it was drawn just now.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"fika/internal/system/term"
 	"fika/internal/terminal/markdown"
-	"fika/internal/terminal/term"
 )
 
 // Screen displays a Feed. Show prints whole lines that are never drawn again, and

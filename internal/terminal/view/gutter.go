@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Indent is how many columns the text of a speaker is indented below their name.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Worker is somebody who may be at work.

@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // maxThought bounds a line of reasoning that has no end, in bytes.

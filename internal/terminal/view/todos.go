@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // todosTool is the tool with which an agent replaces its todos.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestTodosAreALiveList: todos are a row that changes with each call and goes when the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika/internal/api"
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // Say returns a sentence for a status, without a full stop: what is the matter and the

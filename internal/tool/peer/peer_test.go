@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fika"
+	"fika/internal/chat/reading"
 	"fika/internal/extension/hook"
-	"fika/internal/rights/reading"
 	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/tool/tooltest"

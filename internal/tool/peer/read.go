@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/rights/reading"
+	"fika/internal/chat/reading"
 	"fika/internal/store"
 	"fika/internal/tool"
 )

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"fika"
-	"fika/internal/chat/speech"
 	"fika/internal/llm"
+	"fika/internal/text/speech"
 	"fika/internal/turn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fika/internal/chat/speech"
+	"fika/internal/text/speech"
 )
 
 // Material is a text that a prompt shows as material, not as orders: somebody's notes,

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
-	"fika/internal/chat/speech"
+	"fika/internal/text/speech"
 )
 
 // Colleague is an agent that may be asked, as its config entry describes it.

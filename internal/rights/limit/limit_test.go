@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 var now = time.Date(2026, 5, 1, 14, 30, 0, 0, time.UTC)

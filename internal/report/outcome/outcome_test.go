@@ -12,7 +12,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/bus/message"
-	"fika/internal/bus/outcome"
+	"fika/internal/report/outcome"
 	"fika/internal/store"
 )
 

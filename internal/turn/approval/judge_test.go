@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/rights/approval"
 	"fika/internal/rights/guard"
 	"fika/internal/tool"
+	"fika/internal/turn/approval"
 )
 
 func judgeOf(t *testing.T, folder, command string) guard.Bound {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fika/internal/chat/speech"
+	"fika/internal/text/speech"
 )
 
 func TestD14Indent(t *testing.T) {

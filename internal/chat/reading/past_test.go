@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/rights/reading"
+	"fika/internal/chat/reading"
 	"fika/internal/store"
 	"fika/internal/store/pgtest"
 	"fika/internal/store/storetest"

@@ -6,7 +6,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"fika/internal/turn/limit"
+	"fika/internal/rights/limit"
 )
 
 // TestWindows: every moment is in exactly one window, and windows follow one another

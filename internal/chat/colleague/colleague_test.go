@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fika"
-	"fika/internal/turn/colleague"
+	"fika/internal/chat/colleague"
 )
 
 // eight is a team of which everybody says as much as one line shows.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestUntil reads a terminal at which nobody types any more when the command ends.

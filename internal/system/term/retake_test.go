@@ -3,7 +3,7 @@ package term_test
 import (
 	"testing"
 
-	"fika/internal/terminal/term"
+	"fika/internal/system/term"
 )
 
 // TestA9Retake: an attempt that repeats what was printed prints nothing twice,
