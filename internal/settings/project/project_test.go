@@ -111,7 +111,7 @@ func TestFindPassesOver(t *testing.T) {
 		want string
 	}{
 		{"a link", func() error { return os.Symlink(filepath.Join(g.home, ".fika"), at) }, "symbolic link"},
-		{"a file", func() error { return os.WriteFile(at, nil, 0o600) }, "no folder"},
+		{"a file", func() error { return os.WriteFile(at, nil, 0o600) }, "not a folder"},
 		{"shared", func() error { return firstError(os.Mkdir(at, 0o700), os.Chmod(at, 0o777)) }, "everybody can write it"},
 		{"foreign", func() error { return firstError(os.Mkdir(at, 0o700), os.Chown(at, 12345, 12345)) }, "belongs to another user"},
 	}
