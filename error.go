@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind classifies an [Error]. The command line maps each kind to one exit code; nothing
@@ -37,7 +38,8 @@ type Error struct {
 	Err  error
 }
 
-// Error joins the parts that are set: "op: message: cause".
+// Error joins the parts that are set: "op: message: cause". The operation is left out
+// where the message begins with its words.
 func (e *Error) Error() string {
 	s := e.Msg
 	if e.Err != nil {
@@ -46,10 +48,13 @@ func (e *Error) Error() string {
 		}
 		s += e.Err.Error()
 	}
-	if e.Op != "" && s != "" {
-		return e.Op + ": " + s
+	switch {
+	case e.Op == "" || strings.HasPrefix(s, e.Op+" "):
+		return s
+	case s == "":
+		return e.Op
 	}
-	return e.Op + s
+	return e.Op + ": " + s
 }
 
 // Unwrap returns the cause, or nil.

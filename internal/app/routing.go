@@ -99,7 +99,7 @@ func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 	case row.State == fika.AgentFailed:
 		return "it has failed: " + row.StateReason
 	case row.QuotaUsedUp(a.Now()):
-		return "it has used up its " + row.HeldReason
+		return "it reached its limit of " + row.HeldReason
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ type Presence struct {
 	InUse  bool   // a prompt on a terminal uses its context
 	Failed string // why the agent has been given up; empty: it has not
 	// Rests is the limit that makes the agent begin nothing for a while, as in "20
-	// turns an hour", and Until is the end of that; empty: it does not rest.
+	// turns per hour", and Until is the end of that; empty: it does not rest.
 	Rests string
 	Until time.Time
 }

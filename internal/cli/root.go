@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fika"
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
@@ -53,6 +57,11 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 			e.LastGood = looksOrStops(cmd)
 			// fika route may ask the routing model, and what that costs is written down.
 			e.Looks = verbOf(cmd, args).Conduct == api.Looks && cmd.CommandPath() != "fika route"
+			if e.Looks && e.Home != "" {
+				if _, err := os.Stat(e.Home); errors.Is(err, fs.ErrNotExist) {
+					return fika.Errorf(fika.NotFound, "", "home %q not found", e.Home) // the commands that only look make none
+				}
+			}
 			config.PointAtForeign(e, cmd)
 			return admit(e, cmd, args)
 		},

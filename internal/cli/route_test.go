@@ -67,7 +67,7 @@ tokens = 1
 		{"put this letter into French", "translator", "not chosen: you may not ask it (callable_by); translation, by ", "nobody whom this fits best can take it now: @translator: you may not ask it (callable_by)"},
 		{"implement a function that sorts", "coder", "not chosen: it was stopped by hand", "nobody whom this fits best can take it now: @coder: it was stopped by hand"},
 		{"who is liable by this contract?", "lawyer", "not chosen: over budget: agent:lawyer a day: 0 tokens of 1 token spent", "nobody whom this fits best can take it now: @lawyer: over budget"},
-		{"hello", "reviewer", "nothing in the prompt speaks for it", "this fits no agent"},
+		{"hello", "reviewer", "no matching words", "this fits no agent"},
 	} {
 		status, out, said := run("route", "--json", tt.prompt)
 		var list []struct {

@@ -108,6 +108,24 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestDemoIntoAClosedPipe: the hub of a demo whose reader leaves is stopped, and its folder
+// removed.
+func TestDemoIntoAClosedPipe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes two seconds")
+	}
+	t.Parallel()
+	h := newHome(t, "")
+	temp := t.TempDir()
+	cmd := exec.Command("sh", "-c", "fika demo | head -1")
+	cmd.Dir, cmd.Env = h.work, append(h.env, "TMPDIR="+temp)
+	out, err := cmd.CombinedOutput()
+	left, _ := os.ReadDir(temp)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v; %d files are left\n%s", err, len(left), out)
+	}
+}
+
 // TestDemoBeginsHere: compiling says what it does, and the demo ends in the way in that fika
 // alone has (trial row U15).
 func TestDemoBeginsHere(t *testing.T) {

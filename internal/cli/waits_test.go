@@ -69,7 +69,7 @@ func TestE6SessionRevivesHub(t *testing.T) {
 			}
 			return ""
 		}},
-		{"the hub was gone; started it again", typing("two\r")}, {"second answer\n", typing("/quit\r")},
+		{"the hub had stopped; restarted it", typing("two\r")}, {"second answer\n", typing("/quit\r")},
 	}))
 	if !strings.Contains(shown, "coder\n  second answer\n") {
 		t.Errorf("it shows\n%s", shown)

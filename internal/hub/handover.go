@@ -153,7 +153,7 @@ func (s *supervisor) whyOut(row fika.Agent) string {
 	case c.failed != "" && !c.running:
 		return fmt.Sprintf("@%s cannot work: %s", row.Name, c.failed)
 	case row.QuotaUsedUp(s.now()):
-		return fmt.Sprintf("@%s has used up its %s", row.Name, row.HeldReason)
+		return fmt.Sprintf("@%s reached its limit of %s", row.Name, row.HeldReason)
 	}
 	return ""
 }

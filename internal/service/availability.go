@@ -43,7 +43,7 @@ func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fik
 	case p.Failed != "":
 		why = api.Stands(api.AgentFailed, "agent", string(row.Name))
 	case p.Rests != "":
-		why = api.Stands(api.AgentLimit, "agent", string(row.Name), "limit", "hour")
+		why = api.Stands(api.AgentLimit, "agent", string(row.Name), "limit", "work per hour")
 	default:
 		return "", api.Status{}
 	}

@@ -83,7 +83,7 @@ func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Mat
 	case len(list) == 0:
 		err = fika.Errorf(fika.NotFound, op, "no agents (fika init)")
 	case best > list[0].Score || len(fit) == 0 && len(barred) > 0:
-		err = fika.Errorf(fika.NotFound, op, "nobody whom this fits best can take it now: %s", strings.Join(barred, "; "))
+		err = fika.Errorf(fika.NotFound, op, "the best match cannot take work now: %s", strings.Join(barred, "; "))
 	case len(fit) > 0:
 		err = fika.Errorf(fika.Invalid, op, "no clear match: %s; name one (fika route)", strings.Join(fit, " or "))
 	default:

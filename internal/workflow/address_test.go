@@ -76,7 +76,7 @@ func TestE4ParseLine(t *testing.T) {
 		{line: "@a -> @b", wrong: `there is no colon behind @a -> @b`},
 		{line: "@a do this", wrong: "neither a comma"},
 		{line: "@a,@b:reset", wrong: "@a:reset and @b:reset, each on a line of its own"},
-		{line: "@a:", wrong: "what shall @a do?"},
+		{line: "@a:", wrong: "the prompt is missing: @a: PROMPT"},
 		{line: "@d: x", wrong: `agent "d" not found; known: a, b, c`},
 		{line: "a: x", wrong: "begins with @"},
 	} {

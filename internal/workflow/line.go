@@ -81,7 +81,7 @@ func ParseLine(line string, known []string) (Line, error) {
 	case l.Verb == "reset" && l.Prompt != "":
 		return Line{}, fika.Errorf(fika.Invalid, "", "%s:reset takes nothing; ask on a line of its own", team)
 	case l.Verb != "reset" && l.Prompt == "":
-		return Line{}, fika.Errorf(fika.Invalid, "", "what shall %s do? write the prompt after the colon", team)
+		return Line{}, fika.Errorf(fika.Invalid, "", "the prompt is missing: %s: PROMPT", team)
 	}
 	return l, nil
 }

@@ -136,7 +136,7 @@ func TestA10TenCalls(t *testing.T) {
 			t.Errorf("%d calls have reached the model", n)
 		}
 		for _, r := range over(all) {
-			if r.ProcessState.ExitCode() != 8 || !strings.Contains(r.err.String(), "the budget of home a month ($0.02) has no room beside the calls under way") {
+			if r.ProcessState.ExitCode() != 8 || !strings.Contains(r.err.String(), "the budget of home a month ($0.02): the rest is reserved by running calls") {
 				t.Errorf("status %d: %s", r.ProcessState.ExitCode(), r.err.String())
 			}
 		}

@@ -62,7 +62,7 @@ func TestFullDepth(t *testing.T) {
 			t.Errorf("round %d: the chain is %+v", round, got)
 		}
 		notice := h.select_(chat.ID, fika.Notice)[round-1]
-		if want := "this chain of messages has come to its limit of 100 answers in a row and stops here; fika chat continue tale continues"; notice.Content != want {
+		if want := "limit reached (100 answers in a row): this chain of messages has stopped; continue with: fika chat continue tale"; notice.Content != want {
 			t.Errorf("the notice says %q", notice.Content)
 		}
 		if round < 3 {

@@ -131,7 +131,7 @@ func TestRestoreElsewhereTouchesNothingThatLives(t *testing.T) {
 	if said := two.must("context", "log", "coder"); !strings.Contains(said, "hello") {
 		t.Errorf("the other home has %q", said)
 	}
-	one.one(one.run("restore", kept), 4, "a hub is running already")
+	one.one(one.run("restore", kept), 4, "a hub is already running")
 	one.must("down")
 	one.must("restore", kept)
 	if one.run("chat", "view", "later").code == 0 {

@@ -9,6 +9,7 @@ import (
 	"fika/internal/admin/pluginadmin"
 	"fika/internal/app"
 	"fika/internal/settings/config"
+	"fika/internal/settings/folder"
 	"fika/internal/settings/project"
 	"fika/internal/worker"
 )
@@ -34,6 +35,10 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 		}
 	}
 	c, err := a.LoadConfig()
+	var wrong *config.WrongError
+	if errors.As(err, &wrong) { // more may be
+		return ConfigReport{}, checkWrong(a, wrong)
+	}
 	if err != nil {
 		return ConfigReport{}, err
 	}
@@ -83,6 +88,28 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	return report, nil
 }
 
+// checkWrong adds to what is wrong with the settings the workspaces that do not exist and
+// the misspelt names of built-in tools.
+func checkWrong(a *app.App, wrong *config.WrongError) error {
+	h, err := a.Home()
+	if err != nil {
+		return err
+	}
+	errs := []error{wrong}
+	for _, entry := range wrong.Config.Agents {
+		s, _ := config.Resolve(config.Inputs{Home: h.Root, Agent: fika.AgentName(entry.ID), Config: wrong.Config})
+		if s.Workspace == "" || s.Worktree {
+			continue
+		}
+		if err := worker.CheckWorkspace(s.Workspace, s.Agent); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Origins["workspace"], err))
+		}
+	}
+	tools := &toolNames{known: worker.NewToolbox(a, h.Folder(folder.DefaultContext), config.Settings{}).AllNames()}
+	tools.checkConfig(wrong.Config)
+	return &fika.Error{Kind: fika.Invalid, Msg: errors.Join(append(errs, tools.errs...)...).Error()}
+}
+
 // checkSettings checks the settings of one context. A missing choice of model is not
 // an error in a file.
 func checkSettings(a *app.App, c *config.Config, name fika.AgentName) error {
@@ -94,8 +121,16 @@ func checkSettings(a *app.App, c *config.Config, name fika.AgentName) error {
 	case err != nil && c.Model == "" && (c.Agent(name) == nil || c.Agent(name).Model == ""):
 		return nil
 	case err != nil:
-		return fmt.Errorf("@%s: %w", name, err)
+		err = fmt.Errorf("@%s: %w", name, err)
+		if errors.As(err, new(*config.ModelError)) {
+			err = errors.Join(err, checkWorkspace(a, s))
+		}
+		return err
 	}
+	return checkWorkspace(a, s)
+}
+
+func checkWorkspace(a *app.App, s config.Settings) error {
 	if err := worker.CanOpenWorkspace(a, s); err != nil {
 		return fmt.Errorf("%s: %w", s.Origins["workspace"], err)
 	}

@@ -152,7 +152,7 @@ func (d *examination) checkConfig() bool {
 	if err != nil || inForce != nil {
 		return inForce == nil
 	}
-	d.add(check, Fine, "", "%d agents, %d models", len(c.Entries()), len(c.Models))
+	d.add(check, Fine, "", "agents: %d, models: %d", len(c.Entries()), len(c.Models))
 	for _, note := range c.BackupNotes() {
 		d.add("backups", Note, "", "%s", note)
 	}

@@ -148,6 +148,13 @@ func TestSettingsAreChecked(t *testing.T) {
 	if err != nil || len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0], "sometool") {
 		t.Errorf("got %q, %v", report.Warnings, err)
 	}
+	write(t, h.ConfigFile(), settings+"[[agents]]\nid = \"reader\"\nmodel = \"nope\"\nworkspace = \"/nowhere\"\ntool_permissions = [\"reed\"]\n")
+	_, err = doctor.CheckConfig(t.Context(), open(t, h.Root))
+	for _, want := range []string{`"nope"`, "/nowhere is not a folder", "did you mean read?"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("one mistake hides another: %q is not in %v", want, err)
+		}
+	}
 	write(t, h.ConfigFile(), "model = 5\nfallback = [\n")
 	if got := problems(t, open(t, h.Root), false); !strings.Contains(got, "config.toml:") {
 		t.Errorf("got\n%s", got)

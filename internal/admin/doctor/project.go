@@ -22,6 +22,6 @@ func (d *examination) checkProject() {
 	case at.Trust == project.Changed:
 		d.add(check, Note, "", "%s has changed since you trusted it: fika trust shows how", at.Root)
 	default:
-		d.add(check, Fine, "", "%s is trusted, and as you saw it", at.Root)
+		d.add(check, Fine, "", "%s is trusted and unchanged", at.Root)
 	}
 }

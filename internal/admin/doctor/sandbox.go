@@ -30,7 +30,7 @@ func (d *examination) checkSandbox() {
 	case found.Tier() == sandbox.Landlock:
 		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks:\n- %s", found.WhyWeaker(), strings.Join(found.Lacks(), "\n- "))
 	default:
-		d.add(check, Fine, "", "commands are confined by namespaces of their own (full); that lacks: %s", strings.Join(found.Lacks(), "; "))
+		d.add(check, Fine, "", "full (namespaces). Known gap: %s", strings.Join(found.Lacks(), "; "))
 	}
 	if c.Sandbox.Home == config.HomeReadable && g.SandboxMode != string(sandbox.Off) {
 		d.add(check, Note, "remove home = \"readable\" from [sandbox]", "a gap: commands can read your home folder but for a list of places with keys and passwords, and no such list is complete")

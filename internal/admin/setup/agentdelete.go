@@ -37,7 +37,7 @@ func AgentFile(a *app.App, name fika.AgentName) (string, error) {
 		return "", err
 	}
 	if at, taken := c.WhereAgent(name); taken {
-		return "", fika.Errorf(fika.Conflict, op, "@%s is an entry of %s:%d: take it out there", name, at.File, at.Line)
+		return "", fika.Errorf(fika.Conflict, op, "@%s is defined in %s:%d; delete it there", name, at.File, at.Line)
 	}
 	return "", fika.Errorf(fika.NotFound, op, "agent %q not found (fika agent list)", name)
 }

@@ -284,7 +284,7 @@ func (r *ranking) explain(parts []part, lacks, barred string) (work, why string)
 		reasons = append(reasons, "says "+quoted(p.words))
 	}
 	if len(parts) == 0 {
-		reasons = append(reasons, "nothing in the prompt speaks for it")
+		reasons = append(reasons, "no matching words")
 	}
 	if lacks != "" {
 		reasons = append(reasons, "may not use "+lacks)

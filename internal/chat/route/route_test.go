@@ -155,8 +155,8 @@ func TestK2Evidence(t *testing.T) {
 		{"may we paint the fence at night?", "sage", `"may paint"`},
 		{"is this clause valid?", "sage", "law, by "},
 		{"IMPLEMENT the parseOptions function", "coder", "programming, by "},
-		{"", "coder", "nothing in the prompt"},
-		{"\x00\xff 🙂 нет", "coder", "nothing in the prompt"},
+		{"", "coder", "no matching words"},
+		{"\x00\xff 🙂 нет", "coder", "no matching words"},
 	} {
 		list := route.Rank(team(), tt.prompt)
 		if best := list[0]; best.Agent != tt.want || !strings.Contains(best.Why, tt.why) || len(list) != 3 {

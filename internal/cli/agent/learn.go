@@ -195,7 +195,7 @@ func (o *learnOptions) settle(name fika.AgentName, l *worker.Learning, p worker.
 		o.Say("dropped; what it came of is not looked at again")
 		return nil
 	}
-	o.Say("%s %s is written: it counts from @%s's next turn on", o.ErrStyle().Green("✓"), p.File, name)
+	o.Say("%s %s written; takes effect on @%s's next turn", o.ErrStyle().Green("✓"), p.File, name)
 	if path, ok := l.InProject(p); ok {
 		return o.trust(path, p)
 	}
@@ -211,7 +211,7 @@ func (o *learnOptions) trust(path string, p worker.LearnProposal) error {
 	}
 	file := pending.Tree.Get(path)
 	if len(pending.Changes) != 1 || pending.Changes[0].Path != path || file == nil || !bytes.HasSuffix(file.Data, []byte(p.After)) {
-		o.Say("it is a file of the project: takes effect after fika trust")
+		o.Say("a file of the project: takes effect after fika trust")
 		return nil
 	}
 	return pending.Accept()

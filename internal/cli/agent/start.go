@@ -47,7 +47,7 @@ func startAgent(ctx context.Context, e *command.Env, agents *service.Agents, row
 	}
 	word := "started"
 	if before.PID == v.PID {
-		word = "was running already"
+		word = "is already running"
 	}
 	e.Say("%s @%s %s (pid: %d)", e.ErrStyle().Green("✓"), row.Name, word, v.PID)
 	return nil

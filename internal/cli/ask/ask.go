@@ -209,8 +209,8 @@ func (o *askOptions) await(ctx context.Context, c *service.Service, follow *serv
 	case errors.Is(err, context.DeadlineExceeded):
 		view.EndLine()
 		state := "still working"
-		if info, err := c.Requests.Request(ctx, id); err == nil && info.State == fika.Open {
-			state = "not begun yet"
+		if info, err := c.Requests.Request(ctx, id); err == nil {
+			state = request.StateText(info)
 		}
 		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s (fika request wait %s)", state, id)
 	case err != nil:

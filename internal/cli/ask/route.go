@@ -30,7 +30,7 @@ the tools that such work needs. No model is asked and nothing is sent, unless
 
 SURE marks the agent that fika ask auto, fika task auto and @auto: in the master
 use. An agent that was stopped by hand, has failed, may not be asked by you or
-has used up its budget is not chosen.
+has reached a limit or a budget is not chosen.
 
 ` + command.ExitHelp,
 		Example: "  fika route \"is this diff safe to merge?\"\n  fika route --json \"translate the manual\" | jq -r '.[0].agent'",
@@ -87,7 +87,7 @@ func showMatches(e *command.Env, list []service.Match) error {
 	case best.Score == 0 || best.Barred != "":
 		e.Say("this fits no agent that can be chosen")
 	default:
-		e.Say("not sure: auto would not take @%s without asking", best.Agent)
+		e.Say("no clear match: auto would not pick @%s", best.Agent)
 	}
 	return err
 }

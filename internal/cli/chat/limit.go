@@ -117,7 +117,7 @@ func (o *limitOptions) change() (func(*fika.ChainLimits), error) {
 			continue
 		}
 		if f.n < 0 || f.n > 1e15 || f.flag == "cost" && math.IsNaN(o.cost) {
-			return nil, command.UsageError("--%s is a number from 0 (no limit) on, and not beyond all reason", f.flag)
+			return nil, command.UsageError("--%s must be between 0 (no limit) and 1e15", f.flag)
 		}
 		*f.to, any = &f.n, true
 	}

@@ -69,7 +69,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 	defer cancel()
 	items, err := c.Chats.AwaitIdle(waiting, conv, func(stuck []service.QueueItem) {
 		for _, i := range stuck {
-			e.Warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, itemLine(e, i)))
+			e.Warn(fmt.Sprintf("%s is blocked: %s", conv.Name, itemLine(e, i)))
 		}
 	})
 	if asJSON && (err == nil || waiting.Err() != nil) {

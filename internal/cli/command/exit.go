@@ -73,22 +73,21 @@ func ErrorText(err error) string {
 	if !is {
 		return err.Error()
 	}
+	op := e.Op
 	switch e.Kind {
-	case fika.Invalid, fika.NotFound, fika.Conflict, fika.Denied, fika.Limit:
-	default:
-		return err.Error()
+	case fika.Invalid, fika.NotFound, fika.Conflict, fika.Denied, fika.Limit, fika.Locked:
+		if !strings.HasPrefix(op, "plugin ") && !strings.HasPrefix(op, "hook ") { // those say which one
+			op = ""
+		}
 	}
 	var parts []string
-	if strings.HasPrefix(e.Op, "plugin ") || strings.HasPrefix(e.Op, "hook ") { // it says which one
-		parts = append(parts, e.Op)
-	}
 	if e.Msg != "" {
 		parts = append(parts, e.Msg)
 	}
 	if e.Err != nil {
 		parts = append(parts, ErrorText(e.Err))
 	}
-	return strings.Join(parts, ": ")
+	return (&fika.Error{Op: op, Msg: strings.Join(parts, ": ")}).Error()
 }
 
 // ExitStatus returns the exit code of a kind of error, as the help lists them.

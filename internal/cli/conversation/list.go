@@ -38,7 +38,7 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, func(c service.ConversationInfo) listed { return toListed(c, active) })
 			}
-			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, command.TableRows(list, func(c service.ConversationInfo) []string {
+			return e.Table([]string{"CONVERSATION", "KIND", "WHO", "STATUS", "MESSAGES", "UPDATED"}, command.TableRows(list, func(c service.ConversationInfo) []string {
 				name := string(c.Name)
 				if active[c.ID] {
 					name += " *"

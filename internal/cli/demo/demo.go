@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,6 +87,8 @@ func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
+	// Where the reader of stdout leaves early, the write fails, and the hub is stopped.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	d := &command.Env{Streams: e.Streams, Getenv: quietEnv(e.Getenv), Home: home}
 	defer func() {
 		err = errors.Join(err, endDemo(d, home, keep))

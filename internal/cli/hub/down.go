@@ -58,7 +58,7 @@ func downLeft(ctx context.Context, e *command.Env, how fika.Desired, timeout tim
 
 func sayLeaving(e *command.Env, names []fika.AgentName) {
 	for _, n := range names {
-		e.Say("@%s was still there, and was ended", n)
+		e.Say("@%s did not stop in time and was killed", n)
 	}
 }
 

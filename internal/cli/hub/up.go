@@ -42,7 +42,7 @@ for a service manager, and logs to stderr.
 				return err
 			}
 			if already {
-				e.Say("the hub is up already (pid %d)", ready.PID)
+				e.Say("the hub is already running (pid %d)", ready.PID)
 				return nil
 			}
 			return ShowReady(e, ready, asJSON)

@@ -93,7 +93,7 @@ func (e masterHost) reviveHub(ctx context.Context, killed bool) (string, error) 
 		return "", err
 	}
 	if gone {
-		return fmt.Sprintf("the hub was gone; started it again (pid %d)", ready.PID), nil
+		return fmt.Sprintf("the hub had stopped; restarted it (pid %d)", ready.PID), nil
 	}
 	return fmt.Sprintf("started the hub (pid %d)", ready.PID), nil
 }

@@ -78,7 +78,7 @@ func showLogin(e *command.Env, address string, noBrowser bool) error {
 func newLogout(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout NAME", Short: "forget the login to a remote server",
-		Long:    "Forgets the tokens of a login. The server is not told: its own pages end a login\nthere, too.",
+		Long:    "Forgets the tokens of a login. The server is not notified: its own pages end a login\nthere, too.",
 		Example: "  fika mcp logout linear",
 		Args:    command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -184,6 +184,6 @@ func (p *Printer) End() {
 		_ = p.env.Print(p.page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")
 	}
 	if p.options.Costs {
-		p.env.Say("%s", p.env.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Input(p.total), term.Output(p.total), term.Money(p.total, p.partly))))
+		p.env.Say("%s", p.env.ErrStyle().Dim(fmt.Sprintf("%s: %s in, %s out, %s", command.Plural(p.turns, "turn"), term.Input(p.total), term.Output(p.total), term.Money(p.total, p.partly))))
 	}
 }

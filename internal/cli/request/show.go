@@ -104,6 +104,17 @@ func tokensOf(u fika.Usage) string {
 	return fmt.Sprintf("%s in, %s out", term.Input(u), term.Output(u))
 }
 
+// StateText says what an accepted request does or waits for.
+func StateText(r service.RequestInfo) string {
+	switch {
+	case r.State == fika.Open:
+		return "not begun yet"
+	case r.State == fika.Running:
+		return "still working"
+	}
+	return stateOf(r)
+}
+
 func stateOf(r service.RequestInfo) string {
 	switch {
 	case r.Reason == "":
@@ -114,6 +125,12 @@ func stateOf(r service.RequestInfo) string {
 		return "waiting for tasks of the board"
 	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitApproval:
 		return "waiting for your approval (fika approve)"
+	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitProvider:
+		return "waiting for the model's provider, which fails"
+	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitLimit:
+		return "waiting for a limit or a budget"
+	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitPause:
+		return "waiting: paused"
 	}
 	return string(r.State) + " (" + r.Reason + ")"
 }

@@ -45,7 +45,7 @@ func newWait(e *command.Env) *cobra.Command {
 			info, err = follow.Await(waiting, info.ID, view.Show)
 			if waiting.Err() != nil {
 				view.EndLine()
-				return fika.Errorf(fika.Detached, "", "you stopped waiting; request %s continues", args[0])
+				return fika.Errorf(fika.Detached, "", "you stopped waiting; request %s continues (fika request show %s)", args[0], args[0])
 			}
 			if err != nil {
 				return err

@@ -231,6 +231,8 @@ func (o *Options) hintSpelling(name fika.AgentName) {
 	}
 	if near := o.NearContext(h, name); near != "" {
 		o.Say("context %q is new (there is also %q)", name, near)
+	} else if o.ErrTTY {
+		o.Say("context %q is new", name)
 	}
 }
 

@@ -63,7 +63,7 @@ func newResume(e *command.Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e.Say("%s comes next on %s", one.Schedule.Name, NextLine(one))
+		e.Say("resumed schedule %s; next run: %s", one.Schedule.Name, NextLine(one))
 		hubHint(e)
 		return nil
 	})

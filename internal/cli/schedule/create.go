@@ -124,7 +124,7 @@ func (o *createOptions) run(ctx context.Context) error {
 	if o.asJSON {
 		err = o.PrintLine(ToJSON(s))
 	} else {
-		o.Say("%s comes next on %s", s.Schedule.Name, NextLine(s))
+		o.Say("created schedule %s; next run: %s", s.Schedule.Name, NextLine(s))
 	}
 	hubHint(o.Env)
 	return err

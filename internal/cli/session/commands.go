@@ -90,6 +90,9 @@ func (v *visit) compact(ctx context.Context, line input.Line) error {
 		done, err := c.ChatControl.Compact(ctx, v.chat.conversation(), only, o)
 		for _, d := range done {
 			v.screen.Note("— " + page.Compacted(d))
+			if v.session != nil && !d.Repeat {
+				v.session.cost.add(d.Usage)
+			}
 		}
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"fika/internal/service"
 )
 
-// cost adds up what the turns of a session have used since it was opened.
+// cost adds up what the turns and summaries of a session have used since it was opened.
 // It is safe for concurrent use.
 type cost struct {
 	mu       sync.Mutex
@@ -27,6 +27,13 @@ func (s *cost) soFar() (u fika.Usage, unpriced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used, s.unpriced
+}
+
+// add adds what was used outside of turns.
+func (s *cost) add(u fika.Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used, s.unpriced = s.used.Add(u), s.unpriced || u.Unpriced
 }
 
 // scarceBudget returns a line about a budget that is nearly spent; "" if there is none.

@@ -109,7 +109,7 @@ func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	default:
 		k.conn.setTrouble("")
 		if again {
-			k.screen.Note("— the hub was gone; started it again (" + time.Since(began).Round(time.Millisecond).String() + ")")
+			k.screen.Note("— the hub had stopped; restarted it (" + time.Since(began).Round(time.Millisecond).String() + ")")
 		}
 		k.conn.replace(ctx, next, own)
 		return true

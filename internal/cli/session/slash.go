@@ -192,7 +192,7 @@ func (v *visit) showHelp(context.Context, input.Line) error {
 		}
 	}
 	if v.session != nil {
-		text += "\n\nThis session is the chat " + v.chat.name() + ": fika chat join " + v.chat.name() + " looks in from elsewhere."
+		text += "\n\nThis session is the chat " + v.chat.name() + "; join it elsewhere: fika chat join " + v.chat.name() + "."
 	}
 	v.screen.Print(term.FoldLines(text, width))
 	return nil

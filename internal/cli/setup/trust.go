@@ -43,7 +43,7 @@ Where there is no AGENTS.md, CLAUDE.md counts.`,
 				return err
 			}
 			if p.State == project.Trusted {
-				e.Say("%s is trusted, and as you saw it", p.Project.Name())
+				e.Say("%s is trusted and unchanged", p.Project.Name())
 				return nil
 			}
 			if err := e.Print(shownChanges(p.Changes, 0)); err != nil || diff {

@@ -34,7 +34,7 @@ changes again. The previous contents are kept for 30 days.
 A file that somebody has changed since is left as it is, and named; the exit
 status is then 1. What commands (bash, plugins) changed is not undone: in a git
 repository those files are named. Files outside the agent's workspace, and files
-that tools may not write, are left alone. The agents are not told.`,
+that tools may not write, are left alone. Agents are not notified.`,
 		Example: "  fika undo\n  fika undo --diff      # only look at what was changed\n  fika undo --list\n  fika undo 01a1fd6e -y",
 		Args:    command.AtMostOne("a request"), ValidArgsFunction: complete.FirstOnly(completeUndo(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
@@ -102,7 +102,7 @@ func (o undoOptions) apply(ctx context.Context, c *service.Service, x service.Un
 		err = o.PrintJSON(toUndoJSON(x, true))
 	} else {
 		err = o.print(changes.OutcomeLines(x, o.look()))
-		o.Say("fika undo %s takes this back", changes.ShortID(x.Turn.Request))
+		o.Say("run fika undo %s again to redo; agents are not notified", changes.ShortID(x.Turn.Request))
 	}
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func configPage() string {
 		"problem in the files with file, line and column; a key that does not exist is a problem.\n\n" +
 		"For the limits of chains and agents, too, the most specific value applies, whether it is tighter or wider: what `fika chat limit` has set for\n" +
 		"one conversation, then the agent's own (`local.toml`, then `[[agents]]`), then `[chat]`. A chain that reaches a limit stops with one notice;\n" +
-		"`fika chat continue` resumes it with fresh counters. An agent that has used up its hour (from one full hour to the next, UTC) loses nothing:\n" +
+		"`fika chat continue` resumes it with fresh counters. An agent that has reached its limit for an hour (from one full hour to the next, UTC) loses nothing:\n" +
 		"its waiting work continues in the next hour, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
 		"A duration is a whole number in the unit that its key names (milliseconds for `_ms`, otherwise seconds), or a text such as `\"90s\"` or `\"7d\"`.\n" +
 		"Money is in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative paths start at the home.\n")

@@ -82,7 +82,7 @@ func setBudget(ctx context.Context, to api.Service, r *http.Request, w api.Write
 	if text := strings.TrimSpace(r.PostFormValue("money")); text != "" {
 		money, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(money >= 0.000001 && money <= mostMoney) {
-			return "", &api.Error{Code: api.Invalid, Field: "money", Detail: "Money is an amount of dollars, more than 0 and not beyond all reason."}
+			return "", &api.Error{Code: api.Invalid, Field: "money", Detail: "Money must be between 0.000001 and 1e9 dollars."}
 		}
 		b.Money = int64(math.Round(money * 1e6))
 	}

@@ -48,10 +48,10 @@ func (b Budget) AmountText(a Amount) string {
 // Text says why the call is not made, and what helps.
 func (r Refusal) Text() string {
 	if !r.Full {
-		return fmt.Sprintf("%s has no room beside the calls under way: %s spent, %s set aside for them, and a call is taken to cost %s; try again when they are done",
+		return fmt.Sprintf("%s: the rest is reserved by running calls (%s spent, %s reserved), and the next call is estimated at %s; try again when they are done",
 			r.named(), r.AmountText(r.Spent), r.AmountText(r.Reserved), r.AmountText(r.Need))
 	}
-	why := fmt.Sprintf("%s is used up: %s spent, and a call is taken to cost %s", r.named(), r.AmountText(r.Spent), r.AmountText(r.Need))
+	why := fmt.Sprintf("%s is used up: %s spent, and the next call is estimated at %s", r.named(), r.AmountText(r.Spent), r.AmountText(r.Need))
 	if !r.Window.Ends.IsZero() {
 		why += "; the next begins at " + ClockText(r.Window.Ends)
 	}
@@ -72,7 +72,7 @@ func (r Refusal) NoticeID() fika.EntryID {
 // Warning returns the warning that is given once per window, when four fifths of a
 // budget are spent.
 func (b Budget) Warning(spent Amount) string {
-	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.AmountText(spent))
+	return fmt.Sprintf("%s: more than 80%% used (%s spent)", b.named(), b.AmountText(spent))
 }
 
 // ClockText returns a time as people read it, in its own zone.
@@ -92,7 +92,7 @@ func (a Applied) ShortText(b Balance) string {
 func (a Applied) StandingLine(b Balance) string {
 	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.AmountText(b.Spent), a.limits())
 	if b.Reserved != (Amount{}) {
-		text += fmt.Sprintf(", %s set aside for calls under way", a.AmountText(b.Reserved))
+		text += fmt.Sprintf(", %s reserved by running calls", a.AmountText(b.Reserved))
 	}
 	text += fmt.Sprintf(", %s left", a.AmountText(a.AmountLeft(b)))
 	if !a.Window.Ends.IsZero() {

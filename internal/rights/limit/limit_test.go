@@ -67,8 +67,8 @@ func TestQuota(t *testing.T) {
 		want  string
 	}{
 		{limit.Quota{Begins: begins, Turns: 19, Tokens: 999}, ""},
-		{limit.Quota{Begins: begins, Turns: 20}, "20 turns an hour"},
-		{limit.Quota{Begins: begins, Tokens: 1000}, "1000 tokens an hour"},
+		{limit.Quota{Begins: begins, Turns: 20}, "20 turns per hour"},
+		{limit.Quota{Begins: begins, Tokens: 1000}, "1000 tokens per hour"},
 	} {
 		x := tt.quota.Exceeded(limit.Limits{HourTurns: 20, HourTokens: 1000})
 		if (x == nil) != (tt.want == "") || x != nil && (x.Limit != tt.want || !x.Until.Equal(time.Date(2026, 5, 1, 15, 0, 0, 0, time.UTC))) {
@@ -78,8 +78,8 @@ func TestQuota(t *testing.T) {
 			t.Errorf("%+v without limits", tt.quota)
 		}
 	}
-	x := limit.Exceeded{Until: begins.Add(time.Hour), Limit: "1 turn an hour"}
-	if got := x.Notice("arya"); got != "@arya has used up its 1 turn an hour; what waits for it here continues at 15:00 UTC" {
+	x := limit.Exceeded{Until: begins.Add(time.Hour), Limit: "1 turn per hour"}
+	if got := x.Notice("arya"); got != "@arya reached its limit of 1 turn per hour; waiting work here resumes at 15:00 UTC" {
 		t.Error(got)
 	}
 }
@@ -105,7 +105,7 @@ func TestNoticeIDsAreOfWhatHappened(t *testing.T) {
 			t.Errorf("%+v has the same id", o)
 		}
 	}
-	x := limit.Exceeded{Until: limit.HourOf(now), Limit: "20 turns an hour"}
+	x := limit.Exceeded{Until: limit.HourOf(now), Limit: "20 turns per hour"}
 	if got := x.NoticeID("a1"); got != "hour-4a720947262b23264df3e7fd7798ce21" {
 		t.Error(got)
 	}
@@ -114,18 +114,18 @@ func TestNoticeIDsAreOfWhatHappened(t *testing.T) {
 func TestNotices(t *testing.T) {
 	l := limit.Limits{MaxDepth: 1, MaxTurns: 200, MaxTokens: 5, MaxCost: 1_500_000, MaxAge: 6 * time.Hour, MaxEcho: 6}
 	for name, want := range map[string]string{
-		limit.Depth:  "has come to its limit of 1 answer in a row and stops here; fika chat continue room continues",
-		limit.Turns:  "has come to its limit of 200 turns and",
-		limit.Tokens: "of 5 tokens and",
-		limit.Cost:   "of $1.50 and",
-		limit.Age:    "of 6h and",
-		limit.Echo:   "only repeats itself (6 messages of @arya and @gendry without anything new) and stops here",
+		limit.Depth:  "limit reached (1 answer in a row): this chain of messages has stopped; continue with: fika chat continue room",
+		limit.Turns:  "limit reached (200 turns): this chain",
+		limit.Tokens: "limit reached (5 tokens): this chain",
+		limit.Cost:   "limit reached ($1.50): this chain",
+		limit.Age:    "limit reached (6h): this chain",
+		limit.Echo:   "limit reached (6 messages of @arya and @gendry without anything new): this chain",
 	} {
 		r := limit.Reached{Chain: "c", Limit: name, Limits: l, Where: "room", Between: [2]fika.AgentName{"arya", "gendry"}}
 		if got := r.Notice(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", name, got)
 		}
-		if got := r.NoticeElsewhere("yard"); !strings.Contains(got, "has stopped in room; fika chat continue yard continues") {
+		if got := r.NoticeElsewhere("yard"); !strings.Contains(got, "has stopped in room; continue with: fika chat continue yard") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

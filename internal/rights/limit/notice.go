@@ -26,13 +26,13 @@ func (r Reached) Notice() string {
 	if command == "" {
 		command = fmt.Sprintf("fika chat continue %s", r.Where)
 	}
-	return "this chain of messages " + r.why() + " and stops here; " + command + " continues"
+	return "limit reached (" + r.why() + "): this chain of messages has stopped; continue with: " + command
 }
 
 // NoticeElsewhere returns the notice that is posted where the chain began, if that is
 // another conversation.
 func (r Reached) NoticeElsewhere(began fika.ConversationName) string {
-	return fmt.Sprintf("a chain of messages that began here %s and has stopped in %s; fika chat continue %s continues", r.why(), r.Where, began)
+	return fmt.Sprintf("limit reached (%s): a chain of messages that began here has stopped in %s; continue with: fika chat continue %s", r.why(), r.Where, began)
 }
 
 // NoticeID returns an id that is the same for the same chain, limit and measure, so
@@ -67,7 +67,7 @@ func (r Reached) why() string {
 	n := r.measure()
 	switch r.Limit {
 	case Echo:
-		return fmt.Sprintf("only repeats itself (%d messages of @%s and @%s without anything new)", n, r.Between[0], r.Between[1])
+		return fmt.Sprintf("%d messages of @%s and @%s without anything new", n, r.Between[0], r.Between[1])
 	case Depth:
 		what = counted(n, "answer") + " in a row"
 	case Turns:
@@ -79,7 +79,7 @@ func (r Reached) why() string {
 	case Age:
 		what = duration(r.Limits.MaxAge)
 	}
-	return "has come to its limit of " + what
+	return what
 }
 
 // ContinueCommand returns the command with which a person continues a request after a

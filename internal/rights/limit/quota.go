@@ -21,7 +21,7 @@ func HourOf(now time.Time) time.Time { return now.Truncate(time.Hour) }
 // Exceeded says that an hour is used up.
 type Exceeded struct {
 	Until time.Time // when the next hour begins
-	Limit string    // as in "20 turns an hour"
+	Limit string    // as in "20 turns per hour"
 }
 
 // Exceeded returns how the hour is used up, or nil if it is not.
@@ -29,16 +29,16 @@ func (q Quota) Exceeded(l Limits) *Exceeded {
 	until := q.Begins.Add(time.Hour)
 	switch {
 	case l.HourTurns > 0 && q.Turns >= int64(l.HourTurns):
-		return &Exceeded{until, counted(int64(l.HourTurns), "turn") + " an hour"}
+		return &Exceeded{until, counted(int64(l.HourTurns), "turn") + " per hour"}
 	case l.HourTokens > 0 && q.Tokens >= l.HourTokens:
-		return &Exceeded{until, counted(l.HourTokens, "token") + " an hour"}
+		return &Exceeded{until, counted(l.HourTokens, "token") + " per hour"}
 	}
 	return nil
 }
 
 // Notice returns the notice that is posted where something waits for the agent.
 func (e Exceeded) Notice(agent fika.AgentName) string {
-	return fmt.Sprintf("@%s has used up its %s; what waits for it here continues at %s UTC", agent, e.Limit, e.clock())
+	return fmt.Sprintf("@%s reached its limit of %s; waiting work here resumes at %s UTC", agent, e.Limit, e.clock())
 }
 
 // NoticeID returns an id that is the same for the same agent and hour.
@@ -48,12 +48,12 @@ func (e Exceeded) NoticeID(id fika.AgentID) fika.EntryID {
 
 // Refusal tells a person why the agent does not begin at once.
 func (e Exceeded) Refusal(agent fika.AgentName) string {
-	return fmt.Sprintf("%s has used up its %s; the next begins at %s UTC", agent, e.Limit, e.clock())
+	return fmt.Sprintf("%s reached its limit of %s; the next hour begins at %s UTC", agent, e.Limit, e.clock())
 }
 
 // LaterHint tells a waiting person how to continue when the hour is over.
 func (e Exceeded) LaterHint(agent fika.AgentName, command string) string {
-	return fmt.Sprintf("%s has used up its %s; %s continues after %s UTC", agent, e.Limit, command, e.clock())
+	return fmt.Sprintf("%s reached its limit of %s; %s continues after %s UTC", agent, e.Limit, command, e.clock())
 }
 
 func (e Exceeded) clock() string { return e.Until.UTC().Format("15:04") }

@@ -174,11 +174,25 @@ func (l *loading) finishLoading() (*Config, error) {
 		l.config.expandPools()
 		(&crossCheck{l.config, &l.problems}).checkTogether()
 	}
-	if err := l.problems.Err(l.config.Files...); err != nil {
+	err := l.problems.Err(l.config.Files...)
+	switch {
+	case err == nil:
+		return l.config, nil
+	case l.broken:
 		return nil, err
 	}
-	return l.config, nil
+	return nil, &WrongError{Config: l.config, Err: err}
 }
+
+// WrongError says that the files can be read and something in them is wrong. Config holds
+// what they say, for those who look for more mistakes in it.
+type WrongError struct {
+	Config *Config
+	Err    error
+}
+
+func (e *WrongError) Error() string { return e.Err.Error() }
+func (e *WrongError) Unwrap() error { return e.Err }
 
 // readSource adds one file to c.
 func (c *Config) readSource(s *toml.Source, modelsOnly bool) {

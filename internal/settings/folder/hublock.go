@@ -25,7 +25,7 @@ func (h Home) LockHub() (*HubLock, error) {
 	file, err := h.lockProcess(h.hubLockFile())
 	if errors.Is(err, process.ErrHeld) {
 		who, _ := h.HubProcess()
-		return nil, fika.Errorf(fika.Locked, "up", "a hub is running already (pid %d); fika status shows it", who.PID)
+		return nil, fika.Errorf(fika.Locked, "up", "a hub is already running (pid %d); stop it first (fika down)", who.PID)
 	}
 	if err != nil {
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)

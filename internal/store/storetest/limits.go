@@ -288,7 +288,7 @@ var limitTests = map[string]func(*world){
 		}
 		a := w.agent("coder")
 		equal(w, "held", a.QuotaUsedUp(w.clock.Now()), true)
-		equal(w, "why", a.HeldReason, "2 turns an hour")
+		equal(w, "why", a.HeldReason, "2 turns per hour")
 		equal(w, "with work", len(must(w.WithWork(w.ctx))(w)), 0)
 		equal(w, "pending", w.pending(room.ID)+w.pending(hall.ID), 2)
 		_, err := w.Begin(w.ctx, l, store.NewRequest{Kind: fika.RunRequest, Limits: w.limits})

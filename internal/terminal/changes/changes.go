@@ -45,7 +45,7 @@ func Undo(ctx context.Context, s Source, words []string, l Look) ([]string, erro
 		return nil, err
 	}
 	x.Newer = newer
-	return append(OutcomeLines(x, l), l.Style.Dim("— /undo "+ShortID(x.Turn.Request)+" makes the changes again; agents are not notified")), nil
+	return append(OutcomeLines(x, l), l.Style.Dim("— /undo "+ShortID(x.Turn.Request)+" again to redo; agents are not notified")), nil
 }
 
 // Diff carries out /diff [REQUEST]: it shows what the request changed in its files.

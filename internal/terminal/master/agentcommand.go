@@ -134,7 +134,7 @@ func (m *Master) manageAgent(ctx context.Context, verb, name string, how fika.De
 			case verb == "stop":
 				m.out.printSuccess("Stopped gracefully")
 			case already && verb == "start":
-				m.out.printSuccess("Was running already (pid: %d)", pid)
+				m.out.printSuccess("Already running (pid: %d)", pid)
 			default:
 				m.out.printSuccess("Started (pid: %d)", pid)
 			}

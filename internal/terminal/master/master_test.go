@@ -566,7 +566,7 @@ func TestE11StartedAlready(t *testing.T) {
 		d := newDesk()
 		_ = run(t, d.master(nil), d, func() {
 			d.lines <- "/agents start coder"
-			d.shows(t, "✓ Was running already (pid: 7)")
+			d.shows(t, "✓ Already running (pid: 7)")
 			d.lines <- "/agents start lazy"
 			d.shows(t, "✓ Started (pid: 7)")
 		})

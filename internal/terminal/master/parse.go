@@ -92,7 +92,7 @@ func parseRoute(s string) (Line, error) {
 	case l.Verb == Reset && l.Text != "":
 		return Line{}, fika.Errorf(fika.Invalid, "", "@%s:reset takes nothing; ask on a line of its own", l.Agent)
 	case l.Verb != Reset && l.Text == "":
-		return Line{}, fika.Errorf(fika.Invalid, "", "what shall @%s do? write the prompt after the colon", l.Agent)
+		return Line{}, fika.Errorf(fika.Invalid, "", "the prompt is missing: @%s: PROMPT", l.Agent)
 	}
 	return l, nil
 }

@@ -104,7 +104,7 @@ func (d *Delegate) whyNotGiven(c tool.Call, a fika.Agent, prompt string) string 
 	case len(prompt) > maxMessage:
 		return fmt.Sprintf("the prompt has %d bytes and may have %d; put it into a file and name the file", len(prompt), maxMessage)
 	case d.MaxDepth > 0 && c.Depth+1 >= d.MaxDepth:
-		return fmt.Sprintf("this chain has come to its limit (max_depth %d); do it yourself, or answer without it", d.MaxDepth)
+		return fmt.Sprintf("limit reached (max_depth %d); do it yourself, or answer without it", d.MaxDepth)
 	}
 	return ""
 }

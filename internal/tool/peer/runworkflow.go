@@ -63,7 +63,7 @@ func (r *RunWorkflow) Delegate(ctx context.Context, c tool.Call) (tool.Delegatio
 		return out, err
 	}
 	if r.MaxDepth > 0 && c.Depth+1 >= r.MaxDepth {
-		return out, fika.Errorf(fika.Limit, RunWorkflowName, "the workflow %.80q is not run: this chain has come to its limit (max_depth %d); do the work yourself, or answer without it", args.Name, r.MaxDepth)
+		return out, fika.Errorf(fika.Limit, RunWorkflowName, "the workflow %.80q is not run: limit reached (max_depth %d); do the work yourself, or answer without it", args.Name, r.MaxDepth)
 	}
 	inputs := map[string]string{}
 	for name, raw := range args.Inputs {

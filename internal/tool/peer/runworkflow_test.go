@@ -46,7 +46,7 @@ func TestARunSaysWhatAndHowLong(t *testing.T) {
 	for words, c := range map[string]tool.Call{
 		`workflow "nothing" not found`: callOf(`{"name":"nothing"}`),
 		"what is missing":              callOf(`{"name":"build"}`),
-		`"build" is not run: this chain has come to its limit (max_depth 5)`: deep,
+		`"build" is not run: limit reached (max_depth 5)`: deep,
 		"name":   callOf(`{"inputs":{}}`),
 		"inputs": callOf(`{"name":"build","inputs":"what=x"}`),
 		"author": callOf(`{"name":"build","inputs":{"what":"x"},"author":"anna"}`),

@@ -112,7 +112,7 @@ func (s *Send) whyNotSent(c tool.Call, to fika.Agent, content string) string {
 	case len(content) > maxMessage:
 		return fmt.Sprintf("it has %d bytes and may have %d; put it into a file and name the file", len(content), maxMessage)
 	case s.MaxDepth > 0 && c.Depth+1 >= s.MaxDepth:
-		return fmt.Sprintf("this chain of messages has come to its limit (max_depth %d); answer the user instead", s.MaxDepth)
+		return fmt.Sprintf("limit reached (max_depth %d); answer the user instead", s.MaxDepth)
 	}
 	return ""
 }
