@@ -175,7 +175,7 @@ func TestCompletion(t *testing.T) {
 			if word == "PREFIX" {
 				continue
 			}
-			want, ok := s.means(path, word)
+			want, ok := s.means(strings.Fields(cli.EntryPath(c.CommandPath()))[1:], word)
 			if !ok {
 				t.Errorf("%s: how does %s complete? Say so in this test", c.CommandPath(), word)
 				return

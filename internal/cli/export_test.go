@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,15 +38,28 @@ func Declared() map[string]string {
 		say(name)
 	}
 	for _, c := range table() {
-		say(c.name)
+		places := [][]string{{c.name}}
+		if c.below != "" {
+			places = append(places, []string{c.below, c.name})
+		}
+		for _, at := range places {
+			say(at...)
+		}
 		for _, v := range c.verbs {
 			for name := range strings.FieldsSeq(v.names) {
 				command, _ := v.split(name)
-				say(c.name, command)
+				for _, at := range places {
+					say(append(slices.Clone(at), command)...)
+				}
 			}
 		}
 	}
 	return out
+}
+
+// EntryPath returns the older spelling of a command that has two, otherwise path.
+func EntryPath(path string) string {
+	return strings.Join(append([]string{"fika"}, entryPath(strings.Fields(path)[1:])...), " ")
 }
 
 // CommandsFor builds the commands that a line needs.

@@ -98,7 +98,7 @@ func TestA13Nouns(t *testing.T) {
 		"workflow":     {"create": "a file in workflows/", "rename": "a file in workflows/", "delete": "a file in workflows/"},
 	}
 	noThings := map[string]string{
-		"config": "there is one", "store": "there is one", "rules": "they are settings, and tried alone", "executor": "a process", "web": "there is one", "completion": "a text for a shell", "help": "a text",
+		"config": "there is one", "store": "there is one", "rules": "they are settings, and tried alone", "executor": "a process", "web": "there is one", "usage": "a sum", "completion": "a text for a shell", "help": "a text",
 	}
 	aliases := map[string]string{"list": "ls", "delete": "rm", "rename": "mv", "create": "new"}
 	for _, noun := range cli.CommandTree().Commands() {
@@ -123,6 +123,66 @@ func TestA13Nouns(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestA13Spellings: a command that the help shows below another one also works by its
+// older spelling at the root, which the help does not show; whatever destroys something
+// takes -y, and whatever lists something takes --json and -n.
+func TestA13Spellings(t *testing.T) {
+	root := cli.CommandTree()
+	older := map[string]string{
+		"master": "master", "task": "ask --new", "route": "agent route", "job": "agent job", "template": "agent template", "trace": "request trace",
+		"profile": "usage profile", "top": "usage top", "events": "conversation events", "monitor": "bus monitor", "token": "web token",
+		"webhook": "web webhook", "backup": "store backup", "restore": "store restore",
+	}
+	shown := 0
+	for _, c := range root.Commands() {
+		if is := older[c.Name()] != ""; is != c.Hidden {
+			t.Errorf("fika %s is hidden: %v", c.Name(), c.Hidden)
+		}
+		if !c.Hidden {
+			shown++
+		}
+	}
+	if shown > 41 {
+		t.Errorf("the help shows %d commands: put a new one below another", shown)
+	}
+	for name, now := range older {
+		old, _, err := root.Find([]string{name})
+		found, rest, err2 := root.Find(strings.Fields(now))
+		if err != nil || err2 != nil || found == root || len(rest) == 0 && found.Name() != name {
+			t.Errorf("fika %s and fika %s: %v, %v", name, now, err, err2)
+			continue
+		}
+		if now == "ask --new" {
+			if found.Flags().Lookup("new") == nil {
+				t.Error("fika ask has no --new")
+			}
+			continue
+		}
+		for _, sub := range old.Commands() {
+			if same, _, err := found.Find([]string{sub.Name()}); err != nil || same == found {
+				t.Errorf("fika %s has no %s: %v", now, sub.Name(), err)
+			}
+		}
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		flag := c.InheritedFlags().Lookup("quiet")
+		if c.HasParent() && c.Name() != "master" && (flag == nil || flag.Shorthand != "q") {
+			t.Errorf("%s has no -q", c.CommandPath())
+		}
+		if slices.Contains([]string{"delete", "remove", "forget", "restore", "discard", "revoke", "clear", "uninstall"}, c.Name()) && c.Flags().ShorthandLookup("y") == nil {
+			t.Errorf("%s destroys something, and refuses -y", c.CommandPath())
+		}
+		if c.Name() == "list" && (c.Flags().Lookup("json") == nil || c.Flags().ShorthandLookup("n") == nil) {
+			t.Errorf("%s has not both of --json and -n", c.CommandPath())
+		}
+	}
+	walk(root)
 }
 
 // TestA13Limit gives each list a bound, and one that is none.

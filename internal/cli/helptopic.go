@@ -75,7 +75,7 @@ is a chat. An agent answers when a message mentions it, as in @coder.
 agent, a run of a workflow, a task of the board, a schedule.
 
   fika ask AGENT "…"                  continue its conversation, and wait
-  fika task AGENT "…"                 a conversation of its own
+  fika ask --new AGENT "…"            a conversation of its own
   fika request list                   what is open, running and done
   fika request show|cancel|retry ID   one of them
   fika workflow run NAME              several steps, in a file
@@ -89,9 +89,9 @@ max_turns_per_chain). Money and tokens have no limit until you set one.
   fika budget set home --per day --money 5    all of fika may spend this a day
   fika budget list                            what is set, and what is used
   fika chat limit CHAT --tokens 200000        one chat
-  fika top                                    what agents spend now
+  fika usage top                              what agents spend now
   fika usage --since 7d --by model            what was spent
-  fika trace REQUEST                          what one request cost, and where
+  fika request trace REQUEST                  what one request cost, and where
   fika model list                             the models, and their prices
 `},
 		{"safety", `Commands of agents are confined to their workspace, without network, where the
@@ -113,7 +113,7 @@ a project below ~/.fika/projects. In a repository, .fika has settings to share.
   contexts/NAME/transcript.md         what an agent said and did, as text
   chats/NAME.md                       what was written in a chat, as text
   fika.db                             the database: sqlite3 reads it
-  fika backup FILE                    save all of it; fika restore FILE
+  fika store backup FILE              save all of it; fika store restore FILE
   fika store show                     how large the database is
 `},
 	}

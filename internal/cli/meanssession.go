@@ -47,7 +47,7 @@ func alone(e *command.Env, cmd *cobra.Command, args []string) bool {
 		said++
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name != "home" && f.Name != "plain" {
+		if f.Name != "home" && f.Name != "plain" && f.Name != "quiet" {
 			said++
 		}
 	})

@@ -55,8 +55,8 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 				return err
 			}
 			e.LastGood = looksOrStops(cmd)
-			// fika route may ask the routing model, and what that costs is written down.
-			e.Looks = verbOf(cmd, args).Conduct == api.Looks && cmd.CommandPath() != "fika route"
+			// fika agent route may ask the routing model, and what that costs is written down.
+			e.Looks = verbOf(cmd, args).Conduct == api.Looks && cmd.Name() != "route"
 			if e.Looks && e.Home != "" {
 				if _, err := os.Stat(e.Home); errors.Is(err, fs.ErrNotExist) {
 					return fika.Errorf(fika.NotFound, "", "home %q not found", e.Home) // the commands that only look make none
@@ -74,6 +74,7 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 	}
 	root.PersistentFlags().StringVar(&e.Home, "home", "", "folder that holds everything (default $FIKA_HOME, else the project's, else ~/.fika)")
 	plain = root.PersistentFlags().Bool("plain", false, "print line after line and redraw nothing, without colour, as for a screen reader")
+	root.PersistentFlags().BoolVarP(&e.Quiet, "quiet", "q", false, "say only what was asked for, warnings and errors")
 	o.AddFlags(root)
 	version = versionFlag(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(complete.NoFiles)

@@ -64,9 +64,9 @@ tokens = 1
 	}
 	for _, tt := range []struct{ prompt, agent, why, said string }{
 		{"is this diff safe to merge?", "reviewer", "code review, by ", "this looks like code review: @reviewer"},
-		{"put this letter into French", "translator", "not chosen: you may not ask it (callable_by); translation, by ", "nobody whom this fits best can take it now: @translator: you may not ask it (callable_by)"},
-		{"implement a function that sorts", "coder", "not chosen: it was stopped by hand", "nobody whom this fits best can take it now: @coder: it was stopped by hand"},
-		{"who is liable by this contract?", "lawyer", "not chosen: over budget: agent:lawyer a day: 0 tokens of 1 token spent", "nobody whom this fits best can take it now: @lawyer: over budget"},
+		{"put this letter into French", "translator", "not chosen: you may not ask it (callable_by); translation, by ", "the best match cannot take work now: @translator: you may not ask it (callable_by)"},
+		{"implement a function that sorts", "coder", "not chosen: it was stopped by hand", "the best match cannot take work now: @coder: it was stopped by hand"},
+		{"who is liable by this contract?", "lawyer", "not chosen: over budget: agent:lawyer a day: 0 tokens of 1 token spent", "the best match cannot take work now: @lawyer: over budget"},
 		{"hello", "reviewer", "no matching words", "this fits no agent"},
 	} {
 		status, out, said := run("route", "--json", tt.prompt)

@@ -80,7 +80,11 @@ type entry struct {
 	group group
 	does  declaration
 	verbs []verbs
-	often bool // programs and agents run it again and again: it is made without the others
+	// below names the command below which the help shows this one. Its place at the root is
+	// an older spelling, which works and is hidden.
+	below  string
+	hidden bool
+	often  bool // programs and agents run it again and again: it is made without the others
 }
 
 // verbs are commands of a noun. Spaces separate the names. A name that is not the verb's
@@ -129,16 +133,16 @@ func startCommands() []entry {
 		{name: "init", new: setup.NewInit, does: is("file.init")},
 		{name: "demo", new: demo.New, does: is("host.demo")},
 		{name: "run", new: run.New, does: declaration{verb: "agent.run", then: "agent.continue", more: "username temp-username continue"}, often: true},
-		{name: "master", new: master.New, does: is("host.console")},
+		{name: "master", new: master.New, does: is("host.console"), hidden: true},
 	})
 }
 
 // workCommands returns the commands that give agents work and follow it.
 func workCommands() []entry {
 	return in(groupWork, []entry{
-		{name: "ask", new: ask.NewAsk, does: is("agent.ask"), often: true},
-		{name: "task", new: ask.NewTask, does: is("agent.task"), often: true},
-		{name: "route", new: ask.NewRoute, does: is("home.route")},
+		{name: "ask", new: ask.NewAsk, does: declaration{verb: "agent.ask", then: "agent.task", more: "new"}, often: true},
+		{name: "task", new: ask.NewTask, does: is("agent.task"), hidden: true, often: true},
+		{name: "route", new: ask.NewRoute, does: is("home.route"), below: "agent"},
 		{name: "chat", new: chat.New, does: noun(), often: true, verbs: []verbs{
 			{on: api.Conversation, names: "list view:entries wait why queue send new:create create join:enter pause resume stop continue retry pin unpin clear compact rename delete cleanup"},
 			{names: "limit", does: declaration{verb: "conversation.limits", then: "conversation.limit", only: "json"}},
@@ -154,12 +158,12 @@ func workCommands() []entry {
 			{on: api.RunObject, names: "status:show output wait run:start pause resume:continue cancel"},
 		}},
 		{name: "request", new: request.New, does: noun(), often: true, verbs: []verbs{{on: api.RequestObject, names: "list show wait cancel retry"}}},
-		{name: "job", new: job.New, does: noun(), verbs: []verbs{{on: api.JobObject, names: "list show logs end"}}},
+		{name: "job", new: job.New, does: noun(), below: "agent", verbs: []verbs{{on: api.JobObject, names: "list show logs end"}}},
 		{name: "conversation", new: conversation.New, does: noun(), verbs: []verbs{
 			{on: api.Conversation, names: "list show:entries"},
 			{on: api.Home, names: "search"},
 		}},
-		{name: "trace", new: trace.NewTrace, does: is("request.trace")},
+		{name: "trace", new: trace.NewTrace, does: is("request.trace"), below: "request"},
 		{name: "approve", new: approve.New, does: declaration{verb: "approval.answer", then: "approval.answer-always", more: "always"}},
 		{name: "inbox", new: approve.NewInbox, does: is("home.status")},
 		{name: "undo", new: undo.New, does: is("request.undo")},
@@ -174,7 +178,7 @@ func agentCommands() []entry {
 			{on: api.AgentObject, names: "list show health logs attach diff start stop restart reset summarise recall learn create add:import delete import merge discard shell"},
 			{on: api.Host, names: "run:agent"},
 		}},
-		{name: "template", new: template.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show"}}},
+		{name: "template", new: template.New, does: noun(), below: "agent", verbs: []verbs{{on: api.FileObject, names: "list show"}}},
 		{name: "context", new: contextcmd.New, does: noun(), verbs: []verbs{
 			{on: api.AgentObject, names: "list show log:entries send:message switch rename delete clear compact import export unlock"},
 			{names: "prompt", does: declaration{verb: "agent.prompt", then: "file.init", only: "assembled", one: true}},
@@ -209,19 +213,19 @@ func systemCommands() []entry {
 		{name: "up", new: hub.NewUp, does: is("host.up")},
 		{name: "down", new: hub.NewDown, does: is("host.down")},
 		{name: "web", new: web.New, does: is("host.web"), verbs: []verbs{{on: api.Host, names: "logout:web"}}},
-		{name: "webhook", new: webhook.New, does: noun(), verbs: []verbs{{on: api.WebhookObject, names: "list retry"}}},
-		{name: "token", new: token.New, does: noun(), verbs: []verbs{{on: api.TokenObject, names: "list create revoke"}}},
+		{name: "webhook", new: webhook.New, does: noun(), below: "web", verbs: []verbs{{on: api.WebhookObject, names: "list retry"}}},
+		{name: "token", new: token.New, does: noun(), below: "web", verbs: []verbs{{on: api.TokenObject, names: "list create revoke"}}},
 		{name: "status", new: status.New, does: declaration{verb: "home.status", then: "host.bus-secret", more: "show-bus"}, often: true},
 		{name: "usage", new: trace.NewUsage, does: is("home.usage")},
-		{name: "profile", new: trace.NewProfile, does: is("home.profile")},
-		{name: "top", new: trace.NewTop, does: is("home.top")},
-		{name: "events", new: monitor.NewEvents, does: is("home.events")},
+		{name: "profile", new: trace.NewProfile, does: is("home.profile"), below: "usage"},
+		{name: "top", new: trace.NewTop, does: is("home.top"), below: "usage"},
+		{name: "events", new: monitor.NewEvents, does: is("home.events"), below: "conversation"},
 		{name: "budget", new: budget.New, does: noun(), verbs: []verbs{{on: api.BudgetObject, names: "list show set remove:delete"}}},
-		{name: "monitor", new: monitor.New, does: declaration{verb: "host.monitor", then: "host.monitor-log", more: "log log-size log-keep"}},
+		{name: "monitor", new: monitor.New, does: declaration{verb: "host.monitor", then: "host.monitor-log", more: "log log-size log-keep"}, below: "bus"},
 		{name: "doctor", new: doctor.New, does: declaration{verb: "host.doctor", then: "host.repair", more: "fix"}},
 		{name: "store", new: store.New, does: noun(), verbs: []verbs{{on: api.Host, names: "show:store check:store move shrink import"}}},
-		{name: "backup", new: store.NewBackup, does: is("host.backup")},
-		{name: "restore", new: store.NewRestore, does: is("host.restore")},
+		{name: "backup", new: store.NewBackup, does: is("host.backup"), below: "store"},
+		{name: "restore", new: store.NewRestore, does: is("host.restore"), below: "store"},
 		{name: "update", new: install.NewUpdate, does: is("host.update")},
 		{name: "uninstall", new: install.NewUninstall, does: is("host.uninstall")},
 	})
@@ -249,15 +253,31 @@ func commands(e *command.Env, args []string) []*cobra.Command {
 	for i, c := range list {
 		out[i] = c.new(e)
 		out[i].GroupID = string(c.group)
+		out[i].Hidden = c.hidden || c.below != ""
+		for _, sub := range table() {
+			if sub.below == c.name {
+				out[i].AddCommand(sub.new(e))
+			}
+		}
 		addKeys(e, out[i])
 	}
 	return out
+}
+
+// entryPath returns the path of a command's entry in the table, for either of its
+// spellings.
+func entryPath(path []string) []string {
+	if len(path) > 1 && slices.ContainsFunc(table(), func(c entry) bool { return c.below == path[0] && c.name == path[1] }) {
+		return path[1:]
+	}
+	return path
 }
 
 // declarationOf returns the verb that the command with a path, without the program's
 // name, is; false if the table does not say. The root does what run does, and the
 // commands that cobra adds show help.
 func declarationOf(path []string) (declaration, bool) {
+	path = entryPath(path)
 	noun, verb := "run", ""
 	if len(path) > 0 {
 		noun = path[0]

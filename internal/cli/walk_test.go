@@ -23,17 +23,29 @@ func (brokenDevice) Read([]byte) (int, error)  { return 0, os.ErrClosed }
 // walked are the arguments with which the walk calls commands that need some,
 // and why it leaves others out.
 func walked() (args map[string]string, left map[string]string) {
-	return map[string]string{
-			"fika chat view": "design", "fika chat why": "design 1 coder", "fika chat wait": "design", "fika chat limit": "design", "fika chat mode": "design", "fika chat rewind": "design",
-			"fika conversation show": "default", "fika conversation search": "hello", "fika request show": "REQUEST", "fika request wait": "REQUEST",
-			"fika agent logs": "coder", "fika agent show": "coder", "fika agent recall": "coder hello", "fika plugin show": "nosuch", "fika skill show": "nosuch", "fika model show": "script", "fika key show": "NOSUCH", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
-			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
-			"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
-			"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika board show": "1", "fika board why": "1", "fika land show": "1", "fika workflow output": "nothing step", "fika workflow wait": "nothing", "fika job show": "1", "fika job logs": "1",
-		}, map[string]string{
-			"fika monitor": "continues until it is ended", "fika agent attach": "continues until it is ended",
-			"fika route": "reads stdin, as whatever takes a prompt; TestK2Route calls it",
+	args = map[string]string{
+		"fika chat view": "design", "fika chat why": "design 1 coder", "fika chat wait": "design", "fika chat limit": "design", "fika chat mode": "design", "fika chat rewind": "design",
+		"fika conversation show": "default", "fika conversation search": "hello", "fika request show": "REQUEST", "fika request wait": "REQUEST",
+		"fika agent logs": "coder", "fika agent show": "coder", "fika agent recall": "coder hello", "fika plugin show": "nosuch", "fika skill show": "nosuch", "fika model show": "script", "fika key show": "NOSUCH", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
+		"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
+		"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
+		"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika board show": "1", "fika board why": "1", "fika land show": "1", "fika workflow output": "nothing step", "fika workflow wait": "nothing", "fika job show": "1", "fika job logs": "1",
+	}
+	left = map[string]string{
+		"fika monitor": "continues until it is ended", "fika agent attach": "continues until it is ended",
+		"fika route": "reads stdin, as whatever takes a prompt; TestK2Route calls it",
+	}
+	return args, spelledTwice(left)
+}
+
+// spelledTwice adds to what is left out the newer spellings: the command is the same.
+func spelledTwice(left map[string]string) map[string]string {
+	for path := range cli.Declared() {
+		if older := cli.EntryPath(path); older != path {
+			left[path] = "the same as " + older
 		}
+	}
+	return left
 }
 
 // TestWalk calls every command that looks with a stdout that is full, a stdin

@@ -16,22 +16,24 @@ import (
 // managed are the arguments with which commands that manage are called, in a
 // home where there is something to do for them, and why others are left out.
 func managed() (args map[string]string, left map[string]string) {
-	return map[string]string{
-			"fika chat new": "room", "fika chat create": "room", "fika chat pause": "design", "fika chat resume": "design", "fika chat stop": "design",
-			"fika chat continue": "design", "fika chat retry": "design", "fika chat pin": "design 1", "fika chat unpin": "design 1", "fika chat clear": "design",
-			"fika chat delete": "design --yes", "fika chat compact": "design", "fika model update": "--file HOME/table.toml", "fika chat rename": "design sketch", "fika chat cleanup": "", "fika request cancel": "REQUEST", "fika request retry": "REQUEST",
-			"fika agent start": "coder", "fika agent stop": "coder", "fika agent restart": "coder", "fika agent reset": "coder", "fika agent summarise": "coder", "fika agent recall": "coder words", "fika agent learn": "coder",
-			"fika context switch": "other", "fika context rename": "other third", "fika context delete": "other --yes", "fika context clear": "other",
-			"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
-			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
-			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika skill add": "HOME/greeting", "fika skill remove": "greeting", "fika mcp check": "files", "fika model check": "script", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika mcp login": "files", "fika mcp logout": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
-			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika store shrink": "", "fika store import": "HOME/archive", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "", "fika web logout": "--all", "fika job end": "1",
-			"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika token create": "laptop", "fika token revoke": "nobody", "fika webhook retry": "--all", "fika budget set": "home --per day --tokens 5", "fika budget remove": "home --per day", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent add": "--name guest true", "fika agent delete": "nobody --yes", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika schedule create": "daily --cron @daily --agent coder hi", "fika schedule delete": "report", "fika schedule run": "report", "fika schedule pause": "report", "fika schedule resume": "report", "fika undo": "", "fika board edit": "1 --priority 1 --json", "fika board assign": "1 coder --json", "fika board release": "1", "fika board close": "1 --json", "fika board reopen": "1", "fika board note": "1 hello", "fika land": "main", "fika land cancel": "1", "fika land retry": "1", "fika land apply": "", "fika land undo": "1", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
-		}, map[string]string{
-			"fika demo": "a show on a terminal", "fika update": "asks a server", "fika uninstall": "removes the program that runs", "fika web": "starts a process", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
-			"fika agent run": "continues until it is ended", "fika agent shell": "a shell", "fika executor": "continues until it is ended", "fika workflow run": "starts a process",
-			"fika init": "makes its folder where it is called", "fika trust": "asks about the folder where it is called",
-		}
+	args = map[string]string{
+		"fika chat new": "room", "fika chat create": "room", "fika chat pause": "design", "fika chat resume": "design", "fika chat stop": "design",
+		"fika chat continue": "design", "fika chat retry": "design", "fika chat pin": "design 1", "fika chat unpin": "design 1", "fika chat clear": "design",
+		"fika chat delete": "design --yes", "fika chat compact": "design", "fika model update": "--file HOME/table.toml", "fika chat rename": "design sketch", "fika chat cleanup": "", "fika request cancel": "REQUEST", "fika request retry": "REQUEST",
+		"fika agent start": "coder", "fika agent stop": "coder", "fika agent restart": "coder", "fika agent reset": "coder", "fika agent summarise": "coder", "fika agent recall": "coder words", "fika agent learn": "coder",
+		"fika context switch": "other", "fika context rename": "other third", "fika context delete": "other --yes", "fika context clear": "other",
+		"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
+		"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
+		"fika plugin enable": "greet", "fika plugin disable": "greet", "fika skill add": "HOME/greeting", "fika skill remove": "greeting", "fika mcp check": "files", "fika model check": "script", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika mcp login": "files", "fika mcp logout": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
+		"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika store shrink": "", "fika store import": "HOME/archive", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "", "fika web logout": "--all", "fika job end": "1",
+		"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika token create": "laptop", "fika token revoke": "nobody", "fika webhook retry": "--all", "fika budget set": "home --per day --tokens 5", "fika budget remove": "home --per day", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent add": "--name guest true", "fika agent delete": "nobody --yes", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika schedule create": "daily --cron @daily --agent coder hi", "fika schedule delete": "report", "fika schedule run": "report", "fika schedule pause": "report", "fika schedule resume": "report", "fika undo": "", "fika board edit": "1 --priority 1 --json", "fika board assign": "1 coder --json", "fika board release": "1", "fika board close": "1 --json", "fika board reopen": "1", "fika board note": "1 hello", "fika land": "main", "fika land cancel": "1", "fika land retry": "1", "fika land apply": "", "fika land undo": "1", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
+	}
+	left = map[string]string{
+		"fika demo": "a show on a terminal", "fika update": "asks a server", "fika uninstall": "removes the program that runs", "fika web": "starts a process", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
+		"fika agent run": "continues until it is ended", "fika agent shell": "a shell", "fika executor": "continues until it is ended", "fika workflow run": "starts a process",
+		"fika init": "makes its folder where it is called", "fika trust": "asks about the folder where it is called",
+	}
+	return args, spelledTwice(left)
 }
 
 // TestWalkManage calls every command that manages twice, in homes that are

@@ -85,7 +85,7 @@ func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Mat
 	case best > list[0].Score || len(fit) == 0 && len(barred) > 0:
 		err = fika.Errorf(fika.NotFound, op, "the best match cannot take work now: %s", strings.Join(barred, "; "))
 	case len(fit) > 0:
-		err = fika.Errorf(fika.Invalid, op, "no clear match: %s; name one (fika route)", strings.Join(fit, " or "))
+		err = fika.Errorf(fika.Invalid, op, "no clear match: %s; name one (fika agent route)", strings.Join(fit, " or "))
 	default:
 		err = fika.Errorf(fika.NotFound, op, "this fits no agent; name one (fika agent list), or give agents a description, capabilities or examples")
 	}

@@ -68,7 +68,7 @@ func (c *Service) traced(ctx context.Context, id fika.RequestID) (Traced, []Requ
 		list, err := c.store.OfChain(ctx, chains[0].Root)
 		return Traced{ID: chains[0].Root, What: "chain"}, list, err
 	}
-	return Traced{}, nil, fika.Errorf(fika.NotFound, "", "no chain, request or run %q, and no conversation of that name; fika request list shows ids", id)
+	return Traced{}, nil, fika.Errorf(fika.NotFound, "", "chain, request, run or conversation %q not found (fika request list)", id)
 }
 
 func orNothingDone(err error, conv fika.Conversation) error {

@@ -129,7 +129,7 @@ const selectNeeds = `SELECT d.needs, x.state FROM task_needs d JOIN tasks x ON x
 func scanNeed(s scanner) (n TaskNeed, err error) { return n, s.Scan(&n.Number, &n.State) }
 
 func errNoTask(n fika.TaskNumber) error {
-	return fika.Errorf(fika.NotFound, "", "task %d not found", n)
+	return fika.Errorf(fika.NotFound, "", "task %d not found (fika board list)", n)
 }
 
 // TaskFilter narrows [Board.Tasks]; empty fields match everything.

@@ -208,7 +208,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	case err != nil:
 		return nil, err
 	case !ok || !there:
-		return nil, fika.Errorf(fika.NotFound, opClaim, "no request %q", id)
+		return nil, fika.Errorf(fika.NotFound, opClaim, "request %q not found (fika request list)", id)
 	case !r.FinishedAt.IsZero() || r.Agent != k.agent.ID:
 		return nil, errAgain // since it was found, it has ended or was given to another agent
 	}

@@ -64,7 +64,7 @@ func (s Requests) RetryAll(ctx context.Context, ids ...fika.RequestID) ([]fika.R
 			case err != nil:
 				return err
 			case !ok:
-				return fika.Errorf(fika.NotFound, op, "no request %q", id)
+				return fika.Errorf(fika.NotFound, op, "request %q not found (fika request list)", id)
 			case old.State == fika.Done:
 				return fika.Errorf(fika.Conflict, op, "request %s is done: nothing to try again", id)
 			case !old.State.Terminal():

@@ -102,6 +102,6 @@ func meanings() map[string]meaning {
 		"deliveries":     {"an event that a receiver has refused", false},
 		"figures":        {"a sum of what was done, for `/metrics`, which stays when rows go with age", false},
 		"places":         {"how far a reader of events has come that continues after a restart", false},
-		"tokens":         {"a program that comes in by a door, with the hash of its secret (`fika token`)", false},
+		"tokens":         {"a program that comes in by a door, with the hash of its secret (`fika web token`)", false},
 	}
 }

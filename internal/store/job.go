@@ -173,7 +173,7 @@ func (s Jobs) AskJobEnd(ctx context.Context, n int64, reason string) (Job, bool,
 }
 
 func jobNotFound(n int64) error {
-	return fika.Errorf(fika.NotFound, "", "job %d not found (fika job list)", n)
+	return fika.Errorf(fika.NotFound, "", "job %d not found (fika agent job list)", n)
 }
 
 // JobFilter says which jobs are listed. What is empty, or false, restricts nothing.

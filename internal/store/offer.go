@@ -46,7 +46,7 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 }
 
 func errNoOffer(n fika.OfferNumber) error {
-	return fika.Errorf(fika.NotFound, "", "offer %d not found", n)
+	return fika.Errorf(fika.NotFound, "", "offer %d not found (fika land list)", n)
 }
 
 // Offer returns an offer. It fails with NotFound.

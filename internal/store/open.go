@@ -226,8 +226,8 @@ func lostDatabase(name string, missing bool) error {
 	if missing {
 		what = "is missing"
 	}
-	return fika.Errorf(fika.Storage, opOpen, "%s %s, and this home had a database: put it back, or run fika restore with one of its backups; "+
-		"fika restore --empty begins a new one", name, what)
+	return fika.Errorf(fika.Storage, opOpen, "%s %s, and this home had a database: put it back, or run fika store restore with one of its backups; "+
+		"fika store restore --empty begins a new one", name, what)
 }
 
 // shut closes the database once; later calls return the first result.

@@ -100,7 +100,7 @@ func (e *sqlite) stillThere() error {
 		return nil
 	}
 	return &fika.Error{Kind: fika.Storage, Op: "write", Err: ErrGone,
-		Msg: e.path + " was moved, deleted or replaced while it was in use: nothing more is accepted; run fika down, then put it back, or fika restore"}
+		Msg: e.path + " was moved, deleted or replaced while it was in use: nothing more is accepted; run fika down, then put it back, or fika store restore"}
 }
 
 // connect opens the writing connection if there is none. The caller holds the token.

@@ -141,7 +141,7 @@ func (s Webhooks) RetryDeliveries(ctx context.Context, id string) (n int64, err 
 			return err
 		}
 		if n == 0 && id != "" {
-			return fika.Errorf(fika.NotFound, op, "delivery %q not found", id)
+			return fika.Errorf(fika.NotFound, op, "delivery %q not found (fika web webhook list)", id)
 		}
 		return t.put(ctx, `UPDATE webhooks SET next_at = 0 WHERE next_at > 0`)
 	})

@@ -54,6 +54,9 @@ func Write(ctx context.Context, a *app.App, path string) (_ string, err error) {
 	}
 	dir := filepath.Dir(path)
 	work, err := os.MkdirTemp(dir, ".fika-backup-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fika.Errorf(fika.NotFound, op, "folder %s not found", dir)
+	}
 	if err != nil {
 		return "", &fika.Error{Kind: fika.Storage, Op: op, Msg: dir, Err: err}
 	}

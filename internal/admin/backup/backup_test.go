@@ -196,7 +196,7 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	check("from something else", damaged, fika.Invalid)
-	check("from nothing", path+".gone", fika.Invalid)
+	check("from nothing", path+".gone", fika.NotFound)
 	hub, err := h.LockHub()
 	if err != nil {
 		t.Fatal(err)

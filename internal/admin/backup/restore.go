@@ -191,6 +191,9 @@ func lockContexts(ctx context.Context, h folder.Home) (release func(), err error
 func unpackStore(ctx context.Context, path, to string) error {
 	const op = "restore"
 	z, err := zip.OpenReader(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fika.Errorf(fika.NotFound, op, "backup %s not found (fika store backup --list)", path)
+	}
 	if err != nil {
 		return fika.Errorf(fika.Invalid, op, "%s is not a backup of fika's: %v", path, err)
 	}

@@ -134,16 +134,9 @@ func (s *Servers) Find(name string) (State, error) {
 		if near := spelling.Nearest(name, names); near != "" {
 			meant = "; did you mean " + near + "?"
 		}
-		return State{}, fika.Errorf(fika.NotFound, "", "no MCP server is named %q%s fika mcp list shows them", name, orElse(meant, ";"))
+		return State{}, fika.Errorf(fika.NotFound, "", "server %q not found%s (fika mcp list)", name, meant)
 	}
 	return s.state(*entry), nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // users returns the agents and contexts that may use a server.

@@ -297,5 +297,5 @@ func pluginPath(h folder.Home, name string) (string, error) {
 			return filepath.Join(h.PluginsDir(), d.Name()), nil
 		}
 	}
-	return "", fika.Errorf(fika.NotFound, "", "no plugin is named %q (fika plugin list)", name)
+	return "", fika.Errorf(fika.NotFound, "", "plugin %q not found (fika plugin list)", name)
 }

@@ -93,7 +93,7 @@ func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, er
 	}
 	t, err := set.Find(from)
 	if fika.IsKind(err, fika.NotFound) && from == string(name) {
-		return NewAgent{}, fika.Errorf(fika.Invalid, "", "which template? --template NAME (fika template list)")
+		return NewAgent{}, fika.Errorf(fika.Invalid, "", "which template? --template NAME (fika agent template list)")
 	}
 	if err != nil {
 		return NewAgent{}, err

@@ -35,7 +35,7 @@ the agent.`,
 			return writeAgent(e, n)
 		},
 	}
-	c.Flags().StringVarP(&want.Template, "template", "t", "", "template to start from (fika template list)")
+	c.Flags().StringVarP(&want.Template, "template", "t", "", "template to start from (fika agent template list)")
 	c.Flags().StringVar(&want.Personality, "personality", "", "manner of the agent, in a few words")
 	c.Flags().StringVarP(&want.Model, "model", "m", "", "model of the agent (id or nickname)")
 	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")

@@ -35,5 +35,5 @@ ignores are lost. The agent gets a new worktree when it works again.`,
 		},
 	}
 	c.Flags().BoolVarP(&force, "force", "f", false, "even if it holds work that exists nowhere else")
-	return c
+	return command.AcceptYes(c)
 }

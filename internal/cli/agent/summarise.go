@@ -17,9 +17,8 @@ func newSummarise(e *command.Env) *cobra.Command {
 		Use: "summarise NAME", Aliases: []string{"summarize"}, Short: "summarise what an agent's conversation is about now",
 		Long: `Has a model summarise what an agent currently sees of its ongoing conversation,
 including the earlier summary, and prints the result. The agent may be at work:
-it does not wait, and the conversation does not change. fika usage includes what
-the model used. fika context compact NAME replaces the conversation by a
-summary.`,
+it does not wait, and the conversation does not change. What the model used is
+in fika usage. fika context compact NAME replaces the conversation by a summary.`,
 		Example: "  fika agent summarise coder\n  fika agent summarise coder -m small --json | jq -r .summary",
 		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {

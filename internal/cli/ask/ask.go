@@ -35,18 +35,26 @@ type askOptions struct {
 
 // NewAsk makes fika ask.
 func NewAsk(e *command.Env) *cobra.Command {
-	return askCommand(&askOptions{Env: e, kind: fika.AskRequest}, "ask AGENT PROMPT...",
-		"continue an agent's conversation",
-		"Sends a prompt to an agent's ongoing conversation and shows the answer as it is\nwritten. The agent's other activity goes to stderr.",
-		"  fika ask coder \"now add error handling\"\n  git diff | fika ask reviewer \"is this safe?\"")
+	o := &askOptions{Env: e, kind: fika.AskRequest}
+	c := askCommand(o, "ask AGENT PROMPT...",
+		"give an agent work, and wait for its answer",
+		"Sends a prompt to an agent's ongoing conversation and shows the answer as it is\nwritten. The agent's other activity goes to stderr. With --new, the prompt runs\nin a conversation of its own, which is kept but never continued.",
+		"  fika ask coder \"now add error handling\"\n  git diff | fika ask reviewer \"is this safe?\"\n  fika ask --new --no-wait researcher \"compare the three libraries\"\n  fika ask --new \"coder,reviewer\" --combine moderator \"which database?\"")
+	fresh := c.Flags().Bool("new", false, "in a conversation of its own")
+	c.PreRun = func(*cobra.Command, []string) {
+		if *fresh {
+			o.kind = fika.TaskRequest
+		}
+	}
+	return c
 }
 
-// NewTask makes fika task.
+// NewTask makes fika task, the older spelling of fika ask --new.
 func NewTask(e *command.Env) *cobra.Command {
 	return askCommand(&askOptions{Env: e, kind: fika.TaskRequest}, "task AGENT PROMPT...",
 		"give an agent a task in a fresh conversation",
 		"Runs a prompt in a fresh, isolated conversation, which is kept but never\ncontinued.",
-		"  fika task coder \"write a README for this folder\"\n  fika task --no-wait researcher \"compare the three libraries\"\n  fika task \"researcher -> coder -> tester\" \"stream the answer over HTTP\"\n  fika task \"coder,reviewer\" --combine moderator \"which database?\"")
+		"  fika ask --new coder \"write a README for this folder\"\n  fika ask --new --no-wait researcher \"compare the three libraries\"\n  fika ask --new \"researcher -> coder -> tester\" \"stream the answer over HTTP\"\n  fika ask --new \"coder,reviewer\" --combine moderator \"which database?\"")
 }
 
 func askCommand(o *askOptions, use, short, long, example string) *cobra.Command {
@@ -55,7 +63,7 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 		Long: long + `
 
 AGENT may be auto: the agent that the prompt is for, if that is certain (fika
-route shows how it is found); otherwise the exit status is 2, or 3 if the prompt
+agent route shows how it is found); otherwise the exit status is 2, or 3 if the prompt
 fits no agent that can be asked.
 
 AGENT may be a team. "a,b" asks all of them at the same time and shows every

@@ -1,4 +1,4 @@
-// Package ask is fika ask, fika task and fika route: work for one agent, for a team, or
+// Package ask is fika ask and fika agent route: work for one agent, for a team, or
 // for the agent that fits a prompt.
 //
 // Read first: [NewAsk], [NewTask], team.go.

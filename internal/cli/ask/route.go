@@ -28,15 +28,15 @@ description, capabilities and examples, a small vocabulary of everyday work, and
 the tools that such work needs. No model is asked and nothing is sent, unless
 [routing] model names a model: it decides when the ranking is not sure.
 
-SURE marks the agent that fika ask auto, fika task auto and @auto: in the master
+SURE marks the agent that fika ask auto, fika ask --new auto and @auto: in the master
 use. An agent that was stopped by hand, has failed, may not be asked by you or
 has reached a limit or a budget is not chosen.
 
 ` + command.ExitHelp,
-		Example: "  fika route \"is this diff safe to merge?\"\n  fika route --json \"translate the manual\" | jq -r '.[0].agent'",
+		Example: "  fika agent route \"is this diff safe to merge?\"\n  fika agent route --json \"translate the manual\" | jq -r '.[0].agent'",
 		Args:    func(cmd *cobra.Command, args []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := e.ReadPrompt("fika route", args)
+			prompt, err := e.ReadPrompt("fika agent route", args)
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,7 @@ type Env struct {
 	Typed  string // what a person has typed and no request holds yet
 	again  string // the command that takes it
 	Key    string // --key: see [api.Write]
+	Quiet  bool   // --quiet
 	Dir    string // where the command works; empty: the shell's working folder
 
 	Version string // of the program
@@ -55,8 +56,11 @@ func (e *Env) App() *app.App {
 // Now returns the time that goes into rows.
 func (e *Env) Now() time.Time { return e.App().Now() }
 
-// Say writes a message for the person to stderr.
+// Say writes a message for the person to stderr, unless they want none (--quiet).
 func (e *Env) Say(format string, args ...any) {
+	if e.Quiet {
+		return
+	}
 	fmt.Fprintln(e.Err, e.FoldedText(term.CleanStyled(fmt.Sprintf(format, args...))))
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"fika"
@@ -76,3 +77,7 @@ func EndOnSignals(ctx context.Context, give func(take func(func(fika.Desired))))
 		cancel()
 	}
 }
+
+// OutliveReader makes a write to stdout fail where its reader has left, instead of ending
+// the program, which has something to put in order.
+func OutliveReader() { signal.Ignore(syscall.SIGPIPE) }

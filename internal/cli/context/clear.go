@@ -34,5 +34,5 @@ Nothing is deleted: fika context log --all still shows it.`,
 		},
 	})
 	command.WaitFlag(c, &wait)
-	return c
+	return command.AcceptYes(c)
 }

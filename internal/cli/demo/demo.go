@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,8 +85,7 @@ func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// Where the reader of stdout leaves early, the write fails, and the hub is stopped.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	command.OutliveReader()
 	d := &command.Env{Streams: e.Streams, Getenv: quietEnv(e.Getenv), Home: home}
 	defer func() {
 		err = errors.Join(err, endDemo(d, home, keep))

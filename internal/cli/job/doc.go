@@ -1,4 +1,4 @@
-// Package job is fika job: a file per command.
+// Package job is fika agent job: a file per command.
 //
 // Read first: [New], list.go.
 package job

@@ -12,7 +12,7 @@ func newEnd(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "end JOB", Short: "end a background command", Args: command.Exactly(1, "the number of a job"),
 		Long:    "Asks the process of an agent to end one of its background commands, with\neverything that the command has started.",
-		Example: "  fika job end 3", ValidArgsFunction: offerNumbers(e, true),
+		Example: "  fika agent job end 3", ValidArgsFunction: offerNumbers(e, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := numberOf(args[0])
 			if err != nil {

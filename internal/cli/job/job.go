@@ -19,7 +19,7 @@ func New(e *command.Env) *cobra.Command {
 		`An agent starts a command in the background with its tool bash, a server for
 example, and works on beside it. Such a job runs in the process of its agent: it
 ends when the agent stops, when its chat is stopped or deleted, and after eight
-hours.`, "  fika job list\n  fika job logs 3\n  fika job end 3",
+hours.`, "  fika agent job list\n  fika agent job logs 3\n  fika agent job end 3",
 		newList(e), newShow(e), newLogs(e), newEnd(e))
 }
 
@@ -61,7 +61,7 @@ func toJSON(j service.Job) jobJSON {
 func numberOf(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, command.UsageError("%q is not the number of a job (fika job list)", text)
+		return 0, command.UsageError("%q is not the number of a job (fika agent job list)", text)
 	}
 	return n, nil
 }

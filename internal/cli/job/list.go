@@ -17,7 +17,7 @@ func newList(e *command.Env) *cobra.Command {
 	var running, asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list background commands, newest first", Example: "  fika job list --running\n  fika job list --agent coder --json", Args: command.Exactly(0, "no arguments"),
+		Use: "list", Short: "list background commands, newest first", Example: "  fika agent job list --running\n  fika agent job list --agent coder --json", Args: command.Exactly(0, "no arguments"),
 		Long: "Lists the background commands of agents, newest first: those that run, and the\nlast hundred of each agent that have ended.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())

@@ -26,7 +26,7 @@ func newLogs(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "logs JOB", Short: "print what a background command has printed", Args: command.Exactly(1, "the number of a job"),
 		Long:    "Prints the end of what a background command has printed, of which the last 8 MiB\nare kept.",
-		Example: "  fika job logs 3 -n 50\n  fika job logs -f 3", ValidArgsFunction: offerNumbers(e, false),
+		Example: "  fika agent job logs 3 -n 50\n  fika agent job logs -f 3", ValidArgsFunction: offerNumbers(e, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := numberOf(args[0])
 			if err != nil {

@@ -16,7 +16,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show JOB", Short: "show one background command", Args: command.Exactly(1, "the number of a job"),
-		Example: "  fika job show 3\n  fika job show 3 --json", ValidArgsFunction: offerNumbers(e, false),
+		Example: "  fika agent job show 3\n  fika agent job show 3 --json", ValidArgsFunction: offerNumbers(e, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := numberOf(args[0])
 			if err != nil {

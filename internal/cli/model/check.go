@@ -49,6 +49,9 @@ asked, and 2 if there is no key for it.`,
 					return command.UsageError("--only %s: not a check; known: %s", name, strings.Join(modelcheck.Names, ", "))
 				}
 			}
+			if err := e.App().CheckModel(args[0]); err != nil {
+				return err
+			}
 			s, err := e.Service(cmd.Context())
 			if err != nil {
 				return err

@@ -37,8 +37,8 @@ Every event has a cursor, which --json prints. --since CURSOR shows what came
 after it, and no event is left out or shown twice. If that is not possible
 (the events were removed with age, the database was restored), the last line is
 a reset. Events are kept for 7 days, at most 200,000 of them.`,
-		Example: "  fika events --since 0 --kind request\n  fika events --follow --chat design\n  fika events --follow --json --content | jq .entry.content\n" +
-			"  fika events --since 1024.1767225600000 --json",
+		Example: "  fika conversation events --since 0 --kind request\n  fika conversation events --follow --chat design\n  fika conversation events --follow --json --content | jq .entry.content\n" +
+			"  fika conversation events --since 1024.1767225600000 --json",
 		Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())

@@ -55,7 +55,7 @@ FILE.2; --log-keep says how many of these are kept. When another program moves
 the file away, a new one is begun. The file also records from when to when the
 command has listened, as lines with "note" in place of a subject. Messages hold
 what agents and people say: only you can read the file.`,
-		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body\n  fika monitor --log traffic.jsonl",
+		Example: "  fika bus monitor\n  fika bus monitor --agent coder --type status\n  fika bus monitor --json | jq .body\n  fika bus monitor --log traffic.jsonl",
 		Args:    command.AtMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("log") && o.log == "" {

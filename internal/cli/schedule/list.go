@@ -96,7 +96,7 @@ func show(e *command.Env, s service.Schedule) error {
 		if s.Summarise {
 			lines = append(lines, [2]string{"", "fika request wait " + string(s.Request)})
 		}
-		lines = append(lines, [2]string{"", "fika trace " + string(s.Request)})
+		lines = append(lines, [2]string{"", "fika request trace " + string(s.Request)})
 	}
 	for _, l := range lines {
 		if err := e.Println(strings.TrimRight(padded(l[0])+l[1], " ")); err != nil {

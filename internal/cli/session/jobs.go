@@ -89,7 +89,7 @@ func (v *visit) findJob(ctx context.Context, number string) (service.Job, error)
 	}
 	j, err := v.chat.service().Jobs().Find(ctx, n)
 	if err == nil && j.Conversation != v.chat.conversation().ID {
-		err = fika.Errorf(fika.NotFound, "", "job %d is not of this chat; fika job show %d shows it", n, n)
+		err = fika.Errorf(fika.NotFound, "", "job %d is not of this chat; fika agent job show %d shows it", n, n)
 	}
 	return j, err
 }

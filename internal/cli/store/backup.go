@@ -19,7 +19,7 @@ and passwords are left out, and so is what can be rebuilt from the database. The
 file holds conversations in plain text. Without FILE it goes to backups/ in the
 home, where the hub also puts one a day ([store] backups sets how many it
 keeps).`,
-		Example: "  fika backup\n  fika backup /mnt/usb/fika.zip\n  fika backup --list",
+		Example: "  fika store backup\n  fika store backup /mnt/usb/fika.zip\n  fika store backup --list",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				files, err := backup.List(e.App())

@@ -24,7 +24,7 @@ func newCheck(e *command.Env) *cobra.Command {
 				}
 			}
 			if len(found) > 0 {
-				return fika.Errorf(fika.Failed, "", "the database is damaged: fika restore brings back a backup (%s)", "fika backup --list shows those the hub has made")
+				return fika.Errorf(fika.Failed, "", "the database is damaged: fika store restore brings back a backup (%s)", "fika store backup --list shows those the hub has made")
 			}
 			e.Say("the database is sound")
 			return nil

@@ -1,4 +1,4 @@
-// Package store is fika store, fika backup and fika restore: a file per command.
+// Package store is fika store, fika store backup and fika store restore: a file per command.
 //
 // Read first: [New], show.go.
 package store

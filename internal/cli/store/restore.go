@@ -18,7 +18,7 @@ are set aside under another name, never deleted; they hold what was said since
 the backup. The hub must be down. --empty begins a new database instead, for a
 home whose database is lost: contexts then restore what their folders hold;
 chats and tasks are gone.`,
-		Example: "  fika down && fika restore ~/.fika/backups/fika-20260501-120000.zip",
+		Example: "  fika down && fika store restore ~/.fika/backups/fika-20260501-120000.zip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if empty == (len(args) == 1) {
 				return command.UsageError("name the backup to bring back, or give --empty")

@@ -1,4 +1,4 @@
-// Package template is fika template: it lists and shows the templates of agents.
+// Package template is fika agent template: it lists and shows the templates of agents.
 //
 // Read first: [New].
 package template

@@ -16,7 +16,7 @@ func New(e *command.Env) *cobra.Command {
 fika; a file NAME.md in templates/ of ~/.fika is a template of yours, and
 replaces one of the same name that comes with fika. fika init makes teams of
 them.`,
-		"  fika template list\n  fika template show reviewer\n  fika agent create critic --template reviewer",
+		"  fika agent template list\n  fika agent template show reviewer\n  fika agent create critic --template reviewer",
 		newList(e), newShow(e))
 }
 
@@ -40,7 +40,7 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "list the templates", Example: "  fika template list", Args: command.Exactly(0, "no arguments"),
+		Use: "list", Aliases: []string{"ls"}, Short: "list the templates", Example: "  fika agent template list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			set, err := setup.AgentTemplates(e.App())
 			if err != nil {
@@ -72,7 +72,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show TEMPLATE", Short: "show the text of a template",
-		Example: "  fika template show coder\n  fika template show coder > ~/.fika/templates/mine.md",
+		Example: "  fika agent template show coder\n  fika agent template show coder > ~/.fika/templates/mine.md",
 		Args:    command.Exactly(1, "the name of a template"), ValidArgsFunction: complete.FirstOnly(complete.TemplateNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := setup.AgentTemplates(e.App())

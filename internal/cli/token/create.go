@@ -29,7 +29,7 @@ func newCreate(e *command.Env) *cobra.Command {
 		Long: `Makes a token and prints its secret, which fika does not keep: only its hash.
 NAME is the program's, wherever fika shows who asked: no agent and no person may
 have it. The program sends "Authorization: Bearer SECRET".`,
-		Example: "  fika token create prometheus --door metrics\n  fika token create claude-laptop --door mcp --agents coder,reviewer --expires 90d",
+		Example: "  fika web token create prometheus --door metrics\n  fika web token create claude-laptop --door mcp --agents coder,reviewer --expires 90d",
 		Args:    command.Exactly(1, "a name for the program"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
@@ -79,7 +79,7 @@ func (o *createOptions) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	if secret == "" {
-		return fika.Errorf(fika.Conflict, "", "the token %s was created before with this key, and its secret is not kept: fika token revoke %s, and create it again", k.Name, k.Name)
+		return fika.Errorf(fika.Conflict, "", "the token %s was created before with this key, and its secret is not kept: fika web token revoke %s, and create it again", k.Name, k.Name)
 	}
 	if o.asJSON {
 		return o.PrintJSON(toJSON(k, "valid", secret))

@@ -1,4 +1,4 @@
-// Package token is fika token: which programs come in by the doors of the hub, a file per
+// Package token is fika web token: which programs come in by the doors of the hub, a file per
 // command.
 //
 // Read first: [New], create.go.

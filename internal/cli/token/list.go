@@ -12,7 +12,7 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list the tokens, their doors and when they were last used", Args: command.Exactly(0, "no arguments"),
 		Long:    "Lists the tokens by name. A token is shadowed, and not valid, if an agent or a\nperson has its name by now.",
-		Example: "  fika token list\n  fika token list --json | jq -r .name",
+		Example: "  fika web token list\n  fika web token list --json | jq -r .name",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())
 			if err != nil {
@@ -41,7 +41,7 @@ func newList(e *command.Env) *cobra.Command {
 			case asJSON:
 				return nil
 			case len(list) == 0:
-				e.Say("no tokens (fika token create NAME)")
+				e.Say("no tokens (fika web token create NAME)")
 				return nil
 			}
 			return e.Table([]string{"TOKEN", "DOORS", "AGENTS", "STATE", "USED", "EXPIRES"}, rows)

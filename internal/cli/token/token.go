@@ -19,7 +19,7 @@ func New(e *command.Env) *cobra.Command {
 this machine: /metrics shows figures to Prometheus, /mcp gives agents work. The
 program is a foreign one: it sees what it has asked for itself, agents work for
 it without tools, and what it says counts as text from outside.`,
-		"  fika token create prometheus --door metrics\n  fika token list\n  fika token revoke prometheus",
+		"  fika web token create prometheus --door metrics\n  fika web token list\n  fika web token revoke prometheus",
 		newCreate(e), newList(e), newRevoke(e))
 }
 

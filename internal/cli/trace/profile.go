@@ -45,8 +45,8 @@ func NewProfile(e *command.Env) *cobra.Command {
 another agent's answer), and how long model calls, tool calls and fika's own
 work between them (COMMIT) took: the median and the 95th percentile of
 everything that has ended. IN, OUT and COST are the sums of the ledger for these
-requests. fika trace shows a single one.`,
-		Example: "  fika profile\n  fika profile --since 7d --agent coder\n  fika profile --json | jq '{agent, p95: .model.p95_ms}'",
+requests. fika request trace shows a single one.`,
+		Example: "  fika usage profile\n  fika usage profile --since 7d --agent coder\n  fika usage profile --json | jq '{agent, p95: .model.p95_ms}'",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := sinceFlag(e, since)

@@ -44,7 +44,7 @@ and what waits (RUN, Q); the median and the 95th percentile of the time that
 requests waited, and of model calls, tool calls and fika's own work (COMMIT);
 tokens and money, as the sums of the ledger for the requests submitted or ended
 in that time. Piped, or with --json, it prints once.`,
-		Example: "  fika top\n  fika top --since 7d\n  fika top --json | jq '{agent, status, p95: .model.p95_ms}'",
+		Example: "  fika usage top\n  fika usage top --since 7d\n  fika usage top --json | jq '{agent, status, p95: .model.p95_ms}'",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := sinceFlag(e, since); err != nil {
@@ -201,7 +201,7 @@ func watchTop(ctx context.Context, e *command.Env, c *service.Service, since str
 			return err
 		}
 		page := e.TableText(topHead(), topTable(list))
-		text := fmt.Sprintf("fika top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page
+		text := fmt.Sprintf("fika usage top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page
 		if err := e.Print(toTheTop + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", restOfLine+"\r\n") + restOfLine + restOfAll); err != nil {
 			return err
 		}

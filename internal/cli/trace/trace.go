@@ -27,7 +27,7 @@ or of a run of a workflow, and what it did when: how long it waited (w), its
 model calls (m), tool calls (t) and compactions (c), and what fika took between
 them (·). The name of a conversation means the chain that was last active there.
 The sums are those of fika usage.`,
-		Example: "  fika trace 01a1fd6e\n  fika trace design\n  fika trace 01a1fd6e --json | jq .cost_usd",
+		Example: "  fika request trace 01a1fd6e\n  fika request trace design\n  fika request trace 01a1fd6e --json | jq .cost_usd",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Service(cmd.Context())
 			if err != nil {

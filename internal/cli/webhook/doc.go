@@ -1,4 +1,4 @@
-// Package webhook is fika webhook: how the receivers of events stand, a file per command.
+// Package webhook is fika web webhook: how the receivers of events stand, a file per command.
 //
 // Read first: [New], list.go.
 package webhook

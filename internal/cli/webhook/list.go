@@ -71,7 +71,7 @@ receiver without its secret (unsigned), or a collector without its headers (unse
 is sent nothing; one that fails is tried again at the time that is shown. The
 environment of this command and that of the hub may differ in which secrets they
 have.`,
-		Example: "  fika webhook list\n  fika webhook list --json | jq -r '.refused[].id'",
+		Example: "  fika web webhook list\n  fika web webhook list --json | jq -r '.refused[].id'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())
 			if err != nil {

@@ -11,12 +11,12 @@ func newRetry(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "retry [ID]", Short: "send refused events again, and try receivers at once that fail",
 		Long:    "Has the hub send an event again that its receiver has refused, or all of them,\nunder the ids that they had. Receivers that are waited for are tried at once.",
-		Example: "  fika webhook retry evt_4f1c2a\n  fika webhook retry --all",
+		Example: "  fika web webhook retry evt_4f1c2a\n  fika web webhook retry --all",
 		Args:    command.AtMostOne("the id of an event"), ValidArgsFunction: offerRefused(e),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := command.OptionalArg(args)
 			if all == (id != "") {
-				return command.UsageError("name the id of one event that was refused (fika webhook list shows them), or give --all")
+				return command.UsageError("name the id of one event that was refused (fika web webhook list shows them), or give --all")
 			}
 			c, err := e.Service(cmd.Context())
 			if err != nil {

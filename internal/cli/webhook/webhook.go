@@ -13,7 +13,7 @@ func New(e *command.Env) *cobra.Command {
 		`The hub posts events to the receivers that [[webhooks]] in config.toml names, each
 at least once, in order and signed. While a receiver does not answer, its events
 wait; what it refuses is listed here.`,
-		"  fika webhook list\n  fika webhook retry --all", newList(e), newRetry(e))
+		"  fika web webhook list\n  fika web webhook retry --all", newList(e), newRetry(e))
 }
 
 // offerRefused completes the ids of events that were refused.

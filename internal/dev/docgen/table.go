@@ -20,7 +20,7 @@ func tablesPage() (string, error) {
 ` + "`fika store`" + ` says which.
 
 **Read only.** Columns come and go with versions: no name on this page is a promise, and ` + "`--json`" + ` answers and the bus ([bus](bus.md)) are steadier. Do not write: fika
-trusts its own rows, so whoever can write them can make agents run what they like. A copy can do no harm: ` + "`fika backup`" + ` makes one in a file, whatever the database is.
+trusts its own rows, so whoever can write them can make agents run what they like. A copy can do no harm: ` + "`fika store backup`" + ` makes one in a file, whatever the database is.
 
 Times are milliseconds since 1970, UTC; 0 is never. Ids are texts. A column that is empty has nothing to say. Larger values are JSON: ` + "`payload`, `outcome`, `metadata`, `limits`, `rights`, `definition`" + ` and the like.
 

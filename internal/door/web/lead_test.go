@@ -264,7 +264,7 @@ func TestSetBudget(t *testing.T) {
 		return url.Values{"scope": {"agent:arya"}, "per": {"day"}, "money": {money}, "tokens": {tokens}}
 	}
 	for says, form := range map[string]url.Values{
-		"more than 0": day("", ""), "an amount of dollars": day("NaN", ""), "not beyond all reason": day("1e12", ""), "a whole number": day("", "1.5"),
+		"more than 0": day("", ""), "between 0.000001": day("NaN", ""), "1e9 dollars": day("1e12", ""), "a whole number": day("", "1.5"),
 		"is none of": {"scope": {"home"}, "per": {"week"}, "tokens": {"5"}}, "scope": {"scope": {"moon"}, "per": {"day"}, "tokens": {"5"}},
 	} {
 		if status, body := w.post("/budgets", says, form); status != http.StatusBadRequest || !strings.Contains(body, says) {

@@ -62,7 +62,7 @@ func (s *site) program(door api.Door, answer func(http.ResponseWriter, *http.Req
 
 func unauthorized(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="fika"`)
-	http.Error(w, "show a token of fika token create: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+	http.Error(w, "show a token of fika web token create: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 }
 
 // refuse answers with the status of an error, and nothing else about it.

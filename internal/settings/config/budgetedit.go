@@ -33,7 +33,7 @@ func SetBudget(path string, b Budget, remove bool) error {
 	var changed string
 	switch {
 	case begin < 0 && remove:
-		return fika.Errorf(fika.NotFound, op, "%s has no budget of %s per %s", path, toml.Quote(b.Scope), b.Per)
+		return fika.Errorf(fika.NotFound, op, "budget of %s per %s not found (fika budget list)", toml.Quote(b.Scope), b.Per)
 	case begin < 0:
 		changed = strings.TrimRight(string(data), "\n")
 		if changed != "" {

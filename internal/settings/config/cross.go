@@ -193,9 +193,9 @@ func (c *Config) unknownModel(name string) string {
 		return "the model " + toml.Quote(name) + " is not known, and its name does not tell where it is reached: define it with [[models]] id and base_url"
 	}
 	if near := toml.NearestHint(name, known); near != "" || len(known) > 20 {
-		return "no [[models]] entry has the id or nickname " + toml.Quote(name) + near
+		return "model " + toml.Quote(name) + " not found" + near
 	}
-	return "no [[models]] entry has the id or nickname " + toml.Quote(name) + "; known are " + strings.Join(known, ", ")
+	return "model " + toml.Quote(name) + " not found; known are " + strings.Join(known, ", ")
 }
 
 func (c *Config) modelNames() []string {

@@ -239,8 +239,8 @@ func webKeys() []key[Web] {
 
 func doorKeys() []key[Doors] {
 	return []key[Doors]{
-		{name: "metrics", at: func(d *Doors) any { return &d.Metrics }, doc: "Makes the hub show its figures at /metrics, at the address of the page, for Prometheus and programs like it, each with a token of fika token create."},
-		{name: "mcp", at: func(d *Doors) any { return &d.MCP }, doc: "Makes the hub an MCP server at /mcp, at the address of the page, for other agent programs, each with a token of fika token create. fika mcp serve needs neither."},
+		{name: "metrics", at: func(d *Doors) any { return &d.Metrics }, doc: "Makes the hub show its figures at /metrics, at the address of the page, for Prometheus and programs like it, each with a token of fika web token create."},
+		{name: "mcp", at: func(d *Doors) any { return &d.MCP }, doc: "Makes the hub an MCP server at /mcp, at the address of the page, for other agent programs, each with a token of fika web token create. fika mcp serve needs neither."},
 	}
 }
 
@@ -271,7 +271,7 @@ func landingKeys() []key[Landing] {
 
 func routingKeys() []key[Routing] {
 	return []key[Routing]{
-		{name: "model", at: func(r *Routing) any { return &r.Model }, example: `"haiku"`, doc: "The model, by id or nickname, that decides which agent a prompt is for when fika route is not sure; it serves fika route, auto and @auto. The model gets the prompt and the contents of the agents' entries. Unset: no model is asked."},
+		{name: "model", at: func(r *Routing) any { return &r.Model }, example: `"haiku"`, doc: "The model, by id or nickname, that decides which agent a prompt is for when fika agent route is not sure; it serves fika agent route, auto and @auto. The model gets the prompt and the contents of the agents' entries. Unset: no model is asked."},
 	}
 }
 
@@ -326,8 +326,8 @@ func agentKeys() []key[Agent] {
 		{name: "id", at: func(a *Agent) any { return &a.ID }, check: checkName, example: `"coder"`, doc: "The agent's name, as in @coder: 1 to 32 of a-z 0-9 _ -. Required."},
 		{name: "name", at: func(a *Agent) any { return &a.Name }, example: `"Code Expert"`, doc: "The agent's name for people; fika agent list --json shows it."},
 		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What the agent is for. The first 40 characters appear in the prompts of agents that can reach it and in errors about unknown names; fika agent list and the completion of names show the description."},
-		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "What the agent is good at, in single words: shown to other agents and by fika agent list; fika route uses them, and so do steps of workflows that name a capability instead of an agent."},
-		{name: "examples", at: func(a *Agent) any { return &a.Examples }, example: `["is this diff safe to merge?"]`, doc: "Prompts that are for this agent, as people write them: fika route and auto use them in addition to its name, description and capabilities."},
+		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "What the agent is good at, in single words: shown to other agents and by fika agent list; fika agent route uses them, and so do steps of workflows that name a capability instead of an agent."},
+		{name: "examples", at: func(a *Agent) any { return &a.Examples }, example: `["is this diff safe to merge?"]`, doc: "Prompts that are for this agent, as people write them: fika agent route and auto use them in addition to its name, description and capabilities."},
 		{name: "engine", at: func(a *Agent) any { return &a.Engine }, oneOf: []string{EngineACP}, example: `"acp"`, doc: "What does the agent's turns. acp: another agent program that speaks the Agent Client Protocol, which command starts. Unset: a model, with fika's tools. See docs/guides/guests.md."},
 		{name: "command", at: func(a *Agent) any { return &a.Command }, example: `["claude-agent-acp"]`, doc: "The program of an agent with engine = \"acp\", and its arguments: a name in PATH or a path (relative to the home)."},
 		{name: "models", at: func(a *Agent) any { return &a.Models }, example: `["haiku", "opus"]`, doc: "Several models instead of model, by id or nickname: the first is used unless model_rules or escalate choose a later one. Within a turn fika never goes back to an earlier model."},

@@ -254,10 +254,10 @@ func TestProblems(t *testing.T) {
 			`c.toml:8:1: readable_by: "b c" is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit`,
 		}},
 		"references": {"model = \"sonnnet\"\nusername = \"Coder\"\n[master]\ndefault_agent = \"codr\"\n[[agents]]\nid = \"coder\"\nmodel = \"zzzzzz\"\n[[models]]\nid = \"claude-x\"\nnickname = \"sonnet\"\n", []string{
-			`c.toml:1:1: no [[models]] entry has the id or nickname "sonnnet"; did you mean sonnet?`,
+			`c.toml:1:1: model "sonnnet" not found; did you mean sonnet?`,
 			`c.toml:2:1: "Coder" is the id of an agent: people and agents cannot share a name`,
 			`c.toml:4:1: no [[agents]] entry has the id "codr"; did you mean coder?`,
-			`c.toml:7:1: no [[models]] entry has the id or nickname "zzzzzz"; known are claude-x, sonnet`,
+			`c.toml:7:1: model "zzzzzz" not found; known are claude-x, sonnet`,
 		}},
 		"models": {"[[models]]\nid = \"m\"\n[[models]]\nnickname = \"n\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\n[[models]]\nid = \"gpt-5\"\nrules = \"r\"\nprovider = \"antropic\"\n[[models]]\nid = \"\"\nbase_url = \"api.openai.com\"\napi_key_env = \"sk-abcdefghijklmnop\"\n", []string{
 			`c.toml:2:1: the model "m" has no base_url, and its name does not tell where it is reached`,
@@ -324,7 +324,7 @@ func TestModelsInTwoFiles(t *testing.T) {
 	write(t, models, "[[models]]\nid = \"a\"\nbase_url = \"http://x/v1\"\n")
 	_, err = LoadHome(dir)
 	want2 := []string{
-		config + `:1:1: no [[models]] entry has the id or nickname "openai/gpt-5"; known are a`,
+		config + `:1:1: model "openai/gpt-5" not found; known are a`,
 		models + `:2:1: the model "a" is defined twice; the first is at ` + config + ":3:1"}
 	if d := cmp.Diff(want2, problemsOf(t, err)); d != "" {
 		t.Error(d)

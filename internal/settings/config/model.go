@@ -129,7 +129,7 @@ func (c *Config) FindModel(name string, getenv func(string) string) (Model, erro
 	m, ok := c.defineModel(name)
 	if !ok {
 		if !c.isReachable(name) {
-			return Model{}, fika.Errorf(fika.Invalid, "choose model", "%s", c.unknownModel(name))
+			return Model{}, fika.Errorf(fika.NotFound, "choose model", "%s", c.unknownModel(name))
 		}
 		m = Model{ID: name}
 	}

@@ -97,7 +97,7 @@ func TestModelsInAnAgentsFile(t *testing.T) {
 // TestWrongModels: each mistake is told with its place.
 func TestWrongModels(t *testing.T) {
 	for text, want := range map[string]string{
-		`models = ["small", "larg"]`:                                            `:15:1: no [[models]] entry has the id or nickname "larg"; did you mean large?`,
+		`models = ["small", "larg"]`:                                            `:15:1: model "larg" not found; did you mean large?`,
 		`models = ["small", "little"]`:                                          `the model "little" is in the list twice`,
 		`models = ["large", "small"]`:                                           `"little" reads 32000 tokens and "big" before it 200000`,
 		"model = \"small\"\nmodels = [\"small\", \"large\"]":                    "model and models are both set",

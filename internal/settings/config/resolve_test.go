@@ -187,8 +187,8 @@ func TestRoutes(t *testing.T) {
 func TestResolveRefuses(t *testing.T) {
 	c := mustParse(t, layered)
 	for want, in := range map[string]Inputs{
-		`flag --model: no [[models]] entry has the id or nickname "beee"; did you mean bee?`:                                                                              {Config: c, Flags: map[string]string{"model": "beee"}},
-		`local.toml:1: no [[models]] entry has the id or nickname "zzzzz"; known are a, b, bee`:                                                                           {Config: c, Local: mustLocal(t, `model = "zzzzz"`)},
+		`flag --model: model "beee" not found; did you mean bee?`:                                                                                                         {Config: c, Flags: map[string]string{"model": "beee"}},
+		`local.toml:1: model "zzzzz" not found; known are a, b, bee`:                                                                                                      {Config: c, Local: mustLocal(t, `model = "zzzzz"`)},
 		`setting "modell" not found; did you mean model?`:                                                                                                                 {Config: c, Flags: map[string]string{"modell": "a"}},
 		`environment FIKA_AUTO_COMPACT: auto_compact must be true or false; this is "maybe"`:                                                                              {Config: c, Env: from(map[string]string{"FIKA_AUTO_COMPACT": "maybe"})},
 		`environment FIKA_MAX_RECURSION_DEPTH: max_recursion_depth is not a number fika can hold`:                                                                         {Config: c, Env: from(map[string]string{"FIKA_MAX_RECURSION_DEPTH": "x"})},

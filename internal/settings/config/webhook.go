@@ -28,7 +28,7 @@ func webhookKeys() []key[Webhook] {
 		{name: "url", at: func(w *Webhook) any { return &w.URL }, check: checkWebhook, example: `"https://example.com/fika"`,
 			doc: "The address to which the hub posts events: https, or http on this machine. Redirects are not followed. Required."},
 		{name: "events", at: func(w *Webhook) any { return &w.Events }, check: checkEvents, example: `["request", "approval"]`,
-			doc: "The kinds of events, as fika events shows them."},
+			doc: "The kinds of events, as fika conversation events shows them."},
 		{name: "secret_env", at: func(w *Webhook) any { return &w.SecretEnv }, check: checkEnvName, example: `"FIKA_WEBHOOK_SECRET"`,
 			doc: "The environment variable of the hub, or the key stored with fika key set, that signs what is sent. Required."},
 		{name: "private", at: func(w *Webhook) any { return &w.Private },
@@ -59,7 +59,7 @@ func checkEvents(_ value, at any) string {
 	}
 	for _, kind := range list {
 		if !slices.Contains(EventKinds(), kind) {
-			return toml.Quote(kind) + " is not a kind of event; fika events shows them"
+			return toml.Quote(kind) + " is not a kind of event; fika conversation events shows them"
 		}
 	}
 	return ""

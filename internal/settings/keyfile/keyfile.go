@@ -86,7 +86,7 @@ func (f File) Has(name string) bool {
 }
 
 func notStored(name string) error {
-	return fika.Errorf(fika.NotFound, op, "no key %s is stored; fika key set %s stores it", name, name)
+	return fika.Errorf(fika.NotFound, op, "key %q not found (fika key list)", name)
 }
 
 // Values returns the stored keys and the secrets of logins by name, for redaction.

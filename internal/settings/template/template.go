@@ -98,7 +98,7 @@ func (s Set) Find(name string) (Template, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return Template{}, fika.Errorf(fika.NotFound, "find template", "template %q not found%s (fika template list)", name, spelling.DidYouMean(name, names))
+	return Template{}, fika.Errorf(fika.NotFound, "find template", "template %q not found%s (fika agent template list)", name, spelling.DidYouMean(name, names))
 }
 
 // Description returns the template's own description.

@@ -101,7 +101,7 @@ func (d *desk) Request(_ context.Context, id fika.RequestID) (service.RequestInf
 	}
 	r := d.requests[id]
 	if r == nil {
-		return service.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
+		return service.RequestInfo{}, fika.Errorf(fika.NotFound, "", "request %q not found (fika request list)", id)
 	}
 	return *r, nil
 }

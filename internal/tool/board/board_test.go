@@ -37,7 +37,7 @@ func (d table) Show(_ context.Context, _ tool.Call, n fika.TaskNumber) (store.Ta
 			return t, []store.TaskLine{{Who: "@lead", What: store.TaskAdded, Text: "a\nb"}}, nil
 		}
 	}
-	return store.TaskInfo{}, nil, fika.Errorf(fika.NotFound, "", "task %d not found", n)
+	return store.TaskInfo{}, nil, fika.Errorf(fika.NotFound, "", "task %d not found (fika board list)", n)
 }
 
 func (d table) Update(ctx context.Context, c tool.Call, u board.Update) (store.TaskInfo, error) {

@@ -189,7 +189,7 @@ func (e entries) Entries(_ context.Context, q store.EntryQuery) ([]fika.Entry, e
 
 func (entries) Request(_ context.Context, id fika.RequestID) (store.RequestInfo, error) {
 	if id != "task-1" {
-		return store.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
+		return store.RequestInfo{}, fika.Errorf(fika.NotFound, "", "request %q not found (fika request list)", id)
 	}
 	return store.RequestInfo{}, nil
 }

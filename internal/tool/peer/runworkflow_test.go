@@ -44,8 +44,8 @@ func TestARunSaysWhatAndHowLong(t *testing.T) {
 	deep := callOf(`{"name":"build","inputs":{"what":"x"}}`)
 	deep.Depth = 4
 	for words, c := range map[string]tool.Call{
-		`workflow "nothing" not found`: callOf(`{"name":"nothing"}`),
-		"what is missing":              callOf(`{"name":"build"}`),
+		`workflow "nothing" not found`:                    callOf(`{"name":"nothing"}`),
+		"what is missing":                                 callOf(`{"name":"build"}`),
 		`"build" is not run: limit reached (max_depth 5)`: deep,
 		"name":   callOf(`{"inputs":{}}`),
 		"inputs": callOf(`{"name":"build","inputs":"what=x"}`),
