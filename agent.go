@@ -57,6 +57,8 @@ type Agent struct {
 	State       AgentState
 	StateReason string // why the agent failed or is unhealthy
 	Owner       string // the lease holder, as "pid@host"; empty when free
+	OwnerHost   string // the home of the lease holder, and which copy of it that is; these stay when the lease ends
+	OwnerSite   string
 	Epoch       Epoch
 	LeaseUntil  time.Time
 	SeenAt      time.Time

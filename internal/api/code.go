@@ -34,6 +34,8 @@ const (
 	AgentInUse       Code = "agent.in_use"
 	AgentAbsent      Code = "agent.absent"
 	AgentNoHub       Code = "agent.no_hub"
+	AgentHostDown    Code = "agent.host_down"
+	AgentHostDrained Code = "agent.host_drained"
 	AgentStuck       Code = "agent.stuck"
 	AgentSilent      Code = "agent.silent"
 	AgentEnded       Code = "agent.ended"
@@ -203,6 +205,8 @@ func agentMeanings() []Meaning {
 		is(AgentInUse, "agent pid"),
 		is(AgentAbsent, "agent").person(run),
 		is(AgentNoHub, "agent").person(up),
+		is(AgentHostDown, "agent host at").person(),
+		is(AgentHostDrained, "agent host").person(Remedy{Verb: "host.resume", Arg: "host"}),
 		is(AgentStuck, "agent pid").person(end),
 		is(AgentSilent, "agent seconds"),
 		is(AgentEnded, "agent"),

@@ -87,6 +87,9 @@ func (d *Database) StoreOptions(h folder.Home, url string) store.Options {
 	o := store.Options{Existing: err == nil}
 	if url != "" {
 		o.URL = url
+		if !d.home.readOnly { // without it, a living lease elsewhere is left alone
+			o.Site.Home, o.Site.Copy, _ = h.Site()
+		}
 		o.Offset = func() time.Duration { return time.Until(d.opts.Now()) }
 		return o
 	}

@@ -9,11 +9,12 @@ import (
 
 // Presence is what is known about an agent's process.
 type Presence struct {
-	Alive  bool   // the agent has one
-	Wakes  bool   // the hub starts one if there is work
-	Hub    bool   // a hub runs
-	InUse  bool   // a prompt on a terminal uses its context
-	Failed string // why the agent has been given up; empty: it has not
+	Alive  bool       // the agent has one
+	Wakes  bool       // the hub starts one if there is work
+	Hub    bool       // a hub runs
+	InUse  bool       // a prompt on a terminal uses its context
+	Away   api.Status // why the host that it is on does not let it work; clear: it does, or is this one
+	Failed string     // why the agent has been given up; empty: it has not
 	// Rests is the limit that makes the agent begin nothing for a while, as in "20
 	// turns per hour", and Until is the end of that; empty: it does not rest.
 	Rests string
@@ -36,6 +37,8 @@ func WhyWaits(a fika.Agent, p Presence) api.Status {
 		return api.Stands(api.AgentNext, "agent", name)
 	case p.InUse:
 		return api.Stands(api.AgentInUse, "agent", name)
+	case !p.Away.IsClear():
+		return p.Away
 	case !p.Wakes:
 		return api.Stands(api.AgentAbsent, "agent", name)
 	case !p.Hub:

@@ -23,6 +23,7 @@ import (
 	"fika/internal/cli/demo"
 	"fika/internal/cli/doctor"
 	"fika/internal/cli/executor"
+	"fika/internal/cli/host"
 	"fika/internal/cli/hub"
 	"fika/internal/cli/install"
 	"fika/internal/cli/job"
@@ -212,6 +213,7 @@ func systemCommands() []entry {
 	return in(groupSystem, []entry{
 		{name: "up", new: hub.NewUp, does: is("host.up")},
 		{name: "down", new: hub.NewDown, does: is("host.down")},
+		{name: "host", new: host.New, does: noun(), verbs: []verbs{{on: api.Host, names: "list show label drain resume forget"}}},
 		{name: "web", new: web.New, does: is("host.web"), verbs: []verbs{{on: api.Host, names: "logout:web"}}},
 		{name: "webhook", new: webhook.New, does: noun(), below: "web", verbs: []verbs{{on: api.WebhookObject, names: "list retry"}}},
 		{name: "token", new: token.New, does: noun(), below: "web", verbs: []verbs{{on: api.TokenObject, names: "list create revoke"}}},

@@ -39,6 +39,7 @@ type hubHome struct {
 	home  folder.Home
 	store *store.Store
 	page  *pageKeeper
+	host  *hostKeeper // nil: no other hub has this database
 }
 
 // RunHub runs the hub of this home until ctx ends. It first takes run/hub.lock, and
@@ -59,7 +60,8 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, fail := context.WithCancelCause(ctx)
+	end := func() { fail(nil) }
 	look := lookThrough(ctx, s)
 	defer func() {
 		end()
@@ -67,6 +69,11 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		err = errors.Join(err, look.err)
 	}()
 	home := hubHome{app: a, home: h, store: s, page: newPageKeeper(a, h)}
+	leave, err := home.beHost(ctx, fail)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	home.lookAtBudgetsAgain(ctx) // they may have changed while no hub ran
 	specs, err := home.specs(ctx, c)
 	if err != nil {
@@ -110,7 +117,11 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	if o.Shutdown != nil {
 		o.Shutdown(p.Shutdown)
 	}
-	return p.Run(ctx)
+	err = p.Run(ctx)
+	if lost := context.Cause(ctx); fika.IsKind(lost, fika.Lost) {
+		err = errors.Join(err, lost)
+	}
+	return err
 }
 
 // options returns the options of the hub.
@@ -133,8 +144,13 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		return hub.Options{}, err
 	}
 	h.page.service = c
+	var sharing hub.Sharing
+	if h.host != nil {
+		sharing = h.host
+	}
 	return hub.Options{
-		Reload: h.page.reloading(h.reload(b)), Hindered: h.hindered,
+		Sharing: sharing,
+		Reload:  h.page.reloading(h.reload(b)), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, Intake: c.BusIntake(b.server != nil), Specs: specs, Log: a.Log(), Now: a.Now,

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"fika"
+	"fika/internal/hub"
 	"fika/internal/store"
 	"fika/internal/worker"
 )
@@ -91,6 +92,9 @@ const archivedAtOnce = 50
 
 // archiveOld archives what is older than the settings keep it, if nothing is at work.
 func (h hubHome) archiveOld(ctx context.Context) {
+	if !h.has(hub.DutyCleaning) {
+		return
+	}
 	old, keep, err := h.app.OldRows(h.store)
 	if err != nil || !keep.Any() {
 		return // what is wrong with the settings is said where they are read

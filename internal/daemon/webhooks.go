@@ -54,9 +54,9 @@ func (h hubHome) keepWebhooks(ctx context.Context, home string, events *service.
 				all.Go(func() {
 					switch w := w.(type) {
 					case config.Webhook:
-						h.sendEvents(one, home, events, w)
+						h.whileHas(one, receiverDuty(w.URL), func(ctx context.Context) { h.sendEvents(ctx, home, events, w) })
 					case config.OTLP:
-						h.sendTraces(one, home, w)
+						h.whileHas(one, receiverDuty(w.Receiver()), func(ctx context.Context) { h.sendTraces(ctx, home, w) })
 					}
 				})
 			}

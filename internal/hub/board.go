@@ -14,7 +14,7 @@ const tasksSeen = 50
 // lacks nothing else: a running one hears a bell, another one is added to those at work,
 // atWork, which are started.
 func (h *Hub) seeToBoard(ctx context.Context, rows []fika.Agent, atWork map[fika.AgentName]bool) {
-	if h.opts.Now().Sub(h.begun) >= h.opts.Patience { // those that this hub has just started are given time
+	if h.opts.Now().Sub(h.begun) >= h.opts.Patience && h.opts.Sharing.Holds(DutyCare) { // those that this hub has just started are given time
 		opened, err := h.opts.Store.Board.OpenLapsed(ctx, h.opts.Patience)
 		if err != nil {
 			h.opts.Log.Warn("tasks of agents that are gone", "err", err)

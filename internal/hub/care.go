@@ -25,10 +25,14 @@ type caretaker struct {
 	subjects bus.Subjects
 	outputs  func(context.Context)
 	log      *slog.Logger
+	sharing  Sharing
 }
 
 // expireDue ends the requests whose deadline has passed.
 func (c *caretaker) expireDue(ctx context.Context) {
+	if !c.sharing.Holds(DutyCare) {
+		return
+	}
 	if ids, err := c.store.Expire(ctx); err != nil {
 		c.log.Warn("expire", "err", err)
 	} else if len(ids) > 0 {
@@ -38,6 +42,9 @@ func (c *caretaker) expireDue(ctx context.Context) {
 
 // indexWords indexes entries for search.
 func (c *caretaker) indexWords(ctx context.Context) {
+	if !c.sharing.Holds(DutyCare) {
+		return
+	}
 	if err := c.store.IndexWords(ctx, wordBatches); err != nil {
 		c.log.Warn("index words", "err", err)
 	}
@@ -45,6 +52,9 @@ func (c *caretaker) indexWords(ctx context.Context) {
 
 // resumeLapsed resumes chats whose pause was held by a process that has vanished.
 func (c *caretaker) resumeLapsed(ctx context.Context) {
+	if !c.sharing.Holds(DutyCare) {
+		return
+	}
 	lifted, err := c.store.ResumeLapsed(ctx)
 	if err != nil {
 		c.log.Warn("lift brakes", "err", err)
@@ -60,10 +70,13 @@ func (c *caretaker) resumeLapsed(ctx context.Context) {
 	}
 }
 
-// cleanUp removes what has expired.
+// cleanUp removes what has expired: files of this home, and rows.
 func (c *caretaker) cleanUp(ctx context.Context) {
 	if c.outputs != nil {
 		c.outputs(ctx)
+	}
+	if !c.sharing.Holds(DutyCleaning) {
+		return
 	}
 	if err := c.store.Prune(ctx, pruneBatches); err != nil {
 		c.log.Warn("prune events", "err", err)

@@ -129,6 +129,9 @@ type Options struct {
 	Processes Processes
 	Admit     func(fika.AgentName) error // gives an agent not in the configuration access to the bus; nil: everybody has it
 	Specs     []Spec
+	// Sharing is this hub's place among those that share the database; nil: there are no
+	// others.
+	Sharing Sharing
 	// PoolControl carries out a control message to the subject of a pool. It is called
 	// from any goroutine. nil: such messages are not answered.
 	PoolControl func(ctx context.Context, members []fika.AgentName, c message.Control) error
@@ -232,13 +235,16 @@ func New(o Options) *Hub {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Sharing == nil {
+		o.Sharing = alone{}
+	}
 	if o.Ready == nil {
 		o.Ready = func([]Started) {}
 	}
 	h := &Hub{opts: o, mail: make(chan func(), 256), wakeUps: make(chan struct{}, 1), done: make(chan struct{})}
 	h.supervisor = newSupervisor(h)
 	h.intake = newIntakeOf(h)
-	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log}
+	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log, sharing: o.Sharing}
 	h.pools = &poolControls{hub: h, pools: map[fika.AgentName]controlledPool{}}
 	h.feed = &memberFeed{intake: o.Intake, bus: o.Bus, subjects: o.Subjects}
 	return h
@@ -350,7 +356,8 @@ func (h *Hub) beginIntake(ctx context.Context) {
 // hop of each chain asks.
 const wakeUpRest = 25 * time.Millisecond
 
-// lookAtAll looks at everything: processes, desired states, work, deadlines, outcomes.
+// lookAtAll looks at everything that is this hub's: processes, desired states, work,
+// deadlines, outcomes.
 func (h *Hub) lookAtAll(ctx context.Context) {
 	if h.opts.Home != nil {
 		if h.lost = h.opts.Home(); h.lost != nil {
@@ -371,6 +378,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 		h.opts.Log.Warn("tick", "err", err)
 		return
 	}
+	rows = h.ownAgents(rows)
 	waiting := h.supervisor.agentsAtWork(ctx)
 	h.supervisor.wantMembers(work, waiting)
 	for _, w := range work {
@@ -386,7 +394,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 		h.opts.Runs(ctx)
 	}
 	if h.online {
-		outcome.Announce(ctx, h.opts.Store.Outcomes, h.opts.Bus, h.opts.Subjects, "", h.supervisor.announcesItself)
+		outcome.Announce(ctx, h.opts.Store.Outcomes, h.opts.Bus, h.opts.Subjects, "", h.leavesOutcome)
 	}
 	h.endIfIdle(ctx, len(waiting) > 0)
 }

@@ -58,6 +58,7 @@ type requestIntake struct {
 	heal     func(context.Context) error
 	canary   time.Duration
 	tickSoon func() // asks the hub for a look
+	sharing  Sharing
 	log      *slog.Logger
 	now      func() time.Time
 }
@@ -66,18 +67,25 @@ func newIntakeOf(h *Hub) *requestIntake {
 	o := &h.opts
 	return &requestIntake{
 		intake: o.Intake, store: o.Store.Messages, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
-		canary: o.Canary, tickSoon: h.tickSoon, log: o.Log, now: o.Now,
+		canary: o.Canary, tickSoon: h.tickSoon, log: o.Log, now: o.Now, sharing: o.Sharing,
 	}
 }
 
 // consumeRequests turns the messages of foreign publishers into rows. A message is
 // acknowledged once its row, its error response or its parking is committed. If the
-// store fails, the message stays in the stream.
+// store fails, the message stays in the stream. Of several hubs one reads at a time, so
+// that each agent gets what a publisher sends it in its order.
 func (in *requestIntake) consumeRequests(ctx context.Context) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, 30*time.Second) {
-		err := in.inbound.Consume(ctx, in.handleRequest)
+		err := WhileHolding(ctx, in.sharing, DutyRequests, func(ctx context.Context) error {
+			return in.inbound.Consume(ctx, in.handleRequest)
+		})
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			wait = time.Second / 2
+			continue
 		}
 		in.log.Warn("ingest", "err", err)
 		_ = sleep.For(ctx, wait)

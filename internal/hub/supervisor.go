@@ -41,13 +41,15 @@ type supervisor struct {
 	now       func() time.Time
 	tickSoon  func()       // asks for another look soon
 	post      func(func()) // runs a function in the hub's goroutine
+	sharing   Sharing
 
-	agents  map[fika.AgentName]*supervised
-	order   []fika.AgentName
-	reloads int          // how often the files have changed
-	ending  bool         // nothing more is started
-	how     fika.Desired // how to end: see [Hub.Shutdown]
-	told    time.Time    // when the agents were told to end
+	agents    map[fika.AgentName]*supervised
+	elsewhere map[fika.AgentName]string // the homes of agents that are not this hub's
+	order     []fika.AgentName
+	reloads   int          // how often the files have changed
+	ending    bool         // nothing more is started
+	how       fika.Desired // how to end: see [Hub.Shutdown]
+	told      time.Time    // when the agents were told to end
 }
 
 func newSupervisor(h *Hub) *supervisor {
@@ -55,7 +57,7 @@ func newSupervisor(h *Hub) *supervisor {
 	s := &supervisor{
 		store: o.Store.Directory, procs: o.Processes, bus: o.Bus, subjects: o.Subjects,
 		admit: o.Admit, hindrance: o.Hindered, hung: o.Hung, stopGrace: o.StopGrace, log: o.Log, now: o.Now,
-		tickSoon: h.tickSoon, post: h.postTask, agents: map[fika.AgentName]*supervised{}, reloads: 1,
+		tickSoon: h.tickSoon, post: h.postTask, agents: map[fika.AgentName]*supervised{}, reloads: 1, sharing: o.Sharing,
 	}
 	for _, spec := range o.Specs {
 		s.agents[spec.Name] = &supervised{spec: spec, entry: true}
@@ -110,6 +112,9 @@ func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool)
 	switch {
 	case left:
 		s.onAdoptedExit(ctx, c)
+	case c.running && s.sharing.Drained():
+		c.asked = false // it is started again when its host is resumed
+		s.tellToStop(c, fika.DesiredStopped)
 	case c.running && len(c.spec.Members) > 0: // from before it became a pool
 		s.tellToStop(c, fika.DesiredStopped)
 	case len(c.spec.Members) > 0:
@@ -123,7 +128,7 @@ func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool)
 		s.checkHung(ctx, c, row)
 	case c.stoppedByUser:
 		s.settleStopped(ctx, row)
-	case !c.entry:
+	case !c.entry || s.sharing.Drained():
 	case row.State == fika.AgentFailed && c.failed != "" && !s.isMended(ctx, c, row.ID):
 	case s.isWanted(c, row, work):
 		if c.mayStart(s.now()) {
@@ -354,6 +359,9 @@ func (s *supervisor) graceFor(how fika.Desired) time.Duration {
 // onWakeUp looks at everything if the bell rings for an agent that does not run. A
 // running agent hears the bell itself, and most bells ring in the middle of a chain.
 func (s *supervisor) onWakeUp(name fika.AgentName) {
+	if s.isElsewhere(name) {
+		return
+	}
 	c := s.agents[name]
 	if c == nil || !c.running && !s.allRun(c.spec.Members) || c.running && !c.child && !s.procs.Alive(c.proc) {
 		s.tickSoon()
@@ -362,6 +370,9 @@ func (s *supervisor) onWakeUp(name fika.AgentName) {
 
 // onHeartbeat records a heartbeat: the agent is alive.
 func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
+	if s.isElsewhere(name) {
+		return
+	}
 	c := s.agents[name]
 	if c == nil || !c.running {
 		s.tickSoon() // another process started it: the next look adopts it

@@ -46,8 +46,18 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
 		v := AgentView{Row: row}
-		s.addSettings(&v)
 		s.addWork(&v)
+		away, err := s.c.hostOf(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		if away != nil {
+			v.judgeAway(away, s.now)
+			s.addReasons(ctx, &v)
+			out = append(out, v)
+			continue
+		}
+		s.addSettings(&v)
 		lock, err := s.c.home.Folder(row.Name).Inspect()
 		if err != nil {
 			lock = folder.LockState{}

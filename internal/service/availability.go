@@ -36,7 +36,7 @@ func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) api.Sta
 // backup can, or if no hub runs that would hand them over. It does not check the
 // backup's budget: the hub does.
 func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why api.Status) {
-	p := s.presence(row)
+	p := s.presence(ctx, row)
 	switch {
 	case row.Desired.Stopped() || !p.Hub || row.IsPool():
 		return "", api.Status{}
@@ -67,7 +67,7 @@ func (s *Availability) ableBackup(ctx context.Context, row fika.Agent) fika.Agen
 		if err != nil || other.ID == row.ID {
 			continue
 		}
-		if q := s.presence(other); !other.Desired.Stopped() && q.Failed == "" && q.Rests == "" && (q.Alive || q.Wakes) {
+		if q := s.presence(ctx, other); !other.Desired.Stopped() && q.Failed == "" && q.Rests == "" && (q.Alive || q.Wakes) {
 			return other.Name
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) api.Sta
 	if why := s.whyStuck(row.Name); !why.IsClear() {
 		return why
 	}
-	if why := chat.WhyWaits(row, s.presence(row)); why.NeedsPerson {
+	if why := chat.WhyWaits(row, s.presence(ctx, row)); why.NeedsPerson {
 		return why
 	}
 	return s.quota(row)
@@ -154,7 +154,7 @@ func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) ap
 	if err != nil {
 		return api.Status{}
 	}
-	if p := s.presence(row); p.Hub || p.Alive || p.InUse {
+	if p := s.presence(ctx, row); p.Hub || p.Alive || p.InUse {
 		return api.Status{}
 	}
 	return api.Stands(api.WorkAbandoned, "agent", string(name))
@@ -165,24 +165,24 @@ func (c *Service) wakes(row fika.Agent, e *config.Agent) bool {
 	return row.Desired == fika.DesiredRunning || e.Wake || e.AutoStart && e.Persistent && c.config().Master.AutoStartAgents
 }
 
-// presence reads an agent's lock and what the configuration says about it.
-func (s *Availability) presence(row fika.Agent) chat.Presence {
+// presence reads an agent's lock and what the configuration says about it; of one on another
+// host, its lease and that host.
+func (s *Availability) presence(ctx context.Context, row fika.Agent) chat.Presence {
 	var p chat.Presence
-	_, p.Hub = s.c.home.HubProcess()
-	if e := s.c.config().Agent(row.Name); e != nil {
-		p.Wakes = s.c.wakes(row, e)
-	}
 	if row.State == fika.AgentFailed {
 		p.Failed = row.StateReason
 	}
 	if row.QuotaUsedUp(s.c.now()) {
 		p.Rests, p.Until = row.HeldReason, row.HeldUntil
 	}
-	id, _ := s.c.home.ID()
-	if row.HomeID != "" && row.HomeID != id {
-		// Its folder belongs to another home: its lease says whether it is there.
+	if away, err := s.c.hostOf(ctx, row); err == nil && away != nil { // its lease says whether it is there
 		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.c.now())
+		p.Hub, p.Wakes, p.Away = away.Up, true, away.isAway(row.Name)
 		return p
+	}
+	_, p.Hub = s.c.home.HubProcess()
+	if e := s.c.config().Agent(row.Name); e != nil {
+		p.Wakes = s.c.wakes(row, e)
 	}
 	lock, err := s.c.home.Folder(row.Name).Inspect()
 	if err == nil && lock.Held {

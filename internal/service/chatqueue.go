@@ -31,7 +31,7 @@ func (s *Chats) Queue(ctx context.Context, in fika.ConversationID) ([]QueueItem,
 	if err != nil {
 		return nil, err
 	}
-	return chat.QueueItems(a, agents, s.c.Availability.presence, now), nil
+	return chat.QueueItems(a, agents, func(a fika.Agent) chat.Presence { return s.c.Availability.presence(ctx, a) }, now), nil
 }
 
 func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation {

@@ -25,8 +25,9 @@ func agentByID(ctx context.Context, q querier, id fika.AgentID) (fika.Agent, err
 }
 
 // EnsureAgent creates the agent's row if it is missing and brings the descriptions up
-// to date; it writes nothing if nothing differs. An agent moves to another home only
-// while nobody holds it; until then the row names its present home.
+// to date; it writes nothing if nothing differs. An agent stays with the home that first
+// defined it while somebody holds it, or that home is a host; until then the row names
+// its present home.
 func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error) {
 	const op = "ensure agent"
 	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
@@ -52,7 +53,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 			return err
 		}
 		var changed bool
-		if a.HomeID != "" && ms(a.LeaseUntil) > t.now {
+		stays, err := agentsIn(t).stays(ctx, a, n.HomeID)
+		if err != nil {
+			return err
+		}
+		if stays {
 			n.HomeID = a.HomeID
 		}
 		if a, changed = describe(a, n); !changed {
@@ -64,6 +69,19 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 		return err
 	})
 	return a, err
+}
+
+// stays reports whether an agent stays with its home although another home defines it:
+// while somebody holds it, and as long as its home is a host.
+func (t agentRows) stays(ctx context.Context, a fika.Agent, home string) (bool, error) {
+	switch {
+	case a.HomeID == "" || home == "" || a.HomeID == home:
+		return false, nil
+	case ms(a.LeaseUntil) > t.now:
+		return true, nil
+	}
+	_, known, err := one(ctx, t, scanText, `SELECT h.id FROM hosts h WHERE h.id = ?`, a.HomeID)
+	return known, err
 }
 
 // describe applies the given fields; an empty one keeps the stored value, so that

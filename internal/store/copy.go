@@ -30,7 +30,9 @@ func tables() []copied {
 	return []copied{
 		{name: "meta", key: cols("key"), columns: cols("key value")},
 		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease lease_until
-seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason pool instances`)},
+seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason pool instances owner_host owner_site`)},
+		{name: "hosts", key: cols("id"), columns: cols("id name labels version state session site until seen_at refused refused_at")},
+		{name: "duties", key: cols("name"), columns: cols("name host session until")},
 		{name: "bindings", key: cols("pool person"), columns: cols("pool person member bound_at")},
 		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run archived_to mode")},
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
@@ -352,7 +354,9 @@ func vacuumInto(ctx context.Context, from, to string) error {
 func (s *Store) DisownAll(ctx context.Context) error {
 	return s.db.write(ctx, "disown agents", func(ctx context.Context, t *tx) error {
 		for _, text := range []string{
-			`UPDATE agents SET owner = '', lease = '', lease_until = 0, epoch = epoch + 1000`,
+			`UPDATE agents SET owner = '', owner_host = '', owner_site = '', lease = '', lease_until = 0, epoch = epoch + 1000`,
+			`UPDATE hosts SET session = '', until = 0`,
+			`DELETE FROM duties`,
 			`UPDATE requests SET owner_epoch = 0, owner_lease = '' WHERE finished_at = 0`,
 		} {
 			if err := t.put(ctx, text); err != nil {

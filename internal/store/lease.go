@@ -27,9 +27,11 @@ type Beat struct {
 }
 
 // Acquire takes the lease of an agent with a new epoch for the duration d. With force
-// it takes the lease from whoever has it; the caller then holds the flock of the
-// owning home. Without force it fails with Locked while another owner's lease has not
-// lapsed. It fails with Invalid for a pool.
+// it takes the lease at once from a process at the same [Site]; the caller then holds
+// the flock of the owning home. It fails with Locked while another owner's lease has not
+// lapsed: always without force, and with it on a server if that owner is at another
+// site, because a lock there cannot be seen from here. A file's database has one site.
+// It fails with Invalid for a pool.
 func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d time.Duration, force bool) (Lease, error) {
 	const op = "acquire agent"
 	var l Lease
@@ -44,17 +46,23 @@ func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 		if a.IsPool() {
 			return fika.Errorf(fika.Invalid, op, "%s is a pool of %d: its members work, %s-1 and on", a.Name, a.Instances, a.Name)
 		}
-		if !force && a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now {
+		if a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now && !(force && s.isHere(a)) {
 			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
 		}
 		l = Lease{Agent: id, Epoch: a.Epoch + 1, ID: LeaseID(t.newID()), Owner: owner}
 		t.tell(event{kind: AgentEvent, agent: id, state: string(fika.AgentStarting), data: EventData{Desired: a.Desired, Epoch: l.Epoch}})
-		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, epoch = ?, lease = ?, lease_until = ?, seen_at = ?, started_at = ?,
+		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, owner_host = ?, owner_site = ?, epoch = ?, lease = ?, lease_until = ?, seen_at = ?, started_at = ?,
 processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
-			owner, l.Epoch, l.ID, t.now+d.Milliseconds(), t.now, t.now, id)
+			owner, s.opt.Site.Home, s.opt.Site.Copy, l.Epoch, l.ID, t.now+d.Milliseconds(), t.now, t.now, id)
 		return err
 	})
 	return l, err
+}
+
+// isHere reports whether the process that holds an agent is, or was, at the site of this
+// one. What held an agent before sites were stored counts as here.
+func (s Leases) isHere(a fika.Agent) bool {
+	return s.file != nil || a.OwnerHost == "" || a.OwnerHost == s.opt.Site.Home && a.OwnerSite == s.opt.Site.Copy
 }
 
 // Renew extends the lease and stores seen_at. It fails with Lost if the lease is no

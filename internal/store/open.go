@@ -32,8 +32,11 @@ type Options struct {
 	// Stays keeps a connection to a crowded server, so that others can see that the
 	// schema is in use.
 	Stays bool
-	As    string           // name of a file in messages; empty: its path
-	Now   func() time.Time // the clock; nil: the system's or the server's
+	// Site is where the process is that opens it; its leases say so. The zero site is that
+	// of tests and of programs that take no lease.
+	Site Site
+	As   string           // name of a file in messages; empty: its path
+	Now  func() time.Time // the clock; nil: the system's or the server's
 	// Offset is added to the server's clock; nil: nothing is.
 	Offset func() time.Duration
 	NewID  func() string // makes ids; nil: UUID version 7

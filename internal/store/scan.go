@@ -45,7 +45,7 @@ func scanText(s scanner) (v string, err error) { err = s.Scan(&v); return v, err
 func scanInt(s scanner) (v int64, err error)   { err = s.Scan(&v); return v, err }
 
 const agentColumns = `a.id, a.name, a.home_id, a.display_name, a.description, a.desired, a.state, a.state_reason,
-a.owner, a.epoch, a.lease_until, a.seen_at, a.started_at, a.processed, a.active_ask, a.created_at, a.held_until, a.held_reason, a.pool, a.instances`
+a.owner, a.epoch, a.lease_until, a.seen_at, a.started_at, a.processed, a.active_ask, a.created_at, a.held_until, a.held_reason, a.pool, a.instances, a.owner_host, a.owner_site`
 
 func scanAgent(s scanner) (fika.Agent, error) { return agentRow(s) }
 
@@ -54,7 +54,7 @@ func agentRow(s scanner, more ...any) (fika.Agent, error) {
 	var a fika.Agent
 	var lease, seen, started, created, held int64
 	dest := []any{&a.ID, &a.Name, &a.HomeID, &a.DisplayName, &a.Description, &a.Desired, &a.State, &a.StateReason,
-		&a.Owner, &a.Epoch, &lease, &seen, &started, &a.Processed, &a.ActiveAsk, &created, &held, &a.HeldReason, &a.Pool, &a.Instances}
+		&a.Owner, &a.Epoch, &lease, &seen, &started, &a.Processed, &a.ActiveAsk, &created, &held, &a.HeldReason, &a.Pool, &a.Instances, &a.OwnerHost, &a.OwnerSite}
 	err := s.Scan(append(dest, more...)...)
 	a.LeaseUntil, a.SeenAt, a.StartedAt, a.CreatedAt, a.HeldUntil = at(lease), at(seen), at(started), at(created), at(held)
 	return a, err

@@ -17,6 +17,7 @@ import (
 // JSON is an agent as --json shows it.
 type JSON struct {
 	Name        fika.AgentName  `json:"name"`
+	Host        *string         `json:"host"` // the host that it is on; null: this one
 	DisplayName *string         `json:"display_name"`
 	Description *string         `json:"description"`
 	Can         []string        `json:"capabilities"`
@@ -56,7 +57,7 @@ type handedJSON struct {
 // ToJSON returns an agent as --json shows it.
 func ToJSON(now time.Time, v service.AgentView) JSON {
 	j := JSON{
-		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
+		Name: v.Row.Name, Host: command.Optional(v.Host), DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(words.Brief(Why(v), now)), Code: command.Optional(Why(v).Code), Trouble: command.Optional(words.Brief(v.Trouble, now)), TroubleCode: command.Optional(v.Trouble.Code), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.JSONTime(v.Since), SeenAt: command.JSONTime(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: command.JSONTime(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Pool: command.Optional(v.Pool), Members: []string{}, Backup: []string{}, HandedOver: []handedJSON{},
@@ -189,6 +190,7 @@ func agentTable(e *command.Env, views []service.AgentView, served servers) error
 	}
 	var more []column
 	for _, c := range []column{
+		{"HOST", func(v service.AgentView) string { return v.Host }},
 		{"CAPABILITIES", func(v service.AgentView) string { return strings.Join(v.Can, ", ") }},
 		{"DESCRIPTION", func(v service.AgentView) string { return v.Row.Description }},
 		{"MCP", served.words},

@@ -2,7 +2,11 @@
 
 package folder
 
-import "syscall"
+import (
+	"fmt"
+	"io/fs"
+	"syscall"
+)
 
 // FreeSpace returns how much of the disk that holds path is available to this process, and
 // how many files it can still take; files is -1 on a disk that does not count them.
@@ -16,4 +20,12 @@ func FreeSpace(path string) (bytes, files int64, ok bool) {
 		files = -1
 	}
 	return int64(st.Bavail) * int64(st.Bsize), files, true
+}
+
+// fileNumber names a file among all of this machine.
+func fileNumber(info fs.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	}
+	return ""
 }

@@ -41,6 +41,8 @@ func agentPhrases() []Phrase {
 		{api.AgentInUse, "a prompt (pid {pid}) has the context of @{agent}|a prompt on a terminal has the context of @{agent}", "a prompt (pid {pid}) has its context|a prompt on a terminal has its context"},
 		{api.AgentAbsent, "@{agent} has no process and is not started by itself[ ({help})]", "not started by itself[: {help}]"},
 		{api.AgentNoHub, "@{agent} has no process, and no hub runs that would start it[ ({help})]", "has no process, and no hub runs that would start it[ ({help})]"},
+		{api.AgentHostDown, "@{agent} waits for the host {host}, whose hub does not run[ (last seen {at})]", "waits for the host {host}[, last seen {at}]"},
+		{api.AgentHostDrained, "@{agent} waits for the host {host}, which is drained[ ({help})]", "the host {host} is drained[: {help}]"},
 		{api.AgentStuck, "@{agent} does not answer: its process (pid {pid}) is stopped (SIGSTOP); kill -CONT {pid} resumes it[, {help} ends it]", "its process (pid {pid}) is stopped (SIGSTOP); kill -CONT {pid} resumes it[, {help} ends it]"},
 		{api.AgentSilent, "@{agent} has not responded for {seconds}", "not responding for {seconds}"},
 		{api.AgentEnded, "the process of @{agent} ended unexpectedly", "its process ended unexpectedly"},

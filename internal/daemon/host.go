@@ -1,0 +1,174 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/hub"
+	"fika/internal/store"
+	"fika/internal/system/crash"
+	"fika/internal/system/sleep"
+)
+
+const (
+	hostLife = 20 * time.Second // how long a host and its duties last without a sign of life
+	hostBeat = 5 * time.Second
+)
+
+// hostKeeper keeps the place of this hub among those that share its database: it is the
+// host of its home, and has duties, as long as it can say so in the database.
+type hostKeeper struct {
+	home    hubHome
+	session store.HostSession
+
+	mu    sync.Mutex
+	news  store.HostNews
+	until time.Time // what the news say is true until then
+}
+
+// beHost makes this hub the host of its home, until the returned function is called. For a
+// database that is a file it does nothing: there is no other hub. It fails with Locked if
+// a copy of the home is the host. lost is called with an error of kind Lost when another
+// hub has become it.
+func (h *hubHome) beHost(ctx context.Context, lost func(error)) (leave func(), err error) {
+	c, err := h.app.Config()
+	if err != nil || c.Store.URL == "" {
+		return func() {}, err
+	}
+	if h.host, err = h.enterHost(ctx); err != nil {
+		return nil, err
+	}
+	keeping, end := context.WithCancel(context.WithoutCancel(ctx)) // also while agents end
+	var kept sync.WaitGroup
+	kept.Go(func() { h.host.keep(keeping, lost) })
+	return func() { end(); kept.Wait() }, nil
+}
+
+func (h *hubHome) enterHost(ctx context.Context) (*hostKeeper, error) {
+	home, copied, err := h.home.Site()
+	if err != nil {
+		return nil, err
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "name of this machine", err)
+	}
+	k := &hostKeeper{home: *h}
+	var host store.Host
+	k.session, host, err = h.store.EnterHost(ctx, store.Site{Home: home, Copy: copied}, machine, version(), hostLife)
+	k.news.Host = host
+	if err == nil {
+		err = k.beat(ctx)
+	}
+	return k, err
+}
+
+// duties returns the names of what this hub would do for all.
+func (k *hostKeeper) duties() []string {
+	names := hub.Duties()
+	c, err := k.home.app.Config()
+	if err != nil {
+		return names
+	}
+	for _, w := range c.Webhooks {
+		names = append(names, receiverDuty(w.URL))
+	}
+	if c.OTLP.Endpoint != "" {
+		names = append(names, receiverDuty(c.OTLP.Receiver()))
+	}
+	return names
+}
+
+// receiverDuty is the duty to send events to a receiver.
+func receiverDuty(url string) string { return "events to " + url }
+
+// keep prolongs the session until ctx ends, then gives it up. It calls lost, with an error
+// of kind Lost, when another hub has become the host.
+func (k *hostKeeper) keep(ctx context.Context, lost func(error)) {
+	log := k.home.app.Log()
+	for sleep.For(ctx, crash.Pace(hostBeat)) == nil {
+		before := k.host()
+		err := k.beat(ctx)
+		now := k.host()
+		switch {
+		case fika.IsKind(err, fika.Lost):
+			lost(err)
+			return
+		case err != nil && ctx.Err() == nil:
+			log.Warn("host", "err", err)
+		case now.RefusedAt.After(before.RefusedAt):
+			log.Warn("a copy of this home was refused: it has the same home_id, and its hub was started", "on", now.Refused)
+		case now.State != before.State:
+			log.Info("host", "state", now.State)
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := k.home.store.LeaveHost(last, k.session); err != nil {
+		log.Warn("host", "err", err)
+	}
+}
+
+// beat prolongs the session once.
+func (k *hostKeeper) beat(ctx context.Context) error {
+	asked := time.Now()
+	trying, cancel := context.WithTimeout(ctx, hostLife/2)
+	defer cancel()
+	news, err := k.home.store.KeepHost(trying, k.session, hostLife, k.duties())
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.news, k.until = news, asked.Add(hostLife)
+	return nil
+}
+
+func (k *hostKeeper) host() store.Host {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.news.Host
+}
+
+// Mine implements [hub.Sharing].
+func (k *hostKeeper) Mine(a fika.Agent) bool { return a.HomeID == "" || a.HomeID == k.session.Host }
+
+// Alive implements [hub.Sharing].
+func (k *hostKeeper) Alive(home string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// What another has said is as old as the news at the most.
+	return slices.ContainsFunc(k.news.Others, func(o store.Host) bool {
+		return o.ID == home && o.Until.After(k.news.Host.Seen.Add(time.Since(k.until.Add(-hostLife))))
+	})
+}
+
+// Holds implements [hub.Sharing].
+func (k *hostKeeper) Holds(duty string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return time.Now().Before(k.until) && slices.Contains(k.news.Duties, duty)
+}
+
+// Drained implements [hub.Sharing].
+func (k *hostKeeper) Drained() bool { return k.host().State == store.HostDrained }
+
+// has reports whether this hub has a duty; one that has its database alone has all.
+func (h hubHome) has(duty string) bool { return h.host == nil || h.host.Holds(duty) }
+
+// whileHas calls do whenever this hub has a duty, until ctx ends.
+func (h hubHome) whileHas(ctx context.Context, duty string, do func(context.Context)) {
+	if h.host == nil {
+		do(ctx)
+		return
+	}
+	for ctx.Err() == nil {
+		if err := hub.WhileHolding(ctx, h.host, duty, func(ctx context.Context) error { do(ctx); return nil }); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package service
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/api"
+	"fika/internal/store"
+)
+
+// Hosts is the interface to the hosts that share the database: the homes in which a hub
+// runs. A database that is a file has no others.
+type Hosts struct{ c *Service }
+
+// Hosts returns the interface to the hosts.
+func (c *Service) Hosts() *Hosts { return &Hosts{c} }
+
+// Host is a host with what is known of it.
+type Host struct {
+	store.Host
+	Here   bool // it is the home of this process
+	Up     bool // its hub runs, as far as the database knows
+	Agents []fika.AgentName
+	Duties []string // what it does for all
+}
+
+// Shared reports whether the database can have other hosts.
+func (h *Hosts) Shared() bool { return h.c.config().Store.URL != "" }
+
+// List returns the hosts by name, if the caller sees everything, and none otherwise.
+func (h *Hosts) List(ctx context.Context) ([]Host, error) {
+	v := h.c.sight()
+	return atMost(v, 0, func(int, int, Host) ([]Host, error) { return h.all(ctx) }, func(Host) (bool, error) { return false, nil })
+}
+
+func (h *Hosts) all(ctx context.Context) ([]Host, error) {
+	list, now, err := h.c.store.ListHosts(ctx)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	rows, err := h.c.store.ListAgents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	duties, err := h.c.store.ListDuties(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, err := h.c.home.ID()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Host, len(list))
+	for i, one := range list {
+		out[i] = Host{Host: one, Here: one.ID == own, Up: one.Alive(now)}
+		for _, row := range rows {
+			if row.HomeID == one.ID {
+				out[i].Agents = append(out[i].Agents, row.Name)
+			}
+		}
+		for duty, host := range duties {
+			if host == one.Name {
+				out[i].Duties = append(out[i].Duties, duty)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Show returns the host of a name. Error kinds: Denied, NotFound.
+func (h *Hosts) Show(ctx context.Context, name string) (Host, error) {
+	if err := h.c.may("host.show"); err != nil {
+		return Host{}, err
+	}
+	list, err := h.all(ctx)
+	if err != nil {
+		return Host{}, err
+	}
+	for _, one := range list {
+		if one.Name == name {
+			return one, nil
+		}
+	}
+	return Host{}, fika.Errorf(fika.NotFound, "", "host %q not found (fika host list)", name)
+}
+
+var labelForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
+
+// Label adds and removes labels of a host. Error kinds: Denied, Invalid, NotFound.
+func (h *Hosts) Label(ctx context.Context, name string, add, remove []string) error {
+	if err := h.c.may("host.label"); err != nil {
+		return err
+	}
+	for _, l := range add {
+		if !labelForm.MatchString(l) {
+			return fika.Errorf(fika.Invalid, "", "%.40q is not a label: use 1 to 32 of a-z 0-9 . _ - and begin with a letter or a digit", l)
+		}
+	}
+	return h.c.store.LabelHost(ctx, name, add, remove)
+}
+
+// Drain has a host begin no work: its agents end after their current steps, and what they
+// had begun waits until the host is resumed. Error kinds: Denied, NotFound.
+func (h *Hosts) Drain(ctx context.Context, name string) error {
+	if err := h.c.may("host.drain"); err != nil {
+		return err
+	}
+	return h.c.store.SetHostState(ctx, name, store.HostDrained)
+}
+
+// Resume ends [Hosts.Drain].
+func (h *Hosts) Resume(ctx context.Context, name string) error {
+	if err := h.c.may("host.resume"); err != nil {
+		return err
+	}
+	return h.c.store.SetHostState(ctx, name, store.HostActive)
+}
+
+// Forget removes a host that is down for good; each of its agents belongs to the host that
+// next defines it. Error kinds: Denied, NotFound, Locked while it may be at work.
+func (h *Hosts) Forget(ctx context.Context, name string) error {
+	if err := h.c.may("host.forget"); err != nil {
+		return err
+	}
+	return h.c.store.ForgetHost(ctx, name)
+}
+
+// hostOf returns the host that an agent is on, if that is another home's: nil if it is this
+// one's. A home whose hub never ran is a host without a name.
+func (c *Service) hostOf(ctx context.Context, row fika.Agent) (*Host, error) {
+	own, err := c.home.ID()
+	if err != nil || row.HomeID == "" || row.HomeID == own {
+		return nil, err
+	}
+	list, now, err := c.store.ListHosts(ctx)
+	for _, one := range list {
+		if one.ID == row.HomeID {
+			return &Host{Host: one, Up: one.Alive(now)}, err
+		}
+	}
+	return &Host{Host: store.Host{ID: row.HomeID, Name: row.HomeID}}, err
+}
+
+// isAway returns why an agent on another host does not work because of that host; clear
+// if the host is up.
+func (h *Host) isAway(agent fika.AgentName) api.Status {
+	switch {
+	case !h.Up:
+		seen := ""
+		if !h.Seen.IsZero() {
+			seen = h.Seen.UTC().Format(time.RFC3339)
+		}
+		return api.Stands(api.AgentHostDown, "agent", string(agent), "host", h.Name, "at", seen)
+	case h.State == store.HostDrained:
+		return api.Stands(api.AgentHostDrained, "agent", string(agent), "host", h.Name)
+	}
+	return api.Status{}
+}
+
+// judgeAway sets the status of an agent on another host from its row: its process has a
+// lease as long as it gives signs of life.
+func (v *AgentView) judgeAway(h *Host, now time.Time) {
+	row := v.Row
+	v.Host = h.Name
+	held := row.Owner != "" && row.LeaseUntil.After(now)
+	if held {
+		pid, _, _ := strings.Cut(row.Owner, "@")
+		v.PID, _ = strconv.Atoi(pid)
+		v.Since, v.Processed = row.StartedAt, row.Processed
+	}
+	away := h.isAway(row.Name)
+	v.Status = fika.AgentStopped
+	switch {
+	case held && row.Desired.Stopped():
+		v.Status = AgentStopping
+	case held && len(v.Running) > 0:
+		v.Status = fika.AgentBusy
+	case held && row.State != fika.AgentStopped:
+		v.Status = row.State
+	case held:
+		v.Status = fika.AgentStarting
+	case row.State == fika.AgentFailed:
+		v.Status, v.Why = fika.AgentFailed, v.says(api.AgentFailed, "reason", row.StateReason)
+	case row.Desired.Stopped() || row.ID == "":
+	case !away.IsClear():
+		v.Why = away
+	case row.State == fika.AgentStarting || row.State == fika.AgentUnhealthy:
+		v.Status = row.State
+		if row.StateReason != "" {
+			v.Why = v.says(api.AgentReports, "reason", row.StateReason)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// openFrom opens the server's database for a process of a home, and of one of its copies.
+func openFrom(t *testing.T, opt store.Options, home, copied string) *store.Store {
+	t.Helper()
+	opt.Site = store.Site{Home: home, Copy: copied}
+	return open(t, opt)
+}
+
+// TestLeaseOfAnotherSite: a lease is taken at once only where its holder's process is
+// known to be gone. A copy of the home waits until it has lapsed.
+func TestLeaseOfAnotherSite(t *testing.T) {
+	var ahead time.Duration
+	opt := store.Options{URL: servers.URL(t), Offset: func() time.Duration { return ahead }}
+	ctx := t.Context()
+	own, same := openFrom(t, opt, "home", "disk"), openFrom(t, opt, "home", "disk")
+	copied, other := openFrom(t, opt, "home", "copy"), openFrom(t, opt, "else", "disk")
+	a, err := own.EnsureAgent(ctx, store.NewAgent{Name: "coder", HomeID: "home"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := own.Acquire(ctx, a.ID, "1@h1", 45*time.Second, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*store.Store{"a copy": copied, "another home": other} {
+		if _, err := s.Acquire(ctx, a.ID, "2@h2", 45*time.Second, true); !fika.IsKind(err, fika.Locked) {
+			t.Errorf("%s takes a living lease: %v", name, err)
+		}
+	}
+	if err := own.Renew(ctx, first, 45*time.Second, store.Beat{}); err != nil {
+		t.Errorf("the refused have taken the lease: %v", err)
+	}
+	second, err := same.Acquire(ctx, a.ID, "3@h1", 45*time.Second, true)
+	if err != nil || second.Epoch != first.Epoch+1 {
+		t.Errorf("the same home does not take it at once: %+v, %v", second, err)
+	}
+	ahead = 46 * time.Second
+	third, err := copied.Acquire(ctx, a.ID, "4@h2", 45*time.Second, true)
+	if err != nil {
+		t.Errorf("a lapsed lease cannot be taken: %v", err)
+	}
+	if err := own.Renew(ctx, second, 45*time.Second, store.Beat{}); !fika.IsKind(err, fika.Lost) {
+		t.Errorf("the fenced owner renews: %v", err)
+	}
+	if row, err := own.Agent(ctx, "coder"); err != nil || row.OwnerHost != "home" || row.OwnerSite != "copy" || row.Epoch != third.Epoch {
+		t.Errorf("row %+v, %v", row, err)
+	}
+}
+
+// TestHostOfACopiedHome: while one copy of a home is a host, another is refused, and the
+// first can see that; once it has left or lapsed, the other takes over and the first has
+// lost.
+func TestHostOfACopiedHome(t *testing.T) {
+	var ahead time.Duration
+	opt := store.Options{URL: servers.URL(t), Offset: func() time.Duration { return ahead }}
+	ctx := context.Background()
+	s := open(t, opt)
+	const life = 20 * time.Second
+	enter := func(copied string) (store.HostSession, error) {
+		h, _, err := s.EnterHost(ctx, store.Site{Home: "home", Copy: copied}, "on-"+copied, "v1", life)
+		return h, err
+	}
+	first, err := enter("disk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enter("copy"); !fika.IsKind(err, fika.Locked) {
+		t.Fatalf("a copy becomes the host: %v", err)
+	}
+	news, err := s.KeepHost(ctx, first, life, nil)
+	if err != nil || news.Host.Refused != "on-copy" || news.Host.RefusedAt.IsZero() || news.Host.Name != "on-disk" {
+		t.Errorf("the holder hears %+v, %v", news, err)
+	}
+	again, err := enter("disk")
+	if err != nil {
+		t.Errorf("a new hub of the same home: %v", err)
+	}
+	if _, err := s.KeepHost(ctx, first, life, nil); !fika.IsKind(err, fika.Lost) {
+		t.Errorf("the hub before it: %v", err)
+	}
+	ahead = life + time.Second
+	taken, err := enter("copy")
+	if err != nil {
+		t.Errorf("a lapsed host is not free: %v", err)
+	}
+	if _, err := s.KeepHost(ctx, again, life, nil); !fika.IsKind(err, fika.Lost) {
+		t.Errorf("both are the host: %v", err)
+	}
+	if err := s.LeaveHost(ctx, taken); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enter("disk"); err != nil {
+		t.Errorf("after it has left: %v", err)
+	}
+}
+
+// TestDuties: one hub has a duty until it leaves or lapses, then another.
+func TestDuties(t *testing.T) {
+	var ahead time.Duration
+	s := open(t, store.Options{URL: servers.URL(t), Offset: func() time.Duration { return ahead }})
+	ctx := t.Context()
+	const life = 20 * time.Second
+	var hubs []store.HostSession
+	for _, home := range []string{"a", "b", "c"} {
+		h, host, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, "box", "v1", life)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]string{"a": "box", "b": "box-2", "c": "box-3"}[home]; host.Name != want {
+			t.Errorf("host %s is called %s, want %s", home, host.Name, want)
+		}
+		hubs = append(hubs, h)
+	}
+	has := func(i int, want ...string) {
+		t.Helper()
+		news, err := s.KeepHost(ctx, hubs[i], life, []string{"care", "cleaning"})
+		if err != nil || !slices.Equal(news.Duties, want) || len(news.Others) != 2 {
+			t.Errorf("hub %d has %v of %d others, %v; want %v", i, news.Duties, len(news.Others), err, want)
+		}
+	}
+	has(1, "care", "cleaning")
+	has(0)
+	has(1, "care", "cleaning")
+	ahead = 15 * time.Second
+	has(0)
+	ahead = 21 * time.Second
+	has(2, "care", "cleaning")
+	has(1)
+	if err := s.LeaveHost(ctx, hubs[2]); err != nil {
+		t.Fatal(err)
+	}
+	has(0, "care", "cleaning")
+	who, err := s.ListDuties(ctx)
+	if err != nil || who["care"] != "box" || len(who) != 2 {
+		t.Errorf("duties %v, %v", who, err)
+	}
+}
+
+// TestFirstDefiner: an agent stays with the home that first defined it, as long as that is
+// a host; once that is forgotten, it belongs to the next.
+func TestFirstDefiner(t *testing.T) {
+	s := open(t, store.Options{URL: servers.URL(t)})
+	ctx := t.Context()
+	h, host, err := s.EnterHost(ctx, store.Site{Home: "a"}, "box", "v1", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := func(of string) string {
+		t.Helper()
+		row, err := s.EnsureAgent(ctx, store.NewAgent{Name: "coder", HomeID: of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row.HomeID
+	}
+	if home("a") != "a" || home("b") != "a" {
+		t.Error("the second definition took the agent")
+	}
+	if err := s.ForgetHost(ctx, host.Name); !fika.IsKind(err, fika.Locked) {
+		t.Errorf("a living host is forgotten: %v", err)
+	}
+	if err := s.LabelHost(ctx, host.Name, []string{"gpu", "big", "gpu"}, []string{"big"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetHostState(ctx, host.Name, store.HostDrained); err != nil {
+		t.Fatal(err)
+	}
+	list, now, err := s.ListHosts(ctx)
+	if err != nil || len(list) != 1 || !slices.Equal(list[0].Labels, []string{"gpu"}) || list[0].State != store.HostDrained || !list[0].Alive(now) {
+		t.Errorf("hosts %+v, %v", list, err)
+	}
+	if err := s.LeaveHost(ctx, h); err != nil {
+		t.Fatal(err)
+	}
+	if home("b") != "a" {
+		t.Error("an agent leaves its host because that is down")
+	}
+	if err := s.ForgetHost(ctx, host.Name); err != nil {
+		t.Error(err)
+	}
+	if home("b") != "b" {
+		t.Error("an agent of a forgotten host belongs to nobody")
+	}
+	if err := s.ForgetHost(ctx, host.Name); !fika.IsKind(err, fika.NotFound) {
+		t.Errorf("forgotten twice: %v", err)
+	}
+}
