@@ -24,6 +24,7 @@ const (
 type hostKeeper struct {
 	home    hubHome
 	session store.HostSession
+	ownBus  bool // what comes over the hub's own server, no other hub reads; set before the hub runs
 
 	mu    sync.Mutex
 	news  store.HostNews
@@ -149,6 +150,9 @@ func (k *hostKeeper) Alive(home string) bool {
 
 // Holds implements [hub.Sharing].
 func (k *hostKeeper) Holds(duty string) bool {
+	if duty == hub.DutyRequests && k.ownBus {
+		return true
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return time.Now().Before(k.until) && slices.Contains(k.news.Duties, duty)
@@ -171,4 +175,33 @@ func (h hubHome) whileHas(ctx context.Context, duty string, do func(context.Cont
 			return
 		}
 	}
+}
+
+// definedElsewhere returns the agents that the settings define and another host has
+// defined first: this hub does not start them.
+func (h hubHome) definedElsewhere(ctx context.Context) (out []hub.Started) {
+	c, err := h.app.Config()
+	if err != nil || h.host == nil {
+		return nil
+	}
+	for _, e := range c.Agents {
+		row, err := h.store.Agent(ctx, fika.AgentName(e.ID))
+		if err != nil || h.host.Mine(row) {
+			continue
+		}
+		out = append(out, hub.Started{Name: row.Name, Error: "the host " + h.host.nameOf(row.HomeID) + " has defined it first: give yours another name"})
+	}
+	return out
+}
+
+// nameOf returns the name of the host of a home.
+func (k *hostKeeper) nameOf(home string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, o := range k.news.Others {
+		if o.ID == home {
+			return o.Name
+		}
+	}
+	return home
 }

@@ -146,6 +146,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	h.page.service = c
 	var sharing hub.Sharing
 	if h.host != nil {
+		h.host.ownBus = b.server != nil
 		sharing = h.host
 	}
 	return hub.Options{
@@ -163,6 +164,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		Schedules: c.Schedules().BeginDue,
 		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
+			list = append(list, h.definedElsewhere(ctx)...)
 			if o.Ready != nil {
 				o.Ready(hub.Ready{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})
 			}
@@ -264,7 +266,7 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			return nil, err
 		}
 		if row.HomeID != id {
-			h.app.Log().Warn("an agent of this name is at work in another home that has the same database", "agent", name, "home", row.HomeID)
+			h.app.Log().Warn("another host that has the same database has defined an agent of this name first", "agent", name, "home", row.HomeID)
 			continue
 		}
 		spec := hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake}

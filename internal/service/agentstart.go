@@ -33,6 +33,9 @@ func (s *Agents) Start(ctx context.Context, row fika.Agent, timeout time.Duratio
 	if v.Alive() && v.Status != AgentStopping && v.Status != fika.AgentUnhealthy {
 		return v, s.c.store.SetDesired(ctx, row.ID, fika.DesiredRunning)
 	}
+	if v.Away {
+		return s.startAway(ctx, v, timeout)
+	}
 	if !v.Entry {
 		return v, fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry, so the hub does not start it; add one to config.toml, or run it in a terminal: fika agent run %s", row.Name, row.Name)
 	}
@@ -83,4 +86,21 @@ func (s *Agents) noSign(v AgentView) error {
 		why = "its log ends: " + last
 	}
 	return fika.Errorf(fika.Failed, "", "@%s gives no sign of life yet: %s", v.Row.Name, why)
+}
+
+// startAway commits that an agent on another host is to run, and waits for its sign of life
+// if a hub runs there.
+func (s *Agents) startAway(ctx context.Context, v AgentView, timeout time.Duration) (AgentView, error) {
+	if err := s.c.store.SetDesired(ctx, v.Row.ID, fika.DesiredRunning); err != nil {
+		return v, err
+	}
+	away, err := s.c.hostOf(ctx, v.Row)
+	if err != nil || away == nil {
+		return v, err
+	}
+	if !away.Up {
+		return v, fika.Errorf(fika.NotFound, "", "@%s is on the host %s, whose hub does not run: it starts when that is up", v.Row.Name, away.Name)
+	}
+	s.c.wakeHub(ctx, v.Row.Name)
+	return s.awaitStart(ctx, v.Row.Name, timeout)
 }

@@ -44,6 +44,9 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 	}
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if before.Away {
+		return before, s.awaitAway(waiting, before)
+	}
 	for began := time.Now(); ; {
 		lock, err := s.c.home.Folder(row.Name).Inspect()
 		if err != nil {
@@ -79,4 +82,21 @@ func (s *Agents) settleDesired(ctx context.Context, row fika.Agent) error {
 		return err
 	}
 	return s.c.store.ReplaceDesired(ctx, row.ID, now.Desired, fika.DesiredStopped)
+}
+
+// awaitAway waits until an agent on another host holds no lease any more. Its own hub ends
+// its process.
+func (s *Agents) awaitAway(ctx context.Context, before AgentView) error {
+	for {
+		row, err := s.c.store.Agent(ctx, before.Row.Name)
+		switch {
+		case err == nil && (row.Owner == "" || !row.LeaseUntil.After(s.c.now())):
+			return nil
+		case err != nil && ctx.Err() == nil:
+			return err
+		}
+		if sleep.For(ctx, pollEvery) != nil {
+			return fika.Errorf(fika.Detached, "", "@%s (on %s) has not stopped yet; it will when its current work allows (fika agent list)", before.Row.Name, before.Host)
+		}
+	}
 }

@@ -22,7 +22,9 @@ import (
 type agentSurvey struct {
 	c        *Service
 	now      time.Time
-	hub      bool          // a hub runs
+	hub      bool   // a hub runs
+	home     string // the id of this one; empty: there are no others
+	hosts    hostsKnown
 	work     []store.Work  // what each agent could take
 	underWay []RequestInfo // running requests, and those suspended midway
 }
@@ -37,8 +39,18 @@ func newAgentSurvey(ctx context.Context, c *Service) (*agentSurvey, error) {
 	if err != nil {
 		return nil, err
 	}
+	hosts, err := c.hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home := ""
+	if hosts != nil {
+		if home, err = c.home.ID(); err != nil {
+			return nil, err
+		}
+	}
 	_, hub := c.home.HubProcess()
-	return &agentSurvey{c: c, now: c.now(), hub: hub, work: work, underWay: underWay}, nil
+	return &agentSurvey{c: c, now: c.now(), hub: hub, home: home, hosts: hosts, work: work, underWay: underWay}, nil
 }
 
 // views returns the views of agents, including the members of pools.
@@ -47,12 +59,11 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 	for _, row := range rows {
 		v := AgentView{Row: row}
 		s.addWork(&v)
-		away, err := s.c.hostOf(ctx, row)
-		if err != nil {
-			return nil, err
+		if len(s.hosts) > 1 {
+			v.Host = s.hosts.of(row).Name
 		}
-		if away != nil {
-			v.judgeAway(away, s.now)
+		if s.hosts != nil && row.HomeID != "" && row.HomeID != s.home {
+			v.judgeAway(s.hosts.of(row), s.now)
 			s.addReasons(ctx, &v)
 			out = append(out, v)
 			continue

@@ -18,7 +18,8 @@ import (
 // process can no longer report anything.
 type AgentView struct {
 	Row   fika.Agent
-	Host  string   // the host that it is on, if that is not this home's; else empty
+	Host  string   // the host that it is on; empty if there is only one
+	Away  bool     // that host is not this home's
 	Entry bool     // it has an [[agents]] entry: the hub may start it
 	Wakes bool     // the hub starts it when there is work
 	Can   []string // its capabilities, as named in the entry

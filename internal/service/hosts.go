@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -88,7 +87,15 @@ func (h *Hosts) Show(ctx context.Context, name string) (Host, error) {
 	return Host{}, fika.Errorf(fika.NotFound, "", "host %q not found (fika host list)", name)
 }
 
-var labelForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
+// isLabel reports whether a text can be a label.
+func isLabel(text string) bool {
+	for i, r := range text {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && (i == 0 || !strings.ContainsRune("._-", r)) {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 32
+}
 
 // Label adds and removes labels of a host. Error kinds: Denied, Invalid, NotFound.
 func (h *Hosts) Label(ctx context.Context, name string, add, remove []string) error {
@@ -96,7 +103,7 @@ func (h *Hosts) Label(ctx context.Context, name string, add, remove []string) er
 		return err
 	}
 	for _, l := range add {
-		if !labelForm.MatchString(l) {
+		if !isLabel(l) {
 			return fika.Errorf(fika.Invalid, "", "%.40q is not a label: use 1 to 32 of a-z 0-9 . _ - and begin with a letter or a digit", l)
 		}
 	}
@@ -129,20 +136,39 @@ func (h *Hosts) Forget(ctx context.Context, name string) error {
 	return h.c.store.ForgetHost(ctx, name)
 }
 
-// hostOf returns the host that an agent is on, if that is another home's: nil if it is this
-// one's. A home whose hub never ran is a host without a name.
+// hostOf returns the host that an agent is on, if that is another home's; nil if it is this
+// one's.
 func (c *Service) hostOf(ctx context.Context, row fika.Agent) (*Host, error) {
 	own, err := c.home.ID()
-	if err != nil || row.HomeID == "" || row.HomeID == own {
+	if err != nil || row.HomeID == "" || row.HomeID == own || !c.Hosts().Shared() {
 		return nil, err
 	}
-	list, now, err := c.store.ListHosts(ctx)
-	for _, one := range list {
-		if one.ID == row.HomeID {
-			return &Host{Host: one, Up: one.Alive(now)}, err
-		}
+	hosts, err := c.hosts(ctx)
+	return hosts.of(row), err
+}
+
+// hostsKnown are the hosts by their homes.
+type hostsKnown map[string]*Host
+
+// hosts returns all hosts; none for a database that is a file.
+func (c *Service) hosts(ctx context.Context) (hostsKnown, error) {
+	if !c.Hosts().Shared() {
+		return nil, nil
 	}
-	return &Host{Host: store.Host{ID: row.HomeID, Name: row.HomeID}}, err
+	list, now, err := c.store.ListHosts(ctx)
+	out := hostsKnown{}
+	for _, one := range list {
+		out[one.ID] = &Host{Host: one, Up: one.Alive(now)}
+	}
+	return out, err
+}
+
+// of returns the host of an agent. A home whose hub never ran is a host without a name.
+func (h hostsKnown) of(row fika.Agent) *Host {
+	if known := h[row.HomeID]; known != nil {
+		return known
+	}
+	return &Host{Host: store.Host{ID: row.HomeID, Name: row.HomeID}}
 }
 
 // isAway returns why an agent on another host does not work because of that host; clear
@@ -165,7 +191,7 @@ func (h *Host) isAway(agent fika.AgentName) api.Status {
 // lease as long as it gives signs of life.
 func (v *AgentView) judgeAway(h *Host, now time.Time) {
 	row := v.Row
-	v.Host = h.Name
+	v.Away = true
 	held := row.Owner != "" && row.LeaseUntil.After(now)
 	if held {
 		pid, _, _ := strings.Cut(row.Owner, "@")

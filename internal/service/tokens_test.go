@@ -33,8 +33,24 @@ func tokenCalls() map[string]call {
 			_, err := s.Webhooks().Retry(ctx, "")
 			return err
 		}),
+		"host.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.Host, error) {
+			return s.Hosts().List(ctx)
+		}),
+		"host.show": ofHost(func(ctx context.Context, h *service.Hosts) error {
+			_, err := h.Show(ctx, "box")
+			return err
+		}),
+		"host.label":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Label(ctx, "box", []string{"gpu"}, nil) }),
+		"host.drain":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Drain(ctx, "box") }),
+		"host.resume":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Resume(ctx, "box") }),
+		"host.forget":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Forget(ctx, "box") }),
 		"home.metrics": counted(func(ctx context.Context, _ *world, s *service.Service) ([]api.Metric, error) { return s.Metrics(ctx) }),
 	}
+}
+
+// ofHost is a call about the host of the world.
+func ofHost(do func(context.Context, *service.Hosts) error) call {
+	return failed(func(ctx context.Context, _ *world, s *service.Service) error { return do(ctx, s.Hosts()) })
 }
 
 func keyedTokens() map[string]keyedWrite {

@@ -13,7 +13,7 @@ func newDrain(e *command.Env) *cobra.Command {
 	return change(e, "drain", "let a host begin no more work",
 		`Has a host begin no work, for as long as it takes: until fika host resume. Its
 agents end after their current steps, and what they had begun waits for the host.
-Its hub goes on. It takes up to five seconds until that hears of it.`,
+Its hub keeps running. It takes up to five seconds until that hears of it.`,
 		"  fika host drain laptop", "%s is drained: its agents end after their current steps (fika agent list)",
 		func(ctx context.Context, h *service.Hosts, name string) error { return h.Drain(ctx, name) })
 }
