@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,13 +38,20 @@ func TestTwoHomes(t *testing.T) {
 		t.Errorf("the other home sees %q", said)
 	}
 
-	two.one(two.run("run", "-c", "coder", "hello"), 4, "@coder is at work in another home")
+	two.one(two.run("run", "-c", "coder", "hello"), 4, "@coder belongs to another home")
 	if got := one.must("ask", "coder", "again"); got != "you said again" {
 		t.Errorf("its own home answers %q", got)
 	}
+	first, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	two.one(two.run("host", "forget", first), 4, first+" is up")
 	one.must("down")
+	two.one(two.run("run", "-c", "coder", "hello"), 4, "@coder belongs to another home")
+	two.must("host", "forget", first)
 	if got := two.must("run", "-c", "coder", "hello"); got != "you said hello" {
-		t.Errorf("when the other home is down: %q", got)
+		t.Errorf("when the other home is forgotten: %q", got)
 	}
 }
 
