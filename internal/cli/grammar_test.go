@@ -83,6 +83,7 @@ func TestA13Nouns(t *testing.T) {
 		"budget":       {"rename": "it has no name: its scope and time say which it is"},
 		"bus":          {"rename": settings},
 		"conversation": {"create": said, "rename": said, "delete": "fika context delete and fika chat delete delete what was said"},
+		"host":         {"create": "fika up makes one", "rename": "it is called as its machine", "delete": "fika store host forget removes one"},
 		"job":          {"create": "an agent starts one", "rename": "it has a number", "delete": "fika job end ends it"},
 		"key":          {"rename": "it is called as the variable it stands for"},
 		"mcp":          {"rename": settings},
@@ -133,7 +134,7 @@ func TestA13Spellings(t *testing.T) {
 	older := map[string]string{
 		"master": "master", "task": "ask --new", "route": "agent route", "job": "agent job", "template": "agent template", "trace": "request trace",
 		"profile": "usage profile", "top": "usage top", "events": "conversation events", "monitor": "bus monitor", "token": "web token",
-		"webhook": "web webhook", "backup": "store backup", "restore": "store restore",
+		"webhook": "web webhook", "host": "store host", "backup": "store backup", "restore": "store restore",
 	}
 	shown := 0
 	for _, c := range root.Commands() {

@@ -84,7 +84,7 @@ func (h *Hosts) Show(ctx context.Context, name string) (Host, error) {
 			return one, nil
 		}
 	}
-	return Host{}, fika.Errorf(fika.NotFound, "", "host %q not found (fika host list)", name)
+	return Host{}, fika.Errorf(fika.NotFound, "", "host %q not found (fika store host list)", name)
 }
 
 // isLabel reports whether a text can be a label.

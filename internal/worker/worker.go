@@ -160,7 +160,7 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 		return err
 	}
 	if w.Agent.HomeID != home {
-		return fika.Errorf(fika.Locked, "", "@%s belongs to another home that has the same database (home %s; fika host list): give yours another name", w.Agent.Name, w.Agent.HomeID)
+		return fika.Errorf(fika.Locked, "", "@%s belongs to another home that has the same database (home %s; fika store host list): give yours another name", w.Agent.Name, w.Agent.HomeID)
 	}
 	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 
 func newDrain(e *command.Env) *cobra.Command {
 	return change(e, "drain", "let a host begin no more work",
-		`Has a host begin no work, for as long as it takes: until fika host resume. Its
+		`Has a host begin no work, for as long as it takes: until fika store host resume. Its
 agents end after their current steps, and what they had begun waits for the host.
 Its hub keeps running. It takes up to five seconds until that hears of it.`,
-		"  fika host drain laptop", "%s is drained: its agents end after their current steps (fika agent list)",
+		"  fika store host drain laptop", "%s is drained: its agents end after their current steps (fika agent list)",
 		func(ctx context.Context, h *service.Hosts, name string) error { return h.Drain(ctx, name) })
 }
 
 func newResume(e *command.Env) *cobra.Command {
 	return change(e, "resume", "let a drained host work again", "Lets a host that was drained begin work again. It takes up to five seconds until its\nhub hears of it.",
-		"  fika host resume laptop", "%s works again",
+		"  fika store host resume laptop", "%s works again",
 		func(ctx context.Context, h *service.Hosts, name string) error { return h.Resume(ctx, name) })
 }
 
@@ -29,6 +29,6 @@ func newForget(e *command.Env) *cobra.Command {
 		`Removes a host whose hub is down and stays down. Each of its agents then belongs to
 the host that next defines one of its name; conversations and work stay. If the host
 comes up again, it is a host again.`,
-		"  fika host forget old-laptop", "%s is forgotten",
+		"  fika store host forget old-laptop", "%s is forgotten",
 		func(ctx context.Context, h *service.Hosts, name string) error { return h.Forget(ctx, name) }))
 }

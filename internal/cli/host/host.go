@@ -23,7 +23,7 @@ func New(e *command.Env) *cobra.Command {
 server ([nats] server): each runs a hub with agents of its own, and everybody can
 ask all agents. A host is a home in which a hub has run; its name is at first the
 machine's. docs/guides/machines.md shows how to set up several.`,
-		"  fika host list\n  fika host drain laptop", newList(e), newShow(e), newLabel(e), newDrain(e), newResume(e), newForget(e))
+		"  fika store host list\n  fika store host drain laptop", newList(e), newShow(e), newLabel(e), newDrain(e), newResume(e), newForget(e))
 }
 
 // hostJSON is a host as --json prints it.

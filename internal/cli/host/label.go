@@ -13,11 +13,11 @@ func newLabel(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "label HOST LABEL...", Short: "add labels to a host, or remove them",
 		Long:    "Adds labels to a host; a label with a minus behind it is removed.",
-		Example: "  fika host label box gpu big\n  fika host label box big-",
+		Example: "  fika store host label box gpu big\n  fika store host label box big-",
 		Args:    command.AtLeastOne("the name of a host, and labels"), ValidArgsFunction: complete.FirstOnly(offerNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return command.UsageError("name a label as well, as in fika host label %s gpu", args[0])
+				return command.UsageError("name a label as well, as in fika store host label %s gpu", args[0])
 			}
 			c, err := e.Service(cmd.Context())
 			if err != nil {

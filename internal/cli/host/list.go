@@ -18,7 +18,7 @@ func newList(e *command.Env) *cobra.Command {
 		Long: `Lists the hosts by name; * marks this one. A host is down once its hub has given
 no sign of life for 20 s. Below, where a copy of a host's home was refused: a home
 that was copied with its home_id to another disk.`,
-		Example: "  fika host list\n  fika host list --json | jq -r 'select(.up|not).name'",
+		Example: "  fika store host list\n  fika store host list --json | jq -r 'select(.up|not).name'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Service(cmd.Context())
 			if err != nil {

@@ -21,7 +21,7 @@ deadlines (care), removing what has expired (cleaning), reading what other progr
 ask over the bus (requests), announcing outcomes of hosts that are down (outcomes),
 sending events to a receiver. Another hub takes over the duties of one that is
 down.`,
-		Example: "  fika host show laptop\n  fika host show laptop --json | jq .duties",
+		Example: "  fika store host show laptop\n  fika store host show laptop --json | jq .duties",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Service(cmd.Context())
 			if err != nil {

@@ -31,7 +31,7 @@ func Commands() map[string]string {
 		"budget.list":           "fika budget list",
 		"conversation.continue": "fika chat continue {id}",
 		"conversation.resume":   "fika chat resume {id}",
-		"host.resume":           "fika host resume {id}",
+		"host.resume":           "fika store host resume {id}",
 		"conversation.retry":    "fika chat retry {id}[ {agent}]",
 		"home.resume":           "fika chat resume --all",
 		"host.down now":         "fika down --now",
