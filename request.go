@@ -2,6 +2,7 @@ package fika
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -198,6 +199,27 @@ type Usage struct {
 	Estimated bool `json:"estimated,omitempty"`
 	// Unpriced says that the cost of some of it is not known, and not part of Cost.
 	Unpriced bool `json:"unpriced,omitempty"`
+	// Subscription says that some of it is paid for by a subscription, and not part of Cost.
+	Subscription bool `json:"subscription,omitempty"`
+}
+
+// The name of a guest's model, of which only its program is known, begins with GuestModels.
+// Its end says how it is paid for, if not by what it costs.
+const (
+	GuestModels    = "acp:"
+	BySubscription = "+subscription"
+	FreeOfCharge   = "+free"
+)
+
+// AsBilled returns the usage of a model, with what the model's name says of its cost: that of
+// a guest is not known if it is nothing, unless something else than money pays for it. The
+// usage of other models is returned as it is.
+func AsBilled(model string, u Usage) Usage {
+	if strings.HasPrefix(model, GuestModels) {
+		u.Subscription = strings.HasSuffix(model, BySubscription)
+		u.Unpriced = u.Cost == 0 && !u.Subscription && !strings.HasSuffix(model, FreeOfCharge)
+	}
+	return u
 }
 
 // Add returns the sum of u and v.
@@ -205,7 +227,7 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output, Cached: u.Cached + v.Cached, Written: u.Written + v.Written,
 		Reasoning: u.Reasoning + v.Reasoning, Cost: u.Cost + v.Cost,
-		Estimated: u.Estimated || v.Estimated, Unpriced: u.Unpriced || v.Unpriced,
+		Estimated: u.Estimated || v.Estimated, Unpriced: u.Unpriced || v.Unpriced, Subscription: u.Subscription || v.Subscription,
 	}
 }
 

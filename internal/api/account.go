@@ -37,6 +37,8 @@ type Spent struct {
 	Cost      int64  `json:"cost"`      // in millionths of a dollar
 	Unpriced  bool   `json:"unpriced"`  // some of it has no known price
 	Estimated bool   `json:"estimated"` // some of it was estimated
+	// Subscription says that a subscription pays for some of it.
+	Subscription bool `json:"subscription,omitempty"`
 }
 
 // BudgetInfo is a budget and how much of it is used. A limit of 0 is none.

@@ -116,6 +116,7 @@ const (
 	WhyFailed       Code = "why.failed"
 	WhyRetry        Code = "why.retry"
 	WhyTogether     Code = "why.together"
+	WhySpent        Code = "why.spent"
 	WhyDropped      Code = "why.dropped"
 	WhyCancelled    Code = "why.cancelled"
 	WhyChain        Code = "why.chain"
@@ -302,6 +303,7 @@ func whyMeanings() []Meaning {
 		is(WhyFailed, "agent request state time reason"),
 		is(WhyRetry, "chat agent").helped(retry),
 		is(WhyTogether, "list"),
+		is(WhySpent, "tokens cost"),
 		is(WhyDropped, "").parts(),
 		is(WhyCancelled, "request reason"),
 		is(WhyChain, "time turns tokens limit depth"),

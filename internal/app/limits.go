@@ -27,6 +27,9 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	l := StoreLimits(s.Chat.Limits)
 	l.Budgets.List, l.Backed = LimitBudgets(s.Budgets), s.Backed
 	l.Board = r.BoardOf(s.Agent)
+	if s.Engine == config.EngineACP && s.Billing == "" {
+		l.Budgets.Guest = s.Model.ID
+	}
 	l.Budgets.Call = func(model string, money bool) (limit.Amount, error) {
 		all := s.All()
 		if model != "" && (s.Choice.Several() || model != s.Model.ID && model != s.Model.Nickname) {
@@ -80,12 +83,15 @@ func (r *Resolver) BoardOf(name fika.AgentName) *limit.Board {
 func dearestCall(models []config.ModelUse, money bool) (limit.Amount, error) {
 	var most limit.Amount
 	for _, u := range models {
-		if money && !u.Model.PriceKnown() {
+		if money && !u.Model.PriceKnown() && !u.Model.IsGuest() {
 			return limit.Amount{}, fika.Errorf(fika.Invalid, "", "%s", config.UnpricedWarning(u.Model.ID, ""))
 		}
 		flat := reserveOf(u.Model)
 		used := fika.Usage{Input: flat.Input, Output: flat.Output}
-		cost, _ := u.Model.Cost(used)
+		cost, known := u.Model.Cost(used)
+		if !known && u.Model.IsGuest() {
+			cost = 1 // of a guest: nothing is left only when all is spent
+		}
 		most = most.Max(limit.Amount{Money: cost, Tokens: used.Input + used.Output})
 	}
 	return most, nil

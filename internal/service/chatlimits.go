@@ -104,7 +104,7 @@ func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.Ch
 		}
 		for _, a := range agents {
 			for _, u := range a.All() {
-				if !u.Model.PriceKnown() {
+				if !u.Model.PriceKnown() && !u.Model.IsGuest() {
 					return fika.Errorf(fika.Invalid, "", "%s", config.UnpricedWarning(u.Model.ID, "agent "+string(a.Agent)))
 				}
 			}

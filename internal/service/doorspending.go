@@ -40,6 +40,6 @@ func (d door) SetBudget(ctx context.Context, b api.BudgetInfo, remove bool, w ap
 func spent(s Spent) api.Spent {
 	return api.Spent{
 		Agent: string(s.Agent), Model: s.Model, Chat: string(s.Chat), Workflow: s.Workflow, Day: s.Day, Requests: s.Requests,
-		Input: s.Usage.Input, Cached: s.Usage.Cached, Output: s.Usage.Output, Cost: s.Usage.Cost, Unpriced: s.Unpriced, Estimated: s.Usage.Estimated,
+		Input: s.Usage.Input, Cached: s.Usage.Cached, Output: s.Usage.Output, Cost: s.Usage.Cost, Unpriced: s.Unpriced, Estimated: s.Usage.Estimated, Subscription: s.Usage.Subscription,
 	}
 }

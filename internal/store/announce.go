@@ -34,8 +34,7 @@ func (s Requests) withRunUsage(ctx context.Context, r *RequestInfo) (err error) 
 	if !StandsForRun(r.Request) {
 		return nil
 	}
-	r.Outcome.Usage, _, err = one(ctx, s.r, scanUsage, `SELECT COALESCE(sum(u.input), 0), COALESCE(sum(u.output), 0), COALESCE(sum(u.cached), 0),
-COALESCE(sum(u.reasoning), 0), COALESCE(sum(u.cost), 0), COALESCE(max(u.estimated), 0) > 0 FROM usage u JOIN requests r ON r.id = u.request
+	r.Outcome.Usage, _, err = one(ctx, s.r, scanUsage, `SELECT `+usageSums+` FROM usage u JOIN requests r ON r.id = u.request
 WHERE r.chain IN (SELECT x.chain FROM requests x JOIN conversations y ON y.id = x.conversation WHERE y.run = ?)
 AND r.n >= COALESCE((SELECT q.n FROM requests q WHERE q.id = ?), 0)`, r.ID, r.ID)
 	return err

@@ -80,9 +80,27 @@ func (t accountRows) mayReserve(ctx context.Context, b limit.Budgets, s limit.Sp
 		return g, nil, err
 	}
 	for i, a := range g.accounts {
-		r = limit.WorseRefusal(r, a.Verdict(balances[i], g.need))
+		verdict := a.Verdict(balances[i], g.need)
+		if verdict == nil && a.Money > 0 && b.Guest != "" {
+			unknown, err := t.costsUnknown(ctx, a, s, b.Guest)
+			if err != nil {
+				return g, nil, err
+			}
+			if unknown {
+				verdict = &limit.Refusal{Applied: a, Need: g.need, Balance: balances[i], Full: true, Unknown: s.AgentName}
+			}
+		}
+		r = limit.WorseRefusal(r, verdict)
 	}
 	return g, r, nil
+}
+
+// costsUnknown reports whether a guest has made a turn, in the window of an account, of
+// which nobody knows what it cost.
+func (t accountRows) costsUnknown(ctx context.Context, a limit.Applied, s limit.Spender, model string) (bool, error) {
+	from, args := inLedger(a.Scope, a.Owner, a.Begin, s)
+	_, unknown, err := one(ctx, t.tx, scanText, `SELECT u.request `+from+` AND u.agent = ? AND u.model = ? AND u.cost = 0 LIMIT 1`, append(args, s.Agent, model)...)
+	return unknown, err
 }
 
 func scanAmount(s scanner) (a limit.Amount, err error) {

@@ -40,6 +40,9 @@ func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversatio
 	s := limit.Spender{Agent: k.agent.ID, AgentName: k.agent.Name, Chat: c.ID, ChatName: c.Name, Chain: r.Chain}
 	g, no, err := accountsIn(k.tx).mayReserve(ctx, k.limits.Budgets, s, r.ID, r.Payload.Model)
 	refused, err := refusedBy(no, err)
+	if err == nil && refused == nil {
+		refused, err = k.chainCostUnknown(ctx, s, c)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -56,6 +59,22 @@ func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversatio
 		return nil, nil
 	}
 	return nil, k.waitForWindow(ctx, r, c, *refused)
+}
+
+// chainCostUnknown refuses work of a guest in a chain whose money is limited, if nobody
+// knows what an earlier turn of the guest has cost the chain.
+func (k *claim) chainCostUnknown(ctx context.Context, s limit.Spender, c fika.Conversation) (*refused, error) {
+	most, b := k.limits.HoldingIn(c.Limits).MaxCost, k.limits.Budgets
+	if most <= 0 || b.Guest == "" || s.Chain == "" {
+		return nil, nil
+	}
+	a := limit.Applied{Budget: limit.Budget{Scope: limit.ScopeChain, Per: limit.PerTotal}}
+	unknown, err := accountsIn(k.tx).costsUnknown(ctx, a, s, b.Guest)
+	if err != nil || !unknown {
+		return nil, err
+	}
+	text, notice := limit.ChainCostUnknown(s, most)
+	return &refused{text: text, notice: notice, kind: fika.Limit}, nil
 }
 
 // backupWait is how long a request for which its agent has no budget waits to be
@@ -75,6 +94,9 @@ func (k *claim) grantForBatch(ctx context.Context, c fika.Conversation, n newest
 	s := limit.Spender{Agent: k.agent.ID, AgentName: k.agent.Name, Chat: c.ID, ChatName: c.Name, Chain: n.chain}
 	g, no, err := accountsIn(k.tx).mayReserve(ctx, k.limits.Budgets, s, "", "")
 	refused, err := refusedBy(no, err)
+	if err == nil && refused == nil {
+		refused, err = k.chainCostUnknown(ctx, s, c)
+	}
 	switch {
 	case err != nil || refused == nil:
 		return g, nil, err

@@ -188,8 +188,7 @@ WHERE n.request = ? AND n.request <> '' ORDER BY n.seq DESC LIMIT 1`, id)
 
 func (q *finishing) spent(id fika.RequestID) func() statement {
 	return func() statement {
-		return first(&q.usage, nil, scanUsage, `SELECT COALESCE(sum(input), 0), COALESCE(sum(output), 0), COALESCE(sum(cached), 0),
-COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0), COALESCE(max(estimated), 0) > 0 FROM usage WHERE request = ?`, id)
+		return first(&q.usage, nil, scanUsage, `SELECT `+usageSums+` FROM usage u WHERE u.request = ?`, id)
 	}
 }
 
@@ -415,7 +414,7 @@ WHERE id = ?`, e.state, e.reason, outcome, t.now, t.now, r.id)
 }
 
 func scanUsage(s scanner) (u fika.Usage, err error) {
-	err = s.Scan(&u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost, &u.Estimated)
+	err = s.Scan(&u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost, &u.Estimated, &u.Unpriced, &u.Subscription)
 	return u, err
 }
 

@@ -25,6 +25,7 @@ func (s Ledger) UsageSince(ctx context.Context, since time.Time) ([]UsageRow, er
 	all, err := many(ctx, s.r, func(sc scanner) (UsageRow, error) {
 		var r UsageRow
 		err := sc.Scan(&r.Agent, &r.Model, &r.Requests, &r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.Reasoning, &r.Usage.Cost, &r.Usage.Unpriced, &r.Usage.Estimated)
+		r.Usage.Subscription = fika.AsBilled(r.Model, r.Usage).Subscription
 		return r, err
 	}, `SELECT COALESCE(a.name, u.agent), u.model, count(DISTINCT u.request), sum(u.input), sum(u.output), sum(u.cached), sum(u.reasoning), sum(u.cost), `+costless+`, max(u.estimated) > 0
 FROM usage u LEFT JOIN agents a ON a.id = u.agent WHERE u.at >= ? GROUP BY COALESCE(a.name, u.agent), u.model ORDER BY 1, 2`, ms(since))

@@ -18,9 +18,15 @@ type Spending struct {
 	Usage    fika.Usage
 }
 
-// costless tells whether tokens were used in some call that cost nothing: its model is free,
-// or its price was not known.
-const costless = `max(CASE WHEN u.cost = 0 AND u.input + u.output > 0 THEN 1 ELSE 0 END) > 0`
+// costless tells whether tokens were used in some call that cost nothing, or in a turn of a
+// guest that counts none: its model is free, or its price was not known.
+const costless = `max(CASE WHEN u.cost = 0 AND (u.input + u.output > 0 OR u.model LIKE '` + fika.GuestModels + `%') THEN 1 ELSE 0 END) > 0`
+
+// usageSums adds up usage. Of guests, it also tells whether some has an unknown cost, and
+// whether some is paid for by a subscription.
+const usageSums = `COALESCE(sum(u.input), 0), COALESCE(sum(u.output), 0), COALESCE(sum(u.cached), 0), COALESCE(sum(u.reasoning), 0), COALESCE(sum(u.cost), 0),
+COALESCE(max(u.estimated), 0) > 0, COALESCE(max(CASE WHEN u.cost = 0 AND u.model LIKE '` + fika.GuestModels + `%' AND u.model NOT LIKE '%` + fika.BySubscription + `' AND u.model NOT LIKE '%` + fika.FreeOfCharge + `' THEN 1 ELSE 0 END), 0) > 0,
+COALESCE(max(CASE WHEN u.model LIKE '` + fika.GuestModels + `%` + fika.BySubscription + `' THEN 1 ELSE 0 END), 0) > 0`
 
 // quarter is the resolution of [Ledger.SpendingSince] in milliseconds: in every time
 // zone, days begin at a quarter of an hour.
@@ -36,6 +42,7 @@ func (s Ledger) SpendingSince(ctx context.Context, since time.Time, show func(Sp
 		err := sc.Scan(&p.Request, &p.Agent, &p.Model, &p.Chat, &p.Workflow, &when,
 			&p.Usage.Input, &p.Usage.Output, &p.Usage.Cached, &p.Usage.Reasoning, &p.Usage.Cost, &p.Usage.Unpriced, &p.Usage.Estimated)
 		if err == nil {
+			p.Usage.Subscription = fika.AsBilled(p.Model, p.Usage).Subscription
 			p.At = at(when * quarter)
 			show(p)
 		}

@@ -101,7 +101,7 @@ func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced
 			t.Steps = append(t.Steps, TracedStep{N: n, StartedAt: at(when), FinishedAt: at(when)})
 			i = len(t.Steps) - 1
 		}
-		t.Steps[i].Model, t.Steps[i].Usage = model, u
+		t.Steps[i].Model, t.Steps[i].Usage = model, fika.AsBilled(model, u)
 		return u, nil
 	}, `SELECT request, n, model, input, output, cached, reasoning, cost, estimated > 0, at FROM usage WHERE request IN (`+placeholders(len(ids))+`)`, ids...)
 	return err

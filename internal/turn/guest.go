@@ -27,6 +27,9 @@ type Guest interface {
 	// Offers reports whether the program may call a tool of fika's own, as far as the rights
 	// of the turn go.
 	Offers(tool string) bool
+	// Bill returns the usage of a prompt with what it cost, as far as that is known: Cost is
+	// what the program says; 0: nothing.
+	Bill(fika.Usage) fika.Usage
 	// Wake makes an agent look for work.
 	Wake(fika.AgentName)
 }

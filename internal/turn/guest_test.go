@@ -49,6 +49,7 @@ func (g *guests) Plan(context.Context, string) error { return nil }
 func (g *guests) Redact(text string) string          { return strings.ReplaceAll(text, "hunter2", "…") }
 func (g *guests) Shorten(output, _ string) string    { return output }
 func (g *guests) Offers(name string) bool            { return name == "send_message" || name == "delegate" }
+func (g *guests) Bill(u fika.Usage) fika.Usage       { return fika.AsBilled("acp:stub", u) }
 func (g *guests) Wake(name fika.AgentName)           { g.woken = append(g.woken, name) }
 func (g *guests) Open(_ context.Context, o turn.GuestOpen) (turn.GuestSession, error) {
 	id, known := o.Kept, true
@@ -170,6 +171,9 @@ func TestGuestStops(t *testing.T) {
 		if res.State != want || stop == "gone" && !strings.Contains(res.Reason, "fika request retry "+string(c.Request.ID)) {
 			t.Errorf("%s: %+v", stop, res)
 		}
+		if !res.Outcome.Usage.Unpriced {
+			t.Errorf("%s: its cost is known: %+v", stop, res.Outcome.Usage)
+		}
 		g.whole(g.chat.ID)
 	}
 }
@@ -198,6 +202,9 @@ func TestGuestOutlivesCrashes(t *testing.T) {
 					if prompted > 0 && (res.State != fika.StateInterrupted || len(g.prompts()) != prompted) {
 						t.Errorf("death at %d (after: %t): %s, %d prompts", k, after, res.State, len(g.prompts()))
 					}
+					if prompted > 0 && !res.Outcome.Usage.Unpriced {
+						t.Errorf("death at %d (after: %t): what the turn cost is known: %+v", k, after, res.Outcome.Usage)
+					}
 					if res.State == fika.Done {
 						continue
 					}
@@ -225,5 +232,22 @@ func TestGuestOutlivesCrashes(t *testing.T) {
 			t.Logf("%d operations", k-1)
 			return
 		}
+	}
+}
+
+// TestACancelledGuestCostsNobodyKnowsWhat: what a turn told of its cost before it was cancelled
+// is booked, and that there may be more.
+func TestACancelledGuestCostsNobodyKnowsWhat(t *testing.T) {
+	g := newGuests(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	g.does = func(ctx context.Context, _ turn.GuestHost) (turn.GuestEnd, error) {
+		cancel()
+		<-ctx.Done()
+		return turn.GuestEnd{Cost: 40, Priced: true}, ctx.Err()
+	}
+	res, err := turn.New(g.config()).Run(ctx, g.claim())
+	g.ok(err)
+	if u := res.Outcome.Usage; res.State != fika.Cancelled || u.Cost != 40 || !u.Unpriced {
+		t.Errorf("%+v", res)
 	}
 }

@@ -340,6 +340,7 @@ func unanswered(steps []fika.Step, isOffered func(tool string) bool) (out []fika
 		switch {
 		case s.Kind == fika.ToolStep && s.Effect != fika.Unsafe && isOffered(s.Tool):
 			out, last = append(out, s), s
+		case s.Kind == fika.FailedStep: // its cost, see [guestTurn.bookCut]
 		case s.Kind == fika.ModelStep && last.Round == s.Round && last.CallEntry == s.Entry: // it was silent before
 		default:
 			return out

@@ -71,6 +71,10 @@ func (g *guestTurn) run(ctx context.Context) error {
 		return err
 	}
 	if g.claimed.Resumed && kept.Request == g.fence.Request {
+		g.since = g.now()
+		if err := g.bookCut(ctx, g.guest.Bill(fika.Usage{})); err != nil {
+			return err
+		}
 		return g.interrupted("the process of the agent ended in the middle of its turn")
 	}
 	if err := g.briefing.preparePrompt(ctx); err != nil {
@@ -183,16 +187,32 @@ func (g *guestTurn) prompt(ctx context.Context, s GuestSession, text string, kep
 // book returns the usage of a prompt, with what it cost as far as that is known.
 func (g *guestTurn) book(end GuestEnd, cost *int64) fika.Usage {
 	u := end.Usage
-	if !end.Priced {
-		u.Unpriced = true
-		return u
+	if end.Priced {
+		if u.Cost = end.Cost - *cost; u.Cost < 0 { // the program counts from the beginning again
+			u.Cost = end.Cost
+		}
+		*cost = end.Cost
 	}
-	u.Cost = end.Cost - *cost
-	if u.Cost < 0 { // the program counts from the beginning again
-		u.Cost = end.Cost
+	return g.guest.Bill(u)
+}
+
+// bookCut commits the usage of a prompt that did not come to its end. What it cost beside
+// that, nobody knows.
+func (g *guestTurn) bookCut(ctx context.Context, usage fika.Usage) error {
+	parts := []fika.Usage{usage}
+	if rest := g.guest.Bill(fika.Usage{}); usage.Cost > 0 && rest.Unpriced {
+		parts = append(parts, rest)
 	}
-	*cost = end.Cost
-	return u
+	for _, u := range parts {
+		if u == (fika.Usage{}) {
+			continue
+		}
+		if err := g.signals.spend(ctx, store.Spent{Round: g.round, Kind: fika.FailedStep, Model: g.progress.model, Usage: u, StartedAt: g.since}); err != nil {
+			return err
+		}
+		g.since = g.now()
+	}
+	return nil
 }
 
 func (g *guestTurn) settle(ctx context.Context, cost int64) error {
@@ -249,12 +269,17 @@ func (g *guestTurn) failed(ctx context.Context, cause error, usage fika.Usage) e
 	var end *ending
 	var gone *GuestGone
 	switch {
-	case errors.As(cause, &end):
-		return end
 	case fika.IsKind(cause, fika.Lost, fika.Storage):
 		return cause
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.As(cause, &end):
 		return g.cut(ctx, usage)
+	}
+	if err := g.bookCut(ctx, usage); err != nil {
+		return err
+	}
+	switch {
+	case end != nil:
+		return end
 	case errors.As(cause, &gone):
 		if err := g.commitSaid(ctx); err != nil {
 			return err
@@ -267,8 +292,8 @@ func (g *guestTurn) failed(ctx context.Context, cause error, usage fika.Usage) e
 // cut returns what the end of ctx means. A turn that was begun is not handed back: nobody
 // may send its prompt again but a person.
 func (g *guestTurn) cut(ctx context.Context, usage fika.Usage) error {
-	if usage != (fika.Usage{}) && !fika.IsKind(context.Cause(ctx), fika.Lost) {
-		if err := g.signals.spend(ctx, store.Spent{Round: g.round, Kind: fika.FailedStep, Model: g.progress.model, Usage: usage, StartedAt: g.since}); err != nil {
+	if !fika.IsKind(context.Cause(ctx), fika.Lost) {
+		if err := g.bookCut(ctx, usage); err != nil {
 			return err
 		}
 	}

@@ -89,6 +89,9 @@ func (g guestProgram) Shorten(output, name string) string {
 // Offers implements [turn.Guest].
 func (g guestProgram) Offers(name string) bool { return slices.Contains(tableTools(), name) }
 
+// Bill implements [turn.Guest].
+func (g guestProgram) Bill(u fika.Usage) fika.Usage { return g.settings.Model.Bill(u) }
+
 // Wake implements [turn.Guest].
 func (g guestProgram) Wake(name fika.AgentName) {
 	if g.opts.Notify != nil {

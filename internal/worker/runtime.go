@@ -203,7 +203,7 @@ func (r *Runtime) buildModel() error {
 		return nil
 	}
 	for _, u := range r.settings.All() {
-		if r.settings.Chat.MaxCostPerChain > 0 && !u.Model.PriceKnown() {
+		if r.settings.Chat.MaxCostPerChain > 0 && !u.Model.PriceKnown() && !u.Model.IsGuest() {
 			return fika.Errorf(fika.Invalid, "max_cost_per_chain", "%s", config.UnpricedWarning(u.Model.ID, ""))
 		}
 	}

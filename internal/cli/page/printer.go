@@ -61,6 +61,8 @@ type turnJSON struct {
 	CostUSD   *float64 `json:"cost_usd"` // null: the price is not known
 	Millis    int64    `json:"took_ms"`
 	Model     string   `json:"model"`
+	// Subscription says that a subscription pays for it.
+	Subscription bool `json:"subscription,omitempty"`
 	// Models are the models that the turn called, if the agent has several.
 	Models []fika.ModelUsed `json:"models,omitempty"`
 }
@@ -70,7 +72,7 @@ func (t *turnJSON) cost() string {
 	if t.CostUSD == nil {
 		return term.Cost(0, true)
 	}
-	return term.Money(fika.Usage{Cost: int64(math.Round(*t.CostUSD * 1e6)), Estimated: t.Estimated}, false)
+	return term.Spent(int64(math.Round(*t.CostUSD*1e6)), false, t.Estimated, t.Subscription)
 }
 
 // spent returns what the turn that an entry ended used; nil if it ended no turn.
@@ -88,7 +90,7 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	}
 	u := r.Outcome.Usage
 	p.total, p.turns = p.total.Add(u), p.turns+1
-	t := &turnJSON{r.ID, r.State, u.Input, u.Output, u.Estimated, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, r.Outcome.Models}
+	t := &turnJSON{r.ID, r.State, u.Input, u.Output, u.Estimated, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, u.Subscription, r.Outcome.Models}
 	if p.service.RequestUnpriced(r) {
 		p.partly = true
 	} else {

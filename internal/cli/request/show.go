@@ -86,7 +86,7 @@ func showRequest(e *command.Env, f service.Family, c *service.Service) {
 // costOf returns what a request has cost, alone and with all that it delegated; "" if
 // no model was called.
 func costOf(f service.Family, c *service.Service) string {
-	if u := f.Usage(); u.Input+u.Output == 0 {
+	if f.Usage() == (fika.Usage{}) {
 		return ""
 	}
 	own := term.Money(f.Outcome.Usage, c.RequestUnpriced(f.RequestInfo))

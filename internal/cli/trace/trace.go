@@ -143,6 +143,8 @@ func (p waterfall) columns(label string, took time.Duration, u fika.Usage, unpri
 	tokens, money := "", ""
 	if u.Input+u.Output > 0 {
 		tokens = term.Input(u) + "/" + term.Output(u)
+	}
+	if u.Input+u.Output > 0 || unpriced {
 		money = term.Money(u, unpriced)
 	}
 	return label + strings.Repeat(" ", max(0, traceLabel-term.Width(label))) +

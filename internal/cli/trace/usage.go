@@ -36,8 +36,9 @@ func NewUsage(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "usage", Short: "show the tokens and money spent",
 		Long: `Shows tokens and money for all agents and models. COST follows from the prices
-in fika model list; ? marks a model whose price is not known, and + ? a sum that
-includes one. Budgets follow on stderr.
+in fika model list, for another agent program from what that says; ? marks a
+cost that is not known, + ? a sum that includes one, and subscription what an
+account at a flat rate pays for. Budgets follow on stderr.
 
 --by adds up by agent, model, chat, workflow or day of this machine's clock.
 What an agent did in a chat, and what followed from a message there, belongs to

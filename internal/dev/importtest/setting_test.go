@@ -36,6 +36,7 @@ var settled = map[string]string{
 	"PerContext.Rules":              "Guard.Rules",
 	"Agent.ModelRules":              "ModelChoice.Rules",
 	"Agent.Escalate":                "ModelChoice.Escalate",
+	"Agent.Prices":                  "Model.Prices",
 }
 
 // toldBy are fields that no file sets: internal/settings/config itself tells of them.

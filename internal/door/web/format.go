@@ -125,10 +125,7 @@ func count(n int64) string { return term.ShortCount(n) }
 func read(s api.Spent) string    { return term.Tokens(s.Input, s.Estimated) }
 func written(s api.Spent) string { return term.Tokens(s.Output, s.Estimated) }
 func cost(s api.Spent) string {
-	if s.Estimated && s.Cost > 0 {
-		return "~" + money(s.Cost, s.Unpriced)
-	}
-	return money(s.Cost, s.Unpriced)
+	return term.Spent(s.Cost, s.Unpriced, s.Estimated, s.Subscription)
 }
 
 func money(micro int64, unpriced bool) string { return term.Cost(micro, unpriced) }

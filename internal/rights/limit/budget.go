@@ -71,6 +71,9 @@ type Budgets struct {
 	// Invalid for a model whose price is unknown. If Call is nil, nothing is
 	// reserved.
 	Call func(model string, money bool) (Amount, error)
+	// Guest is the model of a guest that costs money; empty: the agent is none. It spends
+	// nothing more of a budget of money in which the cost of one of its turns is not known.
+	Guest string
 }
 
 // ParseScope splits a scope into its kind and the name after it. wrong says what is
@@ -197,6 +200,9 @@ type Refusal struct {
 	// Full means that the budget itself has no room. Otherwise there is room as soon
 	// as calls under way have cost less than was reserved for them.
 	Full bool
+	// Unknown is the agent of which a turn has cost nobody knows what, so that the budget
+	// cannot be kept; empty: that is not the reason.
+	Unknown fika.AgentName
 }
 
 // Verdict returns the refusal if one more call does not fit into a budget, and nil if

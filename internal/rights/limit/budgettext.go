@@ -51,6 +51,13 @@ func (r Refusal) Text() string {
 		return fmt.Sprintf("%s: the rest is reserved by running calls (%s spent, %s reserved), and the next call is estimated at %s; try again when they are done",
 			r.named(), r.AmountText(r.Spent), r.AmountText(r.Reserved), r.AmountText(r.Need))
 	}
+	if r.Unknown != "" {
+		why := UnknownCost(r.Unknown, r.named())
+		if !r.Window.Ends.IsZero() {
+			why += "; the next begins at " + ClockText(r.Window.Ends)
+		}
+		return why + fmt.Sprintf("; limit its tokens instead (fika budget set %s --per %s --tokens N), or set billing or prices in the settings of %s", r.Scope, r.Budget.Per, r.Unknown)
+	}
 	why := fmt.Sprintf("%s is used up: %s spent, and the next call is estimated at %s", r.named(), r.AmountText(r.Spent), r.AmountText(r.Need))
 	if !r.Window.Ends.IsZero() {
 		why += "; the next begins at " + ClockText(r.Window.Ends)
@@ -58,15 +65,33 @@ func (r Refusal) Text() string {
 	return why + fmt.Sprintf("; fika budget set %s --per %s changes it", r.Scope, r.Budget.Per)
 }
 
+// UnknownCost says why a guest makes no turn under a limit of money.
+func UnknownCost(guest fika.AgentName, limit string) string {
+	return fmt.Sprintf("%s cannot be kept with @%s: what an earlier turn of its program cost is unknown", limit, guest)
+}
+
+// ChainCostUnknown says the same of max_cost_per_chain, with the id of the notice.
+func ChainCostUnknown(s Spender, most int64) (text string, id fika.EntryID) {
+	text = UnknownCost(s.AgentName, fmt.Sprintf("the limit of %s per chain", DollarText(most)))
+	return text + fmt.Sprintf("; limit its tokens instead, or set billing or prices in the settings of %s", s.AgentName), noticeID("unknown", string(s.Chain), string(s.AgentName))
+}
+
 // Waiting returns the notice that is posted where work waits for the next window.
 func (r Refusal) Waiting() string {
+	if r.Unknown != "" {
+		return fmt.Sprintf("%s; waiting work resumes at %s", UnknownCost(r.Unknown, r.named()), ClockText(r.Window.Ends))
+	}
 	return fmt.Sprintf("%s is used up; waiting work resumes at %s", r.named(), ClockText(r.Window.Ends))
 }
 
 // NoticeID returns an id that is the same for the same budget, window and amount
 // allowed.
 func (r Refusal) NoticeID() fika.EntryID {
-	return noticeID("budget", r.Owner, string(r.Budget.Per), fmt.Sprint(r.Begin), fmt.Sprint(r.Amount))
+	of := []string{r.Owner, string(r.Budget.Per), fmt.Sprint(r.Begin), fmt.Sprint(r.Amount)}
+	if r.Unknown != "" {
+		of = append(of, string(r.Unknown))
+	}
+	return noticeID("budget", of...)
 }
 
 // Warning returns the warning that is given once per window, when four fifths of a

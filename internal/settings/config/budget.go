@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fika"
 	"fika/internal/rights/limit"
@@ -136,13 +135,11 @@ func UnpricedWarning(model, who string) string {
 	if who != "" {
 		who = " of " + who
 	}
-	if program, ok := strings.CutPrefix(model, EngineACP+":"); ok {
-		return fmt.Sprintf("money cannot be limited: the program %s%s tells what it costs only after a turn, if at all; limit tokens", program, who)
-	}
 	return fmt.Sprintf("money cannot be limited: no price is known of the model %s%s; set prices = {input = …, output = …} (US dollars per million tokens) in its [[models]] entry, or limit tokens", toml.Quote(model), who)
 }
 
-// unpricedIn returns a defined model without a price that calls in a scope use.
+// unpricedIn returns a defined model without a price that calls in a scope use, except those
+// of guests.
 func (c *Config) unpricedIn(kind, name string) (model, who string) {
 	unpriced := func(id string) bool {
 		m, ok := c.defineModel(id)
@@ -154,10 +151,7 @@ func (c *Config) unpricedIn(kind, name string) (model, who string) {
 	}
 	for _, a := range c.Agents {
 		if a.Engine == EngineACP {
-			if kind != limit.ScopeAgent || a.ID == name {
-				return GuestModel(a.Command), "agent " + a.ID
-			}
-			continue
+			continue // its turns tell
 		}
 		ids := a.Models
 		if len(ids) == 0 {

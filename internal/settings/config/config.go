@@ -317,6 +317,8 @@ type Agent struct {
 
 	Engine  string   // what works its turns: empty for a model, or [EngineACP]
 	Command []string // of a program that does: the program and its arguments
+	Billing string   // of a program that does: [Subscription] or [Free], empty for money
+	Prices  Prices   // of a program that tells its tokens and not what it costs; zero: not known
 
 	Models     []string // ids or nicknames, from the first to the last resort; nil: only Model
 	ModelRules []ModelRule

@@ -1,6 +1,10 @@
 package config
 
-import "fika"
+import (
+	"strings"
+
+	"fika"
+)
 
 // fromConfig is the source of prices that a person has written.
 const fromConfig = "config"
@@ -67,7 +71,12 @@ func (m Model) PriceKnown() bool { return m.Priced != "" }
 // CostKnown reports whether the cost of usage u of a model, named as in reports, is known.
 // What had no price when it was used keeps none: prices that are set later say nothing about
 // it. Only a model that is free now can have used tokens and cost nothing.
+// What a guest cost is known if it is something, or if something else than money pays.
 func (c *Config) CostKnown(model string, u fika.Usage) bool {
+	if strings.HasPrefix(model, fika.GuestModels) {
+		free := strings.HasSuffix(model, fika.BySubscription) || strings.HasSuffix(model, fika.FreeOfCharge)
+		return free || !u.Unpriced && (u.Cost > 0 || u.Input+u.Output == 0)
+	}
 	if u.Input+u.Output == 0 || u.Cost > 0 && !u.Unpriced {
 		return true
 	}

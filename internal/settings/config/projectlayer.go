@@ -65,6 +65,7 @@ func refusalReasons() map[string]string {
 		"hosts":  "it would let commands send what they read there",
 		"access": "it would let a program use all of fika", "executor": "it decides under whose account tools run",
 		"engine": "it decides which programs are started", "command": "it decides which programs are started",
+		"billing":             "it decides whether limits of money hold",
 		"allow_private_fetch": "it would open your own network to what agents read",
 		"mcp":                 "it decides which programs are started and reached",
 		"schedules":           "it decides what starts automatically",
@@ -152,7 +153,7 @@ func (p projectReader) checkModel(t *table) {
 }
 
 func (p projectReader) checkAgents(v value) {
-	allowed := append(projectContextKeys(), slices.DeleteFunc(keyNames(agentKeys()), func(k string) bool { return k == "engine" || k == "command" })...)
+	allowed := append(projectContextKeys(), slices.DeleteFunc(keyNames(agentKeys()), func(k string) bool { return slices.Contains([]string{"engine", "command", "billing", "prices"}, k) })...)
 	known := append(keyNames(contextKeys()), keyNames(agentKeys())...)
 	for _, item := range v.Items {
 		if item.Kind == toml.KindTable {

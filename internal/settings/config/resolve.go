@@ -40,6 +40,8 @@ type Settings struct {
 
 	Engine  string   // what works its turns: empty for a model, or [EngineACP]
 	Command []string // of a program that does; one with a slash is absolute
+	Billing string   // what pays for it: [Subscription] or [Free]; empty: money
+	prices  Prices   // of its tokens
 
 	ModelUse             // of the first, if there are several
 	Choice   ModelChoice // among several models
@@ -235,7 +237,7 @@ func (s *Settings) setLifecycle(entry *Agent) {
 			s.DisplayName = a.Name
 		}
 	}
-	s.Engine, s.Command = a.Engine, a.Command
+	s.Engine, s.Command, s.Billing, s.prices = a.Engine, a.Command, a.Billing, a.Prices
 	s.Backed, s.Pool = len(a.Backup) > 0, a.Pool
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }

@@ -2,9 +2,11 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"fika"
+	"fika/internal/rights/limit"
 	"fika/internal/store"
 )
 
@@ -52,6 +54,39 @@ var guestTests = map[string]func(*world){
 		equal(w, "told once more", told("three"), "three")
 		must(w.Rewind(w.ctx, room.ID, 0, true, "ann", ""))(w)
 		gone("put back " + r.Entry.Content)
+	},
+	"money is limited for a guest until a cost is unknown": func(w *world) {
+		const model = "acp:program"
+		budget := func(scope string, per limit.Per) store.Limits {
+			return store.Limits{Budgets: limit.Budgets{List: []limit.Budget{{Scope: scope, Per: per, Amount: limit.Amount{Money: 1000}}}}}
+		}
+		for name, limits := range map[fika.AgentName]store.Limits{"one": budget("home", limit.PerTotal), "two": budget("agent:two", limit.PerDay), "three": budget("chain", limit.PerMonth), "four": {MaxCost: 1000}} {
+			limits.Budgets.Guest = model
+			w.limits = limits
+			l := w.lease(name)
+			r := w.accept(fika.AskRequest, l.Agent, "x").Request
+			for _, cost := range []int64{10, 0} {
+				c := w.claim(l)
+				must(w.Spend(w.ctx, c.Fence, store.Spent{Round: 1, Kind: fika.FailedStep, Model: model, Usage: fika.AsBilled(model, fika.Usage{Cost: cost})}))(w)
+				w.fail(c, fika.RequestFailed)
+				equal(w, "unknown", w.state(r.ID, fika.RequestFailed).Outcome.Usage.Unpriced, cost == 0)
+				r = must(w.Retry(w.ctx, r.ID))(w)
+			}
+			w.nothing(l)
+			if name == "two" {
+				w.state(r.ID, fika.Waiting) // until the next day
+				continue
+			}
+			if why := w.state(r.ID, fika.RequestFailed).Outcome.Error; !strings.Contains(why, "@"+string(name)+": what an earlier turn of its program cost is unknown") {
+				w.Errorf("%s is refused for %q", name, why)
+			}
+			other := w.lease("not-" + name) // another agent of the same budget
+			w.accept(fika.AskRequest, other.Agent, "z")
+			w.limits.Budgets.Guest = ""
+			w.answer(w.claim(other), "done")
+			w.accept(fika.AskRequest, l.Agent, "once something else pays for it")
+			w.claim(l)
+		}
 	},
 	"a turn continues beside the task that it gives": func(w *world) {
 		l, other := w.lease("claude"), w.lease("codex")

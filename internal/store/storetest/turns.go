@@ -94,7 +94,7 @@ var turnTests = map[string]func(*world){
 		f := w.answer(c, "ok")
 		equal(w, "outcome", f.Request.Outcome.Usage, fika.Usage{Input: 205, Output: 20, Cost: 15, Estimated: true})
 		rows := must(w.UsageSince(w.ctx, time.Time{}))(w)
-		equal(w, "rows", fmt.Sprint(rows), "[{coder m 1 {200 20 0 0 0 14 false false}} {coder small 1 {5 0 0 0 0 1 true false}}]")
+		equal(w, "rows", fmt.Sprint(rows), "[{coder m 1 {200 20 0 0 0 14 false false false}} {coder small 1 {5 0 0 0 0 1 true false false}}]")
 		equal(w, "later", len(must(w.UsageSince(w.ctx, w.clock.Now().Add(time.Millisecond)))(w)), 0)
 		w.spent(f.Request, "", 2)
 	},

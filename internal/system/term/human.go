@@ -118,13 +118,25 @@ func Tokens(n int64, estimated bool) string {
 	return ShortCount(n)
 }
 
-// Money formats the cost of usage as [Cost] does; "~" before it says that it was computed
-// from estimated tokens.
+// Money formats the cost of usage as [Spent] does.
 func Money(u fika.Usage, unpriced bool) string {
-	if u.Estimated && u.Cost > 0 {
-		return "~" + Cost(u.Cost, unpriced)
+	return Spent(u.Cost, unpriced, u.Estimated, u.Subscription)
+}
+
+// Spent formats what was spent as [Cost] does; "~" before it says that it was computed from
+// estimated tokens. What a subscription pays for is named, and counts nothing.
+func Spent(micro int64, unpriced, estimated, subscription bool) string {
+	text := Cost(micro, unpriced)
+	if estimated && micro > 0 {
+		text = "~" + text
 	}
-	return Cost(u.Cost, unpriced)
+	switch {
+	case subscription && micro == 0 && !unpriced:
+		return "subscription"
+	case subscription:
+		return text + " + subscription"
+	}
+	return text
 }
 
 // Input and Output format the tokens of usage as [Tokens] does.

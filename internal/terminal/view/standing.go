@@ -64,7 +64,9 @@ func (s Standing) Line(now time.Time, width int) string {
 	case s.Spent.Cost > 0:
 		figures = append(figures, term.Money(s.Spent, s.Unpriced))
 	case s.Unpriced:
-		figures = append(figures, "cost "+term.Cost(0, true))
+		figures = append(figures, "cost "+term.Money(s.Spent, true))
+	case s.Spent.Subscription:
+		figures = append(figures, term.Money(s.Spent, false))
 	}
 	if d := now.Sub(s.Since); !s.Since.IsZero() && d >= time.Minute {
 		figures = append(figures, term.Duration(d.Truncate(time.Minute)))

@@ -125,6 +125,7 @@ func whyPhrases() []Phrase {
 		{api.WhyFailed, "The turn of @{agent} that covered it failed (request {request}, {state}, {time}): {reason}.", ""},
 		{api.WhyRetry, "{help} tries again.", ""},
 		{api.WhyTogether, "The turn also handled: {list}.", ""},
+		{api.WhySpent, "The turn took {tokens} tokens and cost {cost}.", ""},
 		{api.WhyDropped, "It was dropped: {parts}.", ""},
 		{api.WhyCancelled, "That was request {request}: {reason}.", ""},
 		{api.WhyChain, "The chain began {time} and had {turns} turns, {tokens} tokens; the limit was: {limit}. This message was {depth} answers deep.", ""},
