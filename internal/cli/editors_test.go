@@ -163,6 +163,12 @@ func TestAnEditorHearsOthers(t *testing.T) {
 		t.Errorf("they said %q", said)
 	}
 	h.run(0, "chat", "send", id, "@tester once more")
-	e.Until("once more")
-	e.Until("looked")
+	said := ""
+	if !eventually(func() bool {
+		e.Call("session/list", map[string]any{}) // reads what came before its answer
+		said += acptest.Said("agent_message_chunk", e.Seen())
+		return strings.Contains(said, "looked")
+	}) {
+		t.Errorf("after the end of the prompt they said %q", said)
+	}
 }

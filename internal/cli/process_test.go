@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +64,18 @@ func (h *home) start(args ...string) *program {
 	h.t.Helper()
 	p := &program{Cmd: exec.Command("fika", args...)}
 	p.Dir, p.Env, p.Stdout, p.Stderr = h.work, h.env, &p.out, &p.err
+	if err := p.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	return p
+}
+
+// piped starts a program whose stdin and stdout somebody else has.
+func (h *home) piped(in io.Reader, out io.Writer, args ...string) *program {
+	h.t.Helper()
+	p := &program{Cmd: exec.Command("fika", args...)}
+	p.Dir, p.Env, p.Stdin, p.Stdout, p.Stderr = h.work, h.env, in, out, &p.err
 	if err := p.Start(); err != nil {
 		h.t.Fatal(err)
 	}
