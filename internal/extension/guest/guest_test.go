@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/door/acp/acptest"
 	"fika/internal/extension/guest"
 	"fika/internal/extension/guest/guesttest"
 	"fika/internal/system/process"
@@ -296,4 +298,43 @@ func FuzzUpdate(f *testing.F) {
 			t.Errorf("%q calls %q", text, n)
 		}
 	})
+}
+
+// TestTheProgramKeepsToTheSchema: what the program of these tests says is valid by the
+// published schema of the protocol, so that it can stand for programs that are.
+func TestTheProgramKeepsToTheSchema(t *testing.T) {
+	home := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GUESTTEST="}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e := acptest.Open(t, in, out)
+	id := e.Begin(home)
+	n := e.Send("session/prompt", acptest.Prompt(id, "guest: think hm\nguest: plan one; two\nguest: say hello\nguest: run echo done\nguest: do echo by itself\nguest: say bye"))
+	e.Reply(e.Until("session/request_permission"), "yes")
+	if l := e.Answer(n, "session/prompt"); !strings.Contains(string(l.Result), "end_turn") {
+		t.Errorf("%+v %s", l.Error, l.Result)
+	}
+	if said := acptest.Said("agent_message_chunk", e.Seen()); !strings.HasSuffix(said, "bye") {
+		t.Errorf("it said %q", said)
+	}
+	e.Call("session/load", acptest.In(home, id))
+	n = e.Send("session/prompt", acptest.Prompt(id, "guest: wait"))
+	e.Cancel(id)
+	if l := e.Answer(n, "session/prompt"); !strings.Contains(string(l.Result), "cancelled") {
+		t.Errorf("%+v %s", l.Error, l.Result)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
