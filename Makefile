@@ -6,6 +6,7 @@
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
+# make machines  several hosts of namespaces on one database: killed, frozen, cut off
 # make escape try to get out of the sandbox, in each tier; the table is in docs/concepts/security.md
 # make interop Claude Code, Codex, OpenCode, Gemini CLI and other clients, from npm, against fika
 # make soak   20 agents at work with random kills and pauses, for DURATION
@@ -27,7 +28,7 @@ export GOFLAGS ?= -trimpath
 export BASE_URL HOMEPAGE MAINTAINER NPM_NAME SIGN_KEY
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build install dist packages site demo test check full race house bench escape chaos soak docs fmt clean
+.PHONY: all build install dist packages site demo test check full race house bench escape chaos soak machines docs fmt clean
 
 all: build
 
@@ -92,6 +93,10 @@ chaos:
 # Knob: DURATION=10m.
 soak:
 	@GO="$(GO)" SOAK="$${DURATION:-10m}" ./scripts/chaos.sh
+
+# Several hosts, made of namespaces of this machine: needs root, or user namespaces.
+machines: build
+	FIKA_E2E_BINARY="$$PWD/$(BIN)" $(GO) test -count=1 -timeout 30m -v ./test/machines
 
 # Downloads 2.5 GB the first time; no model provider is reached. Knobs: RUN=TestGuests/claude,
 # INTEROP=FOLDER of the packages.

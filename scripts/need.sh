@@ -4,7 +4,7 @@
 # nothing is green because it was not tried. FULL=1 names those of the long tests, too.
 set -eu
 missing=
-for program in git tmux setsid pgrep bwrap curl ${FULL:+node npm chromium prometheus promtool ssh-keygen zsh fish}; do
+for program in git tmux setsid nsenter pgrep bwrap curl ${FULL:+node npm chromium prometheus promtool ssh-keygen zsh fish}; do
 	command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
 done
 if ! command -v postgres >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then

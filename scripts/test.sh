@@ -67,7 +67,7 @@ all=$($GO list ${PKG:-./...})
 # of PATTERN, without PATTERN: of all packages those that match, and those that do not.
 of() { echo "$all" | grep -E "$1" || true; }
 without() { echo "$all" | grep -Ev "$1" || true; }
-programs='fika/internal/cli$|fika/test/(e2e|chaos|packages)$'
+programs='fika/internal/cli$|fika/test/(e2e|chaos|packages|machines)$'
 starters='fika/internal/(bus/nats|extension/(mcp|plugin)|sandbox|sandbox/confine|tool/job|repository/(worktree|landing))$' # they start program after program
 waiters='fika/internal/(extension/(mcp|plugin)|sandbox/confine|tool/asuser)$' # they wait for programs, which the race detector makes slow
 longest='fika/internal/(store|workflow/flow)$' # these begin first
@@ -122,12 +122,13 @@ check)
 	unset FULL
 	tests -short -parallel $beside $(of 'fika/internal/cli$')
 	tests -parallel $beside $(of 'fika/test/e2e$')
-	tests -short -parallel $beside $(of 'fika/test/(chaos|packages)$')
+	tests -short -parallel $beside $(of 'fika/test/(chaos|packages|machines)$')
 	;;
 full)
 	export FULL=1
 	tests -parallel $beside $(of 'fika/internal/cli$')
 	tests $race -parallel $beside $(of 'fika/test/(e2e|chaos)$')
+	tests $(of 'fika/test/machines$')
 	FULL= tests $(of 'fika/test/packages$') # all of it is make packages
 	tests $race $(without "$programs")
 	;;

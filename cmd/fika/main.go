@@ -7,6 +7,7 @@ import (
 
 	"fika/internal/cli"
 	"fika/internal/extension/guest"
+	"fika/internal/system/process"
 	"fika/internal/system/term"
 	"fika/internal/tool/asuser"
 )
@@ -14,6 +15,9 @@ import (
 func main() {
 	if asuser.Serves(os.Args[1:]) {
 		os.Exit(asuser.Serve(os.Stdin, os.Stdout))
+	}
+	if process.IsWatchdog(os.Args[1:]) {
+		os.Exit(process.Watch())
 	}
 	if guest.Bridges(os.Args[1:]) {
 		os.Exit(guest.Bridge(os.Args[3], os.Stdin, os.Stdout, os.Stderr))

@@ -76,6 +76,9 @@ func newStore(d *db) *Store {
 	}
 }
 
+// Distant reports whether the database is on a server, which other machines may use.
+func (s *Store) Distant() bool { return s.db.file == nil }
+
 // Meta describes a store.
 type Meta struct {
 	StoreID string

@@ -14,6 +14,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/system/process"
+	"fika/internal/system/sleep"
 	"fika/internal/tool/job"
 )
 
@@ -162,10 +163,12 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 	if w.Agent.HomeID != home {
 		return fika.Errorf(fika.Locked, "", "@%s belongs to another home that has the same database (home %s; fika store host list): give yours another name", w.Agent.Name, w.Agent.HomeID)
 	}
+	asked := process.Boottime()
 	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)
 	if err != nil {
 		return err
 	}
+	w.fence(asked, LeaseTime)
 	w.lease.Store(&w.Lease)
 	return w.lock.SetEpoch(w.Lease.Epoch)
 }
@@ -181,14 +184,42 @@ func (w *Worker) Heartbeat(ctx context.Context) {
 	if f := w.beat.Load(); f != nil {
 		b = (*f)()
 	}
-	err := w.Store.Renew(ctx, *l, max(LeaseTime, 3*w.Settings.LockHeartbeat/2), b)
+	long := max(LeaseTime, 3*w.Settings.LockHeartbeat/2)
+	asked := process.Boottime()
+	err := w.Store.Renew(ctx, *l, long, b)
+	for err != nil && !fika.IsKind(err, fika.Lost) && w.Store.Distant() && sleep.For(ctx, renewAgain) == nil {
+		asked = process.Boottime()
+		err = w.Store.Renew(ctx, *l, long, b)
+	}
+	if err == nil {
+		w.fence(asked, long)
+	}
 	if f := w.lost.Load(); fika.IsKind(err, fika.Lost) && f != nil {
 		(*f)(err)
 	}
 }
 
+// renewAgain is the pause before a renewal that has failed is tried again.
+const renewAgain = time.Second
+
+// fenceAhead is how long before the end of its lease an agent's tools are ended: they are
+// gone when somebody else may begin.
+const fenceAhead = 2 * time.Second
+
+// fence has the tools of this process end with its lease, which was asked for at a time.
+// Where the database is a file, whoever takes the lease over has seen that this process is
+// gone, and ends its tools first.
+func (w *Worker) fence(asked, long time.Duration) {
+	if w.Store.Distant() {
+		w.App.Children().Until(asked + long - fenceAhead)
+	}
+}
+
 // FreeMemory returns memory that turns needed to the system.
-func (w *Worker) FreeMemory() { debug.FreeOSMemory() }
+func (w *Worker) FreeMemory() {
+	w.App.Children().Rest()
+	debug.FreeOSMemory()
+}
 
 // OnHeartbeat sets what the heartbeat stores, and the function to call when another
 // owner has taken the lease.

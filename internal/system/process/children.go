@@ -3,6 +3,7 @@ package process
 import (
 	"os/exec"
 	"sync"
+	"time"
 )
 
 // Children tracks the processes that this process starts, with everything that they leave
@@ -14,6 +15,8 @@ type Children struct {
 	mu      sync.Mutex
 	adopts  bool // orphans of the children become our own (subreaper)
 	started map[int]child
+	until   time.Duration // see [Children.Until]; 0: nothing limits them
+	dog     *watchdog     // nil: it does not run
 }
 
 // child is a process that was started here and has not been forgotten yet.
@@ -47,12 +50,18 @@ func (c *Children) Keep(cmd *exec.Cmd) error { return c.startChild(cmd, child{ke
 func (c *Children) startChild(cmd *exec.Cmd, kind child) error {
 	c.forks.RLock()
 	defer c.forks.RUnlock()
-	if err := cmd.Start(); err != nil {
+	if err := c.beforeStart(kind); err != nil {
 		return err
 	}
+	err := cmd.Start()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err != nil {
+		c.afterStart(0, kind)
+		return err
+	}
 	c.started[cmd.Process.Pid] = kind
+	c.afterStart(cmd.Process.Pid, kind)
 	return nil
 }
 
@@ -61,5 +70,6 @@ func (c *Children) startChild(cmd *exec.Cmd, kind child) error {
 func (c *Children) Forget(pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.afterEnd(pid, c.started[pid])
 	delete(c.started, pid)
 }

@@ -1,0 +1,411 @@
+package machines
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/sys/unix"
+
+	"fika/internal/store"
+	"fika/internal/store/pgtest"
+)
+
+const (
+	patience = 4 * time.Minute // for anything that has to happen, on a machine that does much besides
+	glance   = 50 * time.Millisecond
+)
+
+var (
+	binary  string // the program under test
+	servers pgtest.Shared
+)
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "be-host":
+			return beHost(os.Args[2], os.Args[3])
+		case "forward":
+			return forward(os.Args[2], os.Args[3])
+		}
+	}
+	defer servers.Stop()
+	if binary = os.Getenv("FIKA_E2E_BINARY"); binary != "" {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "fika-machines")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "fika")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "fika/cmd/fika").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// beHost is the first process of a host: it makes the namespaces it is in its own, says
+// that it is ready, and reaps what is left behind.
+func beHost(name, boot string) int {
+	for _, step := range []func() error{
+		func() error { return unix.Sethostname([]byte(name)) },
+		func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") },
+		func() error { return unix.Mount("proc", "/proc", "proc", 0, "") },
+		func() error { return unix.Mount(boot, "/proc/sys/kernel/random/boot_id", "", unix.MS_BIND, "") },
+		loopbackUp,
+	} {
+		if err := step(); err != nil {
+			fmt.Println("no:", err)
+			return 1
+		}
+	}
+	fmt.Println("ready")
+	for {
+		if _, err := unix.Wait4(-1, nil, 0, nil); err == unix.ECHILD {
+			unix.Nanosleep(&unix.Timespec{Nsec: 1e7}, nil)
+		}
+	}
+}
+
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+}
+
+// forward is the link of a host: what comes to an address goes to a socket outside.
+func forward(listen, to string) int {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		fmt.Println("no:", err)
+		return 1
+	}
+	fmt.Println("ready")
+	for {
+		in, err := l.Accept()
+		if err != nil {
+			return 1
+		}
+		go splice(in, "unix", to)
+	}
+}
+
+// splice joins a connection with a new one to an address, until either ends.
+func splice(in net.Conn, network, address string) {
+	defer in.Close()
+	out, err := net.Dial(network, address)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	go func() {
+		_, _ = io.Copy(out, in)
+		_ = out.Close()
+		_ = in.Close()
+	}()
+	_, _ = io.Copy(in, out)
+}
+
+// lab is several hosts with what they share.
+type lab struct {
+	*testing.T
+	dir   string
+	db    *store.Store
+	hosts []*host // h1, h2, …
+}
+
+// host is a machine made of namespaces.
+type host struct {
+	*lab
+	name  string
+	home  string // its FIKA_HOME, on its disk
+	init  *exec.Cmd
+	pg    *exec.Cmd // its link to the database
+	nats  *exec.Cmd // its link to the bus
+	ended bool
+}
+
+// newLab makes hosts h1 to hN, each with an agent a1 to aN of its own. more is added to
+// each config.
+func newLab(t *testing.T, n int, more string) *lab {
+	t.Helper()
+	need(t, "nsenter")
+	base := servers.URL(t)
+	u, err := url.Parse(base)
+	check(t, err)
+	l := &lab{T: t, dir: t.TempDir()}
+	check(t, os.Chmod(l.dir, 0o755))
+	bus := l.startNATS()
+	for i := 1; i <= n; i++ {
+		h := l.startHost(fmt.Sprintf("h%d", i), filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), bus)
+		h.configure(u.Query().Get("search_path"), fmt.Sprintf("\n[[agents]]\nid = \"a%d\"\nauto_start = true\npersistent = true\n", i)+more)
+	}
+	l.db, err = store.Open(t.Context(), store.Options{URL: base})
+	check(t, err)
+	t.Cleanup(func() { l.db.Close() })
+	return l
+}
+
+// need skips a test without a program, or fails where all have to be there.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not installed", program)
+	}
+	t.Skipf("skipped: %s is not installed", program)
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startNATS starts a server with JetStream and returns a socket that leads to it.
+func (l *lab) startNATS() string {
+	l.Helper()
+	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: filepath.Join(l.dir, "js"), NoSigs: true, NoLog: true})
+	check(l.T, err)
+	s.Start()
+	l.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(patience) {
+		l.Fatal("NATS does not start")
+	}
+	socket := filepath.Join(l.dir, "nats")
+	front, err := net.Listen("unix", socket)
+	check(l.T, err)
+	l.Cleanup(func() { front.Close() })
+	address := s.Addr().String()
+	go func() {
+		for {
+			in, err := front.Accept()
+			if err != nil {
+				return
+			}
+			go splice(in, "tcp", address)
+		}
+	}()
+	return socket
+}
+
+// startHost makes a host with its links. It skips the test where the kernel refuses.
+func (l *lab) startHost(name, pg, bus string) *host {
+	l.Helper()
+	h := &host{lab: l, name: name, home: filepath.Join(l.dir, name, "home")}
+	check(l.T, os.MkdirAll(h.home, 0o700))
+	boot := filepath.Join(l.dir, name, "boot")
+	check(l.T, os.WriteFile(boot, []byte(uuid.NewString()+"\n"), 0o644))
+	self, err := os.Executable()
+	check(l.T, err)
+	h.init = exec.Command(self, "be-host", name, boot)
+	h.init.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID}
+	if os.Geteuid() != 0 {
+		h.init.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		h.init.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		h.init.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		h.init.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
+	}
+	if err := l.background(h.init); err != nil {
+		l.Skipf("skipped: this kernel does not let a host be made of namespaces: %v", err)
+	}
+	l.Cleanup(h.kill)
+	h.pg = h.link(self, "127.0.0.1:5432", pg)
+	h.nats = h.link(self, "127.0.0.1:4222", bus)
+	l.hosts = append(l.hosts, h)
+	return h
+}
+
+func (h *host) link(self, listen, to string) *exec.Cmd {
+	h.Helper()
+	c := exec.Command("nsenter", append(h.enter("-n"), self, "forward", listen, to)...)
+	check(h.T, h.background(c))
+	h.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return c
+}
+
+// background starts a program that says that it is ready, or why not.
+func (l *lab) background(c *exec.Cmd) error {
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.Stderr = os.Stderr
+	if err := c.Start(); err != nil {
+		return err
+	}
+	buf := make([]byte, 200)
+	n, err := out.Read(buf)
+	if text := strings.TrimSpace(string(buf[:n])); text != "ready" {
+		_ = c.Process.Kill()
+		return fmt.Errorf("%s (%v)", text, err)
+	}
+	return nil
+}
+
+// enter returns the arguments of nsenter for some namespaces of the host.
+func (h *host) enter(spaces ...string) []string {
+	args := append([]string{"-t", strconv.Itoa(h.init.Process.Pid)}, spaces...)
+	if os.Geteuid() != 0 {
+		args = append(args, "-U", "--preserve-credentials")
+	}
+	return append(args, "--")
+}
+
+func (h *host) configure(schema, more string) {
+	h.Helper()
+	h.write("config.toml", `model = "scripted"
+tool_permissions = ["read", "list", "create", "edit", "bash"]
+[guard]
+sandbox = "off"
+[store]
+url = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable&search_path=`+schema+`"
+[nats]
+server = "nats://127.0.0.1:4222"
+`+more)
+	h.write("rules.toml", `fallback = "I have no rule for that."
+[[rule]]
+match = "tick (?P<n>[0-9]+)"
+tool_calls = [{name = "bash", args = {command = "for i in $(seq {{.Group.n}}); do date +%s%N >> ticks; sleep 0.1; done"}}]
+[[rule]]
+after_tool = "bash"
+reply = "it ticked"
+[[rule]]
+match = "hello"
+reply = "hello from `+h.name+`"
+`)
+}
+
+func (h *host) write(name, text string) {
+	h.Helper()
+	check(h.T, os.WriteFile(filepath.Join(h.home, name), []byte(text), 0o600))
+}
+
+// command returns a command of fika on the host, for a home of it.
+func (h *host) command(ctx context.Context, home string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "nsenter", append(h.enter("-n", "-m", "-u", "-p"), append([]string{binary}, args...)...)...)
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(home), "FIKA_HOME=" + home, "TERM=dumb"}
+	c.Dir = filepath.Dir(home)
+	return c
+}
+
+// run runs a command of fika to its end, and returns what it prints and its exit status.
+func (h *host) run(home string, args ...string) (string, int) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
+	defer cancel()
+	c := h.command(ctx, home, args...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	_ = c.Run()
+	return strings.TrimSpace(out.String()), c.ProcessState.ExitCode()
+}
+
+// must runs a command that has to succeed.
+func (h *host) must(args ...string) string {
+	h.Helper()
+	out, code := h.run(h.home, args...)
+	if code != 0 {
+		h.Fatalf("%s: fika %s: exit %d: %s", h.name, strings.Join(args, " "), code, out)
+	}
+	return out
+}
+
+// begin starts a command and returns a function that waits for what it prints.
+func (h *host) begin(args ...string) func() string {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
+	c := h.command(ctx, h.home, args...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	check(h.T, c.Start())
+	h.Cleanup(func() { cancel(); _ = c.Wait() })
+	return func() string { _ = c.Wait(); return strings.TrimSpace(out.String()) }
+}
+
+// kill ends the host as a power failure would.
+func (h *host) kill() {
+	if !h.ended {
+		h.ended = true
+		_ = h.init.Process.Kill() // the kernel ends all others with it
+		_ = h.init.Wait()
+	}
+}
+
+// signalAll signals every process of the host, the first one as well.
+func (h *host) signalAll(sig syscall.Signal) {
+	h.Helper()
+	for _, pid := range h.processes("") {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// processes returns the processes of the host whose command line contains a text.
+func (h *host) processes(text string) (out []int) {
+	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid_for_children", h.init.Process.Pid))
+	check(h.T, err)
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if space, err := os.Readlink(dir + "/ns/pid"); err != nil || space != own {
+			continue
+		}
+		line, _ := os.ReadFile(dir + "/cmdline")
+		if strings.Contains(string(line), text) {
+			pid, _ := strconv.Atoi(filepath.Base(dir))
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// cut stops a link, as if the cable were out: nothing comes through, and nobody is told.
+func cut(t *testing.T, link *exec.Cmd)  { t.Helper(); check(t, link.Process.Signal(syscall.SIGSTOP)) }
+func heal(t *testing.T, link *exec.Cmd) { t.Helper(); check(t, link.Process.Signal(syscall.SIGCONT)) }
+
+// until waits for something.
+func (l *lab) until(what string, done func() bool) {
+	l.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		if time.Now().After(deadline) {
+			for _, h := range l.hosts {
+				logs, _ := filepath.Glob(filepath.Join(h.home, "run", "logs", "*.log"))
+				for _, path := range logs {
+					data, _ := os.ReadFile(path)
+					l.Logf("%s %s:\n%s", h.name, filepath.Base(path), data[max(0, len(data)-2000):])
+				}
+			}
+			l.Fatalf("in vain waited for: %s", what)
+		}
+		<-time.After(glance)
+	}
+}

@@ -1,0 +1,247 @@
+package machines
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fika"
+)
+
+// listed is what fika agent list --json says of an agent.
+type listed struct {
+	Name   string
+	Host   string
+	Status string
+	Code   string
+}
+
+// agents returns what a host sees of all agents, by name.
+func (h *host) agents() map[string]listed {
+	h.Helper()
+	out := map[string]listed{}
+	for line := range strings.Lines(h.must("agent", "list", "--all", "--json")) {
+		var a listed
+		if json.Unmarshal([]byte(line), &a) == nil {
+			out[a.Name] = a
+		}
+	}
+	return out
+}
+
+// shown is what fika host show --json says.
+type shown struct {
+	Up      bool
+	State   string
+	Duties  []string
+	Agents  []string
+	Refused string
+}
+
+func (h *host) shows(name string) (s shown) {
+	h.Helper()
+	check(h.T, json.Unmarshal([]byte(h.must("host", "show", name, "--json")), &s))
+	return s
+}
+
+// agent reads an agent's row.
+func (l *lab) agent(name fika.AgentName) fika.Agent {
+	l.Helper()
+	row, err := l.db.Agent(l.Context(), name)
+	check(l.T, err)
+	return row
+}
+
+// ticks returns when the tool of an agent has last written, and how often it has.
+func (h *host) ticks(home, agent string) (last time.Time, n int) {
+	data, _ := os.ReadFile(filepath.Join(home, "contexts", agent, "workspace", "ticks"))
+	all := strings.Fields(string(data))
+	if len(all) > 0 {
+		ns, _ := strconv.ParseInt(all[len(all)-1], 10, 64)
+		last = time.Unix(0, ns)
+	}
+	return last, len(all)
+}
+
+// copyHome copies the home of a host to another one's disk, and returns where it is.
+func (h *host) copyHome(to *host) string {
+	h.Helper()
+	copied := filepath.Join(h.dir, to.name, "copied")
+	if out, err := exec.Command("cp", "-a", h.home, copied).CombinedOutput(); err != nil {
+		h.Fatalf("copy: %v: %s", err, out)
+	}
+	return copied
+}
+
+// TestThreeHosts: each hub starts its own agents, which all hosts reach; a name is its
+// first definer's; what one hub does for all goes to another when it is gone; an agent that
+// is to finish is let finish by whoever says so; a copied home is refused.
+func TestThreeHosts(t *testing.T) {
+	l := newLab(t, 3, "[[agents]]\nid = \"twin\"\nwake = true\n")
+	h1, h2, h3 := l.hosts[0], l.hosts[1], l.hosts[2]
+	h1.must("up")
+	for _, h := range l.hosts[1:] {
+		if out, _ := h.run(h.home, "up"); !strings.Contains(out, "the host h1 has defined it first") || !strings.Contains(out, "started") {
+			t.Errorf("%s defines h1's agent: %s", h.name, out)
+		}
+	}
+	for _, ask := range []struct {
+		from *host
+		to   string
+		want string
+	}{{h1, "a2", "hello from h2"}, {h2, "a3", "hello from h3"}, {h3, "a1", "hello from h1"}, {h3, "twin", "hello from h1"}} {
+		if got := ask.from.must("ask", ask.to, "hello"); got != ask.want {
+			t.Errorf("%s asks %s: %q", ask.from.name, ask.to, got)
+		}
+	}
+	h2.must("chat", "create", "room")
+	h2.must("chat", "send", "room", "@a1 @a3 hello")
+	h2.must("chat", "wait", "room")
+	if said := h1.must("chat", "view", "room"); !strings.Contains(said, "hello from h1") || !strings.Contains(said, "hello from h3") {
+		t.Errorf("the chat over three hosts: %s", said)
+	}
+	seen := h3.agents()
+	for name, want := range map[string]string{"a1": "h1", "a2": "h2", "a3": "h3", "twin": "h1"} {
+		if seen[name].Host != want || seen[name].Status != "idle" {
+			t.Errorf("h3 sees %+v, want one that is idle on %s", seen[name], want)
+		}
+	}
+	if s := h2.shows("h1"); !slices.Contains(s.Duties, "care") || !slices.Contains(s.Duties, "requests") || len(h2.shows("h3").Duties) != 0 {
+		t.Errorf("h1 came first and has %v", s.Duties)
+	}
+
+	answer := h2.begin("ask", "a1", "tick 30")
+	l.until("a1 is at work", func() bool { return l.agent("a1").State == fika.AgentBusy })
+	stopped := h3.begin("agent", "stop", "--finish", "a1")
+	l.until("a1 has stopped", func() bool {
+		row := l.agent("a1")
+		if row.State == fika.AgentStopped && row.Owner != "" {
+			t.Error("it counts as stopped while its process has it")
+			return true
+		}
+		return row.Owner == ""
+	})
+	if got := answer(); !strings.HasSuffix(got, "it ticked") {
+		t.Errorf("its request ended with %q", got)
+	}
+	if out := stopped(); !strings.Contains(out, "@a1 stopped") {
+		t.Errorf("stop says %q", out)
+	}
+	h2.must("agent", "start", "a1")
+	if got := h3.must("ask", "a1", "hello"); !strings.HasSuffix(got, "hello from h1") { // before it: what its tools may have read
+		t.Errorf("started from elsewhere, it says %q", got)
+	}
+
+	if out, code := h2.run(h1.copyHome(h2), "up"); code == 0 || !strings.Contains(out, "copy") || !strings.Contains(out, "home_id") {
+		t.Errorf("a copy of h1's home on h2: exit %d: %s", code, out)
+	}
+	if s := h3.shows("h1"); s.Refused != "h2" {
+		t.Errorf("h1 is not told of its copy: %+v", s)
+	}
+	if got := h3.must("ask", "a1", "hello"); !strings.HasSuffix(got, "hello from h1") {
+		t.Errorf("after a copy was refused, a1 says %q", got)
+	}
+
+	h1.must("host", "drain", "h2")
+	l.until("a2 has left", func() bool { return l.agent("a2").Owner == "" })
+	if a := h3.agents()["a2"]; a.Code != "agent.host_drained" {
+		t.Errorf("a drained agent: %+v", a)
+	}
+	h1.must("host", "resume", "h2")
+	l.until("a2 is back", func() bool { return l.agent("a2").State == fika.AgentIdle })
+
+	h1.kill()
+	l.until("h1 counts as down", func() bool { return !h2.shows("h1").Up })
+	l.until("another hub has its duties", func() bool { return len(h2.shows("h2").Duties)+len(h2.shows("h3").Duties) == 4 })
+	l.until("a1 waits for h1", func() bool { return h3.agents()["a1"].Code == "agent.host_down" })
+	if got := h3.must("ask", "a2", "hello"); got != "hello from h2" {
+		t.Errorf("with h1 gone, a2 says %q", got)
+	}
+}
+
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: it waits for leases to lapse (make machines)")
+	}
+}
+
+// TestFrozenHost: a host is frozen, and its home is brought up from a copy. That takes over
+// once the leases have lapsed; when the first thaws, its tools end within 2 s, it begins
+// nothing, and its hub ends.
+func TestFrozenHost(t *testing.T) {
+	long(t)
+	l := newLab(t, 2, "")
+	h1, h2 := l.hosts[0], l.hosts[1]
+	h1.must("up")
+	copied := h1.copyHome(h2)
+	h2.begin("ask", "a1", "tick 100000")
+	l.until("a1 ticks", func() bool { _, n := h1.ticks(h1.home, "a1"); return n > 3 })
+	before := l.agent("a1")
+	h1.signalAll(syscall.SIGSTOP)
+	l.until("the copy is the host", func() bool { _, code := h2.run(copied, "up"); return code == 0 })
+	l.until("the copy has a1", func() bool { return l.agent("a1").Epoch > before.Epoch })
+	row := l.agent("a1")
+	if row.OwnerSite == before.OwnerSite || row.StartedAt.Before(before.LeaseUntil) {
+		t.Errorf("taken over at %s by %s, before %s", row.StartedAt, row.OwnerSite, before.LeaseUntil)
+	}
+	thaw := time.Now()
+	h1.signalAll(syscall.SIGCONT)
+	l.until("the tools of h1 are gone", func() bool { return len(h1.processes("ticks")) == 0 })
+	if last, _ := h1.ticks(h1.home, "a1"); last.After(thaw.Add(2 * time.Second)) {
+		t.Errorf("a tool wrote %s after the thaw", last.Sub(thaw))
+	}
+	l.until("the hub of h1 ends", func() bool { return len(h1.processes(binary)) == 0 })
+	if now := l.agent("a1"); now.OwnerSite != row.OwnerSite {
+		t.Errorf("h1 has it again: %+v", now)
+	}
+	l.until("the copy has ended the work", func() bool { return l.agent("a1").State == fika.AgentIdle })
+	if got, code := h2.run(copied, "ask", "a1", "hello"); code != 0 || !strings.HasSuffix(got, "hello from h1") { // the rules are copied, too
+		t.Errorf("the copy answers %q", got)
+	}
+	if out, code := h2.run(copied, "down", "--now"); code != 0 {
+		t.Errorf("down: %s", out)
+	}
+}
+
+// TestCutLinks: without its database a host ends its tools before its leases end, and
+// without the bus everything comes late but comes; the others go on, and both heal without
+// help.
+func TestCutLinks(t *testing.T) {
+	long(t)
+	l := newLab(t, 2, "")
+	h1, h2 := l.hosts[0], l.hosts[1]
+	h1.must("up")
+	h2.must("up")
+	cut(t, h1.nats)
+	for _, ask := range []struct{ to, want string }{{"a1", "hello from h1"}, {"a2", "hello from h2"}} {
+		if got := h2.must("ask", ask.to, "hello"); !strings.HasSuffix(got, ask.want) { // before it: that the agent is just starting
+			t.Errorf("without h1's bus, %s says %q", ask.to, got)
+		}
+	}
+	heal(t, h1.nats)
+
+	h2.begin("ask", "a1", "tick 100000")
+	l.until("a1 ticks", func() bool { _, n := h1.ticks(h1.home, "a1"); return n > 3 })
+	cut(t, h1.pg)
+	held := l.agent("a1").LeaseUntil
+	l.until("its tools end", func() bool { return len(h1.processes("ticks")) == 0 })
+	if last, _ := h1.ticks(h1.home, "a1"); !last.Before(held) {
+		t.Errorf("a tool wrote at %s, when the lease had ended at %s", last, held)
+	}
+	if got := h2.must("ask", "a2", "hello"); got != "hello from h2" {
+		t.Errorf("meanwhile a2 says %q", got)
+	}
+	heal(t, h1.pg)
+	l.until("the request of a1 ends", func() bool { return l.agent("a1").State == fika.AgentIdle })
+	if got := h2.must("ask", "a1", "hello"); !strings.HasSuffix(got, "hello from h1") {
+		t.Errorf("healed, a1 says %q", got)
+	}
+}
