@@ -72,6 +72,7 @@ type Offer struct {
 	Depth     int
 	Rights    *Rights
 	Taint     string
+	Reviewer  AgentName     // of its task, which looks at it as those of the settings do; empty: it has none
 	Reviews   []OfferReview // by whom it was, or is, looked at before it lands
 	Round     int           // how often it has come back to its agent
 	Rework    RequestID     // in which its agent works on it after that; empty: it has not come back, or was offered again

@@ -90,6 +90,8 @@ type Payload struct {
 	// Trace is the traceparent (W3C Trace Context) of what has caused the request elsewhere;
 	// empty: it is not known. Whoever is sent traces is told, and nothing else depends on it.
 	Trace string `json:"trace,omitempty"`
+	// Review is the task of the board whose work the answer judges; 0: none.
+	Review TaskNumber `json:"review,omitempty"`
 	// Summary says that the answer is a summary of the ongoing conversation of the
 	// agent that was asked, as far as it is in its window. The prompt is only there for
 	// people to read.

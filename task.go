@@ -56,10 +56,17 @@ type BoardTask struct {
 	Attempts   int       // how often work on it has failed
 	HandedBack string    // why its worker gives it back once the turn ends
 	Result     string    // what came of it
-	Version    int64     // counts its changes
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	EndedAt    time.Time
+	// Check is a command that has to pass before what its worker calls done is; empty: none.
+	Check string
+	// Reviewer is the agent that has to call it good before it is done; empty: nobody has to.
+	Reviewer  AgentID
+	Review    RequestID // in which it is reviewed, or was last
+	Round     int       // how often its reviewer has given it back
+	Work      string    // identifies what was handed in for review last; empty: nothing was
+	Version   int64     // counts its changes
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	EndedAt   time.Time
 }
 
 // Author returns who added the task, with an @ before the name of an agent.

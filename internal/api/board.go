@@ -52,6 +52,10 @@ type TaskInfo struct {
 	By         string     `json:"by"` // who added it; an agent has an @
 	Taint      string     `json:"taint,omitempty"`
 	Attempts   int        `json:"attempts,omitempty"`
+	Check      string     `json:"check,omitempty"`    // the command that has to pass before it is done
+	Reviewer   string     `json:"reviewer,omitempty"` // the agent that has to call it good before
+	Review     string     `json:"review,omitempty"`   // the request in which that looks at it, or did last
+	Rounds     int        `json:"rounds,omitempty"`   // how often the reviewer has given it back
 	Due        time.Time  `json:"due,omitzero"`
 	Created    time.Time  `json:"created"`
 	Ended      time.Time  `json:"ended,omitzero"`
@@ -93,6 +97,8 @@ type NewTask struct {
 	Parent     int64     `json:"parent"`
 	Needs      []string  `json:"needs"` // numbers
 	Due        time.Time `json:"due"`
+	Check      string    `json:"check"`
+	Review     string    `json:"review"` // an agent
 }
 
 // TaskEdit is what of a task changes; what is nil stays as it is.
@@ -100,6 +106,7 @@ type TaskEdit struct {
 	Title, Body, Capability, Agent *string
 	Priority                       *int
 	Needs                          *[]string
+	Check, Review                  *string
 }
 
 // Lander shows and leads the work that is to land on the project's branch.

@@ -87,6 +87,7 @@ const (
 	BoardEnded        Code = "board.ended"
 	BoardClaimed      Code = "board.claimed"
 	BoardReview       Code = "board.review"
+	BoardReviewed     Code = "board.reviewed"
 	BoardHeld         Code = "board.held"
 	BoardOverdue      Code = "board.overdue"
 	BoardNeeds        Code = "board.needs"
@@ -271,6 +272,7 @@ func boardMeanings() []Meaning {
 		is(BoardEnded, "state"),
 		is(BoardClaimed, "agent request"),
 		is(BoardReview, "agent offer"),
+		is(BoardReviewed, "agent request"),
 		is(BoardHeld, "reason task").person(Remedy{Verb: "board.release", Arg: "task"}),
 		is(BoardOverdue, "task").person(edit),
 		is(BoardNeeds, "list"),

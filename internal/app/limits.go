@@ -30,6 +30,9 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	if s.Engine == config.EngineACP && s.Billing == "" {
 		l.Budgets.Guest = s.Model.ID
 	}
+	if c, err := r.config.Config(); err == nil {
+		l.Rounds = c.Landing.MaxRounds
+	}
 	l.Budgets.Call = func(model string, money bool) (limit.Amount, error) {
 		all := s.All()
 		if model != "" && (s.Choice.Several() || model != s.Model.ID && model != s.Model.Nickname) {

@@ -40,6 +40,7 @@ type (
 const (
 	MaxTaskTitle = 200      // bytes
 	MaxTaskBody  = 64 << 10 // bytes
+	MaxTaskCheck = 4 << 10  // bytes of a command
 	MaxTaskNeeds = 50
 	MaxNewTasks  = 200
 	maxTaskWhy   = 1 << 10 // bytes
@@ -61,6 +62,8 @@ type NewTask struct {
 	Parent     fika.TaskNumber
 	Needs      []string // numbers of tasks, or titles of tasks of the same list
 	Due        time.Time
+	Check      string // a command that has to pass before the task is done; empty: none
+	Review     string // the agent that has to call it good before; empty: none
 }
 
 // check refuses (Invalid) what is no task.
@@ -81,6 +84,8 @@ func (n NewTask) check() error {
 		return bad("a task is UTF-8 text")
 	case len(n.Capability) > MaxTaskTitle:
 		return bad("a capability is a short name: %.40q", n.Capability)
+	case len(n.Check) > MaxTaskCheck || !utf8.ValidString(n.Check):
+		return bad("a check is a command of at most %d bytes; longer ones belong into a script", MaxTaskCheck)
 	}
 	return nil
 }
@@ -194,9 +199,12 @@ func (b *Board) wake(ctx context.Context, agents ...fika.AgentName) {
 // newTask resolves the names in a task. titles are the tasks of the same list by title; -1
 // stands for several.
 func (b *Board) newTask(ctx context.Context, n NewTask, titles map[string]int, by *app.Speaker) (store.NewTask, error) {
-	out := store.NewTask{Title: n.Title, Body: n.Body, Priority: n.Priority, Capability: strings.ToLower(n.Capability), Parent: n.Parent, Due: n.Due}
+	out := store.NewTask{Title: n.Title, Body: n.Body, Priority: n.Priority, Capability: strings.ToLower(n.Capability), Parent: n.Parent, Due: n.Due, Check: strings.TrimSpace(n.Check)}
 	var err error
 	if out.Agent, err = b.agentID(ctx, n.Agent, by); err != nil {
+		return out, err
+	}
+	if out.Reviewer, err = b.agentID(ctx, n.Review, by); err != nil {
 		return out, err
 	}
 	for _, need := range n.Needs {
@@ -287,6 +295,7 @@ type TaskEdit struct {
 	Parent                  *fika.TaskNumber
 	Due                     *time.Time
 	Needs                   *[]string // numbers
+	Check, Review           *string   // empty: none
 }
 
 // Edit changes a task that has not ended. Error kinds: NotFound, Invalid, Conflict, Denied.
@@ -318,6 +327,8 @@ func (b *Board) edit(ctx context.Context, verb string, n fika.TaskNumber, e Task
 	set(&as.Body, e.Body)
 	set(&as.Capability, e.Capability)
 	set(&as.Agent, e.Agent)
+	set(&as.Check, e.Check)
+	set(&as.Review, e.Review)
 	if e.Priority != nil {
 		as.Priority = *e.Priority
 	}
@@ -340,6 +351,12 @@ func (b *Board) edit(ctx context.Context, verb string, n fika.TaskNumber, e Task
 	}
 	if e.Needs != nil {
 		change.Needs = &resolved.Needs
+	}
+	if e.Check != nil {
+		change.Check = &resolved.Check
+	}
+	if e.Review != nil {
+		change.Reviewer = &resolved.Reviewer
 	}
 	return b.write(ctx, verb, n, []any{change}, before, func(to *store.Store) (TaskInfo, error) { return to.EditTask(ctx, n, change) })
 }

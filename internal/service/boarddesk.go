@@ -69,7 +69,7 @@ func (b *Board) Report(ctx context.Context, n fika.TaskNumber, r TaskReport) (Ta
 func (d *Desk) Add(ctx context.Context, c tool.Call, tasks []board.Task) ([]TaskInfo, error) {
 	list := make([]NewTask, len(tasks))
 	for i, t := range tasks {
-		list[i] = NewTask{Title: strings.TrimSpace(t.Title), Body: t.Body, Priority: fika.DefaultPriority, Capability: t.Capability, Agent: t.Agent, Parent: fika.TaskNumber(t.Parent), Needs: t.Needs}
+		list[i] = NewTask{Title: strings.TrimSpace(t.Title), Body: t.Body, Priority: fika.DefaultPriority, Capability: t.Capability, Agent: t.Agent, Parent: fika.TaskNumber(t.Parent), Needs: t.Needs, Check: t.Check, Review: t.Review}
 		if t.Priority != nil {
 			list[i].Priority = *t.Priority
 		}

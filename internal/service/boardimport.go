@@ -19,7 +19,7 @@ type item struct {
 
 // ParseChecklist reads the open items of a Markdown checklist, as in "- [ ] title". A task
 // needs the open items that are indented below it; other text that is indented below it is
-// its body, except for lines that begin with needs:, agent:, capability: or priority:. It
+// its body, except for lines that begin with needs:, agent:, capability:, check:, review: or priority:. It
 // returns Invalid, with the line, for what it cannot read.
 func ParseChecklist(text string) ([]NewTask, error) {
 	var list []NewTask
@@ -102,6 +102,12 @@ func (it *item) add(line, words string, fenced bool) error {
 		return nil
 	case key == "capability":
 		it.Capability = value
+		return nil
+	case key == "check":
+		it.Check = value
+		return nil
+	case key == "review":
+		it.Review = value
 		return nil
 	case key == "priority":
 		p, err := strconv.Atoi(value)

@@ -62,7 +62,10 @@ func (b *boardAnswers) why(ctx context.Context, t TaskInfo) ([]api.Status, error
 	case t.State.Ended():
 		return []api.Status{api.Stands(api.BoardEnded, "state", string(t.State))}, nil
 	case t.State == fika.TaskReview:
-		o, _, err := b.c.store.OfferOf(ctx, t.Number)
+		o, found, err := b.c.store.OfferOf(ctx, t.Number)
+		if err == nil && t.Review != "" && (!found || o.State.Ended()) {
+			return []api.Status{api.Stands(api.BoardReviewed, "agent", string(t.ByName), "request", string(t.Review))}, nil
+		}
 		return []api.Status{api.Stands(api.BoardReview, "agent", string(t.WorkerName), "offer", o.Stands())}, err
 	case t.State == fika.TaskClaimed:
 		return []api.Status{api.Stands(api.BoardClaimed, "agent", string(t.WorkerName), "request", string(t.Request))}, nil

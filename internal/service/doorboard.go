@@ -141,6 +141,7 @@ func taskInfo(t TaskInfo) api.TaskInfo {
 		Number: int64(t.Number), Title: t.Title, State: string(t.State), Since: t.UpdatedAt, HeldReason: t.HeldReason, Priority: t.Priority,
 		Capability: t.Capability, Agent: string(t.AgentName), Worker: string(t.WorkerName), Request: string(t.Request), Parent: int64(t.Parent),
 		By: t.Author(), Taint: t.Taint, Attempts: t.Attempts, Due: t.Due, Created: t.CreatedAt, Ended: t.EndedAt,
+		Check: t.Check, Reviewer: string(t.ByName), Review: string(t.Review), Rounds: t.Round,
 	}
 	for _, n := range t.Needs {
 		out.Needs = append(out.Needs, api.TaskNeed{Number: int64(n.Number), State: string(n.State)})
@@ -151,6 +152,7 @@ func taskInfo(t TaskInfo) api.TaskInfo {
 func (d door) AddTask(ctx context.Context, n api.NewTask, w api.Write) (out api.TaskInfo, err error) {
 	list, err := d.write(w).Board().Add(ctx, []NewTask{{
 		Title: n.Title, Body: n.Body, Priority: n.Priority, Capability: n.Capability, Agent: n.Agent, Parent: fika.TaskNumber(n.Parent), Needs: n.Needs, Due: n.Due,
+		Check: n.Check, Review: n.Review,
 	}})
 	if err != nil {
 		return out, d.fails(err)
@@ -160,7 +162,7 @@ func (d door) AddTask(ctx context.Context, n api.NewTask, w api.Write) (out api.
 
 func (d door) EditTask(ctx context.Context, n int64, e api.TaskEdit, w api.Write) error {
 	_, err := d.write(w).Board().Edit(ctx, fika.TaskNumber(n), TaskEdit{
-		Title: e.Title, Body: e.Body, Capability: e.Capability, Agent: e.Agent, Priority: e.Priority, Needs: e.Needs,
+		Title: e.Title, Body: e.Body, Capability: e.Capability, Agent: e.Agent, Priority: e.Priority, Needs: e.Needs, Check: e.Check, Review: e.Review,
 	})
 	return d.fails(err)
 }

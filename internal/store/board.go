@@ -23,6 +23,7 @@ type TaskInfo struct {
 	fika.BoardTask
 	AgentName  fika.AgentName // of Agent
 	WorkerName fika.AgentName // of Worker
+	ByName     fika.AgentName // of Reviewer
 	Needs      []TaskNeed
 }
 
@@ -56,14 +57,17 @@ const (
 	TaskReleased   TaskChange = "released"    // taken from its worker, or let go on by a person
 	TaskClosed     TaskChange = "closed"
 	TaskReopened   TaskChange = "reopened"
+	TaskReviewed   TaskChange = "reviewed" // by its reviewer, which calls it good or says what is wrong
 )
 
 const taskColumns = `t.n, t.title, t.state, t.held_reason, t.priority, t.capability, t.agent, t.parent, t.created_by, t.writer, t.rights, t.taint,
-t.chain, t.depth, t.due, t.worker, t.request, t.attempts, t.handed_back, t.version, t.created_at, t.updated_at, t.ended_at`
+t.chain, t.depth, t.due, t.worker, t.request, t.attempts, t.handed_back, t.version, t.created_at, t.updated_at, t.ended_at,
+t.check_cmd, t.review_by, t.review, t.round, t.work`
 
 // taskNames selects the names of the agents of task t.
 const taskNames = `COALESCE((SELECT a.name FROM agents a WHERE a.id = t.agent AND t.agent <> ''), ''),
-COALESCE((SELECT w.name FROM agents w WHERE w.id = t.worker AND t.worker <> ''), '')`
+COALESCE((SELECT w.name FROM agents w WHERE w.id = t.worker AND t.worker <> ''), ''),
+COALESCE((SELECT b.name FROM agents b WHERE b.id = t.review_by AND t.review_by <> ''), '')`
 
 const (
 	selectTask = `SELECT ` + taskColumns + `, t.body, t.result FROM tasks t`
@@ -77,7 +81,8 @@ func taskRow(s scanner, more ...any) (fika.BoardTask, error) {
 	var rights string
 	var due, created, updated, ended int64
 	dest := []any{&t.Number, &t.Title, &t.State, &t.HeldReason, &t.Priority, &t.Capability, &t.Agent, &t.Parent, &t.CreatedBy, &t.Writer, &rights, &t.Taint,
-		&t.Chain, &t.Depth, &due, &t.Worker, &t.Request, &t.Attempts, &t.HandedBack, &t.Version, &created, &updated, &ended}
+		&t.Chain, &t.Depth, &due, &t.Worker, &t.Request, &t.Attempts, &t.HandedBack, &t.Version, &created, &updated, &ended,
+		&t.Check, &t.Reviewer, &t.Review, &t.Round, &t.Work}
 	if err := s.Scan(append(dest, more...)...); err != nil {
 		return t, err
 	}
@@ -97,7 +102,7 @@ func scanTask(s scanner) (fika.BoardTask, error) {
 }
 
 func scanTaskInfo(s scanner) (i TaskInfo, err error) {
-	i.BoardTask, err = taskRow(s, &i.AgentName, &i.WorkerName)
+	i.BoardTask, err = taskRow(s, &i.AgentName, &i.WorkerName, &i.ByName)
 	return i, err
 }
 
@@ -112,7 +117,7 @@ func taskInfo(ctx context.Context, q querier, n fika.TaskNumber) (i TaskInfo, er
 	found := false
 	scan := func(sc scanner) (i TaskInfo, err error) {
 		var body, result string
-		i.BoardTask, err = taskRow(sc, &body, &result, &i.AgentName, &i.WorkerName)
+		i.BoardTask, err = taskRow(sc, &body, &result, &i.AgentName, &i.WorkerName, &i.ByName)
 		i.Body, i.Result = body, result
 		return i, err
 	}
@@ -252,9 +257,9 @@ func (t boardRows) save(ctx context.Context, task *fika.BoardTask) error {
 		return err
 	}
 	n, err := t.exec(ctx, `UPDATE tasks SET title = ?, body = ?, state = ?, held_reason = ?, priority = ?, capability = ?, agent = ?, parent = ?, rights = ?, taint = ?,
-due = ?, worker = ?, request = ?, attempts = ?, handed_back = ?, result = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
+due = ?, worker = ?, request = ?, attempts = ?, handed_back = ?, result = ?, check_cmd = ?, review_by = ?, review = ?, round = ?, work = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
 		task.Title, task.Body, task.State, task.HeldReason, task.Priority, task.Capability, task.Agent, task.Parent, rights, task.Taint,
-		ms(task.Due), task.Worker, task.Request, task.Attempts, task.HandedBack, task.Result, t.now, ms(task.EndedAt), task.Number, task.Version)
+		ms(task.Due), task.Worker, task.Request, task.Attempts, task.HandedBack, task.Result, task.Check, task.Reviewer, task.Review, task.Round, task.Work, t.now, ms(task.EndedAt), task.Number, task.Version)
 	if err == nil && n == 0 {
 		err = errAgain
 	}

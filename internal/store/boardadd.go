@@ -21,7 +21,9 @@ type NewTask struct {
 	Needs      []fika.TaskNumber // tasks of the board
 	After      []int             // tasks of the same list that it needs, by index
 	Due        time.Time
-	Held       string // why it waits for a person from the start; empty: it does not
+	Check      string       // a command that has to pass before it is done
+	Reviewer   fika.AgentID // that has to call it good before it is done
+	Held       string       // why it waits for a person from the start; empty: it does not
 }
 
 // NewTasks are tasks that are added together.
@@ -69,7 +71,7 @@ func (s Board) AddTasks(ctx context.Context, add NewTasks) ([]TaskInfo, error) {
 			task := fika.BoardTask{
 				Number: fika.TaskNumber(last) + fika.TaskNumber(i) + 1, Title: n.Title, Body: n.Body, State: fika.TaskOpen, Priority: n.Priority,
 				Capability: n.Capability, Agent: n.Agent, Parent: n.Parent, CreatedBy: add.By, Writer: add.Writer, Rights: add.Rights, Taint: add.Taint,
-				Chain: add.Chain, Depth: parent, Due: at(ms(n.Due)), Version: 1, CreatedAt: at(t.now), UpdatedAt: at(t.now),
+				Chain: add.Chain, Depth: parent, Due: at(ms(n.Due)), Check: n.Check, Reviewer: n.Reviewer, Version: 1, CreatedAt: at(t.now), UpdatedAt: at(t.now),
 			}
 			if n.Held != "" {
 				task.State, task.HeldReason = fika.TaskHeld, n.Held
@@ -129,6 +131,16 @@ func (t boardRows) insert(ctx context.Context, task fika.BoardTask) (TaskInfo, e
 		}
 		out.AgentName = a.Name
 	}
+	if task.Reviewer != "" {
+		a, err := agentByID(ctx, t, task.Reviewer)
+		if err != nil {
+			return out, err
+		}
+		out.ByName = a.Name
+	}
+	if err := reviewsItself(task); err != nil {
+		return out, err
+	}
 	if task.Parent > 0 {
 		if _, err := taskInfo(ctx, t, task.Parent); err != nil {
 			return out, err
@@ -138,9 +150,9 @@ func (t boardRows) insert(ctx context.Context, task fika.BoardTask) (TaskInfo, e
 	if err != nil {
 		return out, err
 	}
-	err = t.put(ctx, `INSERT INTO tasks (n, title, body, state, held_reason, priority, capability, agent, parent, created_by, writer, rights, taint, chain, depth, due, created_at, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, task.Number, task.Title, task.Body, task.State, task.HeldReason, task.Priority, task.Capability, task.Agent,
-		task.Parent, task.CreatedBy, task.Writer, rights, task.Taint, task.Chain, task.Depth, ms(task.Due), t.now, t.now)
+	err = t.put(ctx, `INSERT INTO tasks (n, title, body, state, held_reason, priority, capability, agent, parent, created_by, writer, rights, taint, chain, depth, due, check_cmd, review_by, created_at, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, task.Number, task.Title, task.Body, task.State, task.HeldReason, task.Priority, task.Capability, task.Agent,
+		task.Parent, task.CreatedBy, task.Writer, rights, task.Taint, task.Chain, task.Depth, ms(task.Due), task.Check, task.Reviewer, t.now, t.now)
 	if err != nil {
 		return out, err
 	}

@@ -18,8 +18,8 @@ const needsDone = `NOT EXISTS (SELECT 1 FROM task_needs d JOIN tasks x ON x.n = 
 // the task is open, not overdue and lacks nothing, the agent is one that it is for and that
 // takes work from who added it, and has room for it.
 func takeable(a fika.Agent, b limit.Board, now int64) (where string, args []any) {
-	where = `t.state = 'open' AND (t.due = 0 OR t.due > ?) AND (t.agent = ? OR t.agent = ? AND t.agent <> '' OR t.agent = '' AND (t.capability = ''`
-	args = []any{now, a.ID, a.Pool}
+	where = `t.state = 'open' AND (t.due = 0 OR t.due > ?) AND t.review_by <> ? AND (t.agent = ? OR t.agent = ? AND t.agent <> '' OR t.agent = '' AND (t.capability = ''`
+	args = []any{now, a.ID, a.ID, a.Pool}
 	if len(b.Capabilities) > 0 {
 		where += ` OR t.capability IN (` + placeholders(len(b.Capabilities)) + `)`
 		args = appendAll(args, b.Capabilities)

@@ -19,7 +19,9 @@ type TaskEdit struct {
 	Parent                  *fika.TaskNumber
 	Due                     *time.Time
 	Needs                   *[]fika.TaskNumber
-	By                      string // who changes it
+	Check                   *string       // empty: none
+	Reviewer                *fika.AgentID // empty: nobody
+	By                      string        // who changes it
 }
 
 // EditTask changes a task that has not ended. A new agent takes it from whoever has it. It
@@ -89,6 +91,21 @@ func (t boardRows) edit(ctx context.Context, task *fika.BoardTask, e TaskEdit) (
 			}
 		}
 		task.Agent, what = *e.Agent, append(what, "for "+name)
+	}
+	set("check", &task.Check, e.Check)
+	if e.Reviewer != nil && *e.Reviewer != task.Reviewer {
+		name := "reviewed by nobody"
+		if *e.Reviewer != "" {
+			a, err := agentByID(ctx, t, *e.Reviewer)
+			if err != nil {
+				return nil, err
+			}
+			name = "reviewed by @" + string(a.Name)
+		}
+		task.Reviewer, what = *e.Reviewer, append(what, name)
+	}
+	if err := reviewsItself(*task); err != nil {
+		return nil, err
 	}
 	if e.Needs != nil {
 		if err := t.replaceNeeds(ctx, task.Number, *e.Needs); err != nil {
@@ -205,11 +222,16 @@ func (t boardRows) takeBack(ctx context.Context, task *fika.BoardTask, by string
 	}
 	task.State, task.HeldReason = fika.TaskOpen, ""
 	task.Version++
+	review := task.Review
+	task.Review = ""
 	why := fmt.Sprintf("%s%s: task %d was taken back", InterruptedBy, by, task.Number)
 	if there {
 		err = t.cancel(ctx, task.Request, why)
 	}
-	if err != nil {
+	if err == nil && review != "" {
+		err = t.cancel(ctx, review, why)
+	}
+	if err != nil && !fika.IsKind(err, fika.NotFound) {
 		return err
 	}
 	return t.withdraw(ctx, task.Number, fmt.Sprintf("task %d was taken back by %s", task.Number, by))
@@ -225,7 +247,7 @@ func (s Board) ReleaseTask(ctx context.Context, n fika.TaskNumber, by, why strin
 		out, err = boardIn(t).change(ctx, n, func(task *fika.BoardTask) error {
 			switch task.State {
 			case fika.TaskHeld:
-				task.State, task.HeldReason, task.Attempts = fika.TaskOpen, "", 0
+				task.State, task.HeldReason, task.Attempts, task.Round, task.Work = fika.TaskOpen, "", 0, 0, ""
 			case fika.TaskClaimed, fika.TaskReview:
 				if err := boardIn(t).takeBack(ctx, task, by); err != nil {
 					return err
@@ -279,7 +301,7 @@ func (s Board) ReopenTask(ctx context.Context, n fika.TaskNumber, by, why string
 			if !task.State.Ended() {
 				return fika.Errorf(fika.Conflict, op, "task %d has not ended: it is %s", n, task.State)
 			}
-			task.State, task.Attempts, task.HandedBack = fika.TaskOpen, 0, ""
+			task.State, task.Attempts, task.HandedBack, task.Round, task.Work = fika.TaskOpen, 0, "", 0, ""
 			return boardIn(t).note(ctx, n, by, TaskReopened, why)
 		})
 		return err

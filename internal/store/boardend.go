@@ -16,6 +16,12 @@ const reasonGone = "its agent is gone"
 
 // requestEnded moves the task that a request works, unless it was taken back before.
 func (t boardRows) requestEnded(ctx context.Context, q fika.Request, worker fika.AgentName, e ending) error {
+	if e.holds {
+		return t.holdWork(ctx, q, e.reason)
+	}
+	if err := t.holdUnchecked(ctx, q, e); err != nil {
+		return err
+	}
 	task, found, err := one(ctx, t, scanTask, selectTask+` WHERE t.n = ? AND t.request = ? AND t.state = 'claimed'`+lockTask, q.Task, q.ID)
 	if err != nil || !found {
 		return err
@@ -40,6 +46,10 @@ func (t boardRows) requestEnded(ctx context.Context, q fika.Request, worker fika
 		if task.State = fika.TaskDone; offered != nil {
 			task.State, task.HeldReason = whileOffered(*offered)
 			why = offered.Stands()
+		} else if task.Reviewer != "" {
+			if why, err = t.askReview(ctx, q, &task, worker, e); err != nil {
+				return err
+			}
 		}
 		if task.Taint == "" {
 			task.Taint = e.outcome.Taint
@@ -128,13 +138,16 @@ func (t boardRows) withdraw(ctx context.Context, n fika.TaskNumber, why string) 
 // agentDeleted opens the tasks of an agent that is being deleted; those that only it may
 // take wait for a person.
 func (t boardRows) agentDeleted(ctx context.Context, a fika.Agent) error {
-	list, err := many(ctx, t, scanTask, selectTask+` WHERE t.ended_at = 0 AND (t.agent = ? OR t.worker = ? AND t.state = 'claimed') ORDER BY t.n`+lockTask, a.ID, a.ID)
+	list, err := many(ctx, t, scanTask, selectTask+` WHERE t.ended_at = 0 AND (t.agent = ? OR t.review_by = ? OR t.worker = ? AND t.state = 'claimed') ORDER BY t.n`+lockTask, a.ID, a.ID, a.ID)
 	if err != nil {
 		return err
 	}
 	for _, task := range list {
 		if task.State == fika.TaskClaimed && task.Worker == a.ID {
 			task.State = fika.TaskOpen
+		}
+		if task.Reviewer == a.ID && task.State != fika.TaskClaimed { // else it is noticed when that ends
+			task.Reviewer, task.State, task.HeldReason = "", fika.TaskHeld, "@"+string(a.Name)+", which was to review it, was deleted"
 		}
 		if task.Worker == a.ID {
 			task.Worker, task.Request = "", ""

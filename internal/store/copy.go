@@ -59,7 +59,7 @@ approved redo live taken source winner inputs items made done failed first_faile
 		{name: "flow_outputs", key: cols("run hash"), columns: cols("run hash json content")},
 		{name: "schedules", key: cols("name"), columns: cols("name home timing body next_at paused_at planned_at begun_at missed request chat seq trouble trouble_at")},
 		{name: "tasks", key: cols("n"), columns: cols(`n title body state held_reason priority capability agent parent created_by writer rights taint chain depth due
-worker request attempts handed_back result version created_at updated_at ended_at`)},
+worker request attempts handed_back result version created_at updated_at ended_at check_cmd review_by review round work`)},
 		{name: "task_needs", key: cols("task needs"), columns: cols("task needs")},
 		{name: "board_waits", key: cols("request task"), columns: cols("request task")},
 		{name: "task_log", key: cols("task n"), columns: cols("task n at who what text")},

@@ -18,6 +18,8 @@ type Finish struct {
 	// committed with the outcome. Without text it has no entry, and calls nobody. It is nil
 	// if there is none.
 	Final *ModelCommit
+	// Answer is the seq of the final text, if that was committed before; 0: it was not.
+	Answer int64
 	// Notify lists the agents mentioned in the final text (chats only). They are not
 	// notified past Limits.MaxDepth, nor if Echo is set.
 	Notify []fika.AgentName
@@ -28,6 +30,10 @@ type Finish struct {
 	Echo bool
 	// Rejected means that no answer had the form that was asked for.
 	Rejected bool
+	// Holds means that what is worked of the board waits for a person now, because of Reason.
+	Holds bool
+	// Work is what was done of a task of the board that others review; nil: it does not matter.
+	Work *HandedIn
 	// Limit is the limit of the chain that ends the turn before its answer, as named
 	// by [Turns.Exceeded]. Its notice is posted, once, and the notifications of the
 	// turn are dropped with the reason "limit".
@@ -85,6 +91,11 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 				return err
 			}
 		}
+		if fin.Answer > 0 {
+			if err := t.settled(ctx, r, &fin); err != nil {
+				return err
+			}
+		}
 		if strings.TrimSpace(fin.Partial) != "" {
 			e := r.said(ModelCommit{Text: fin.Partial}, r.addressee())
 			if err := t.append(ctx, &e); err != nil {
@@ -97,7 +108,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 			return err
 		}
 		out.Entries = append(out.Entries, said...)
-		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome, rejected: fin.Rejected}
+		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome, rejected: fin.Rejected, holds: fin.Holds, work: fin.Work, rounds: fin.Limits.Rounds}
 		if e.kind == "" && e.state == fika.Done {
 			e.kind = "refused"
 		}
@@ -273,6 +284,9 @@ type ending struct {
 	outcome fika.Outcome
 	// rejected means that no answer had the form that was asked for.
 	rejected bool
+	holds    bool      // what is worked of the board waits for a person
+	work     *HandedIn // of a task that others review
+	rounds   int       // how often work comes back
 }
 
 // ended reports what ending a request committed.
@@ -323,6 +337,11 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	}
 	if out.request.Task > 0 {
 		if err := boardIn(t).requestEnded(ctx, out.request, r.agentName, e); err != nil {
+			return out, err
+		}
+	}
+	if out.request.Payload.Review > 0 {
+		if err := boardIn(t).reviewEnded(ctx, out.request, r.agentName, e); err != nil {
 			return out, err
 		}
 	}

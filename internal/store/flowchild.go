@@ -97,11 +97,14 @@ func (t childRows) deadlineOf(r turn, most time.Duration) int64 {
 	return deadline
 }
 
-// spentBelow sums what the steps of a run have used that share the chain of an agent, with
-// what those have delegated, and the run has not counted yet.
-const spentBelow = `WITH RECURSIVE mine (request, conversation) AS (
-SELECT s.request, CASE WHEN s.kind = 'chat' THEN s.conversation ELSE '' END FROM flow_steps s
-WHERE s.run = (SELECT f.id FROM flow_runs f JOIN requests p ON p.id = f.request WHERE f.id = ? AND p.parent <> '') AND s.chain = '' AND s.counted = 0),
+// spentBelow sums what the live steps of a run have used that share the chain of an agent,
+// with what those have delegated, and the run has not counted yet. Between spentOf and
+// spentSum stands which steps s are meant.
+const (
+	spentBelow = spentOf + `s.run = (SELECT f.id FROM flow_runs f JOIN requests p ON p.id = f.request WHERE f.id = ? AND p.parent <> '') AND s.live = 1` + spentSum
+	spentOf    = `WITH RECURSIVE mine (request, conversation) AS (
+SELECT s.request, CASE WHEN s.kind = 'chat' THEN s.conversation ELSE '' END FROM flow_steps s WHERE `
+	spentSum = ` AND s.chain = '' AND s.counted = 0),
 down (id) AS (
 SELECT m.request FROM mine m WHERE m.request <> ''
 UNION ALL SELECT q.id FROM mine m JOIN requests q ON q.conversation = m.conversation WHERE m.conversation <> ''
@@ -110,6 +113,21 @@ SELECT COALESCE(sum(x.turns), 0), COALESCE(sum(x.tokens), 0), COALESCE(sum(x.cos
 SELECT CASE WHEN q.kind <> 'workflow' AND q.started_at > 0 THEN 1 ELSE 0 END AS turns, 0 AS tokens, 0 AS cost FROM down d JOIN requests q ON q.id = d.id
 UNION ALL SELECT 0, u.input + u.output, u.cost FROM down d JOIN usage u ON u.request = d.id
 UNION ALL SELECT f.turns, f.tokens, f.cost FROM down d JOIN flow_runs f ON f.id = d.id) x`
+)
+
+// countBelow adds what steps of a run that an agent waits for have used to the run, once.
+// which is a condition on steps s.
+func (a *applying) countBelow(ctx context.Context, which string, args ...any) error {
+	type spent struct{ turns, tokens, cost int64 }
+	used, _, err := one(ctx, a.tx, func(s scanner) (u spent, err error) { return u, s.Scan(&u.turns, &u.tokens, &u.cost) }, spentOf+which+spentSum, args...)
+	if err != nil {
+		return err
+	}
+	if err := a.put(ctx, `UPDATE flow_steps AS s SET counted = 1 WHERE `+which+` AND s.chain = '' AND s.counted = 0`, args...); err != nil {
+		return err
+	}
+	return a.put(ctx, `UPDATE flow_runs SET turns = turns + ?, tokens = tokens + ?, cost = cost + ? WHERE id = ?`, used.turns, used.tokens, used.cost, a.view.ID)
+}
 
 // endChild counts what a run that an agent waits for has used in the agent's chain, and
 // leaves the agent what text from outside its steps have read. The run's request is locked.
@@ -117,17 +135,7 @@ func (a *applying) endChild(ctx context.Context, r turn) error {
 	if r.parent == "" {
 		return nil
 	}
-	var used struct{ turns, tokens, cost int64 }
-	err := a.run(ctx, first(&used, nil, func(s scanner) (u struct{ turns, tokens, cost int64 }, err error) {
-		return u, s.Scan(&u.turns, &u.tokens, &u.cost)
-	}, spentBelow, a.view.ID))
-	if err != nil {
-		return err
-	}
-	if err := a.put(ctx, `UPDATE flow_steps SET counted = 1 WHERE run = ? AND chain = '' AND counted = 0`, a.view.ID); err != nil {
-		return err
-	}
-	if err := a.put(ctx, `UPDATE flow_runs SET turns = turns + ?, tokens = tokens + ?, cost = cost + ? WHERE id = ?`, used.turns, used.tokens, used.cost, a.view.ID); err != nil {
+	if err := a.countBelow(ctx, `s.run = ?`, a.view.ID); err != nil {
 		return err
 	}
 	return a.put(ctx, `UPDATE requests SET taint = COALESCE((SELECT s.taint FROM flow_steps s WHERE s.run = ? AND s.taint <> '' LIMIT 1), '') WHERE id = ? AND taint = ''`, a.view.ID, r.id)

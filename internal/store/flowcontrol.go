@@ -68,19 +68,66 @@ func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.
 		if r.Paused.IsZero() {
 			return nil
 		}
-		for _, column := range []string{"deadline", "not_before"} {
-			if err := t.put(ctx, `UPDATE flow_steps SET `+column+` = `+column+` + ? WHERE run = ? AND live = 1 AND `+column+` > 0`, t.now-ms(r.Paused), r.ID); err != nil {
-				return err
-			}
-		}
-		t.tellRun(r, string(r.State), EventData{})
-		if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, paused_at = 0 WHERE id = ?`, r.ID); err != nil {
-			return err
-		}
-		woken, err = flowsIn(t).workersOf(ctx, r.ID)
+		woken, err = flowsIn(t).goOn(ctx, r)
 		return err
 	})
 	return r, woken, err
+}
+
+// goOn lets a paused run go on, which is locked, and returns the agents that have work.
+func (t flowRows) goOn(ctx context.Context, r Run) ([]fika.AgentName, error) {
+	for _, column := range []string{"deadline", "not_before"} {
+		if err := t.put(ctx, `UPDATE flow_steps SET `+column+` = `+column+` + ? WHERE run = ? AND live = 1 AND `+column+` > 0`, t.now-ms(r.Paused), r.ID); err != nil {
+			return nil, err
+		}
+	}
+	t.tellRun(r, string(r.State), EventData{})
+	if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, paused_at = 0 WHERE id = ?`, r.ID); err != nil {
+		return nil, err
+	}
+	return t.workersOf(ctx, r.ID)
+}
+
+// pauseIn pauses the runs in some conversations that go on, or lets those go on that were
+// paused so: one that a person has paused by itself stays paused. It returns the agents that
+// have work.
+func (t flowRows) pauseIn(ctx context.Context, conversations []string, paused bool) (ring []fika.AgentName, err error) {
+	if len(conversations) == 0 {
+		return nil, nil
+	}
+	runs, err := many(ctx, t, func(sc scanner) (id fika.RequestID, err error) { return id, sc.Scan(&id) },
+		`SELECT f.id FROM flow_runs f WHERE f.ended_at = 0 AND f.conversation IN (`+placeholders(len(conversations))+`) ORDER BY f.id`, appendAll(nil, conversations)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range runs {
+		r, err := t.lockFlow(ctx, "pause conversation", id)
+		if err != nil {
+			return nil, err
+		}
+		n := int64(0)
+		switch {
+		case r.Over():
+			continue
+		case paused && r.Paused.IsZero():
+			t.tellRun(r, Paused, EventData{})
+			if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, paused_at = ? WHERE id = ?`, t.now, r.ID); err != nil {
+				return nil, err
+			}
+			err = t.put(ctx, `INSERT INTO brakes (conversation, owner) VALUES (?, '') ON CONFLICT DO NOTHING`, r.Conversation)
+		case !paused && !r.Paused.IsZero():
+			n, err = t.exec(ctx, `DELETE FROM brakes WHERE conversation = ? AND owner = ''`, r.Conversation)
+		}
+		if err == nil && n > 0 {
+			var woken []fika.AgentName
+			woken, err = t.goOn(ctx, r)
+			ring = append(ring, woken...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ring, nil
 }
 
 // StopRun makes a run end: nothing of it begins from now on, its running requests are

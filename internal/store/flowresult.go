@@ -18,6 +18,9 @@ func (a *applying) countSpent(ctx context.Context) error {
 	if len(ended) == 0 {
 		return nil
 	}
+	if a.chain != "" {
+		return a.countBelow(ctx, `s.id IN (`+placeholders(len(ended))+`)`, ended...)
+	}
 	type used struct {
 		id                  string
 		turns, tokens, cost int64

@@ -12,7 +12,8 @@ import (
 type Offers struct{ *db }
 
 const offerColumns = `o.n, o.source, o.agent, o.title, o.tip, o.target, o.created_by, o.state, o.reason, o.base, o.old, o.new, o.output, o.asks, o.accepted,
-o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews`
+o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews,
+COALESCE((SELECT a.name FROM tasks t JOIN agents a ON a.id = t.review_by WHERE t.n = o.task AND o.task > 0), '')`
 
 const selectOffer = `SELECT ` + offerColumns + ` FROM offers o`
 
@@ -23,7 +24,7 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 	var asks, accepted, rights, reviews string
 	var checked, created, updated, ended int64
 	dest := []any{&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
-		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews}
+		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews, &o.Reviewer}
 	if err = s.Scan(append(dest, more...)...); err != nil {
 		return o, err
 	}
@@ -94,16 +95,20 @@ func (s Offers) ListOffers(ctx context.Context, f OfferFilter) ([]fika.Offer, er
 	return list, s.explain("list offers", err)
 }
 
+// mayBeTried is true of an offer o unless it is the work of a task whose own check has not
+// been run yet: that comes at the end of the turn in which it was offered.
+const mayBeTried = `NOT EXISTS (SELECT 1 FROM tasks t JOIN requests r ON r.id = o.request WHERE t.n = o.task AND o.task > 0 AND t.check_cmd <> '' AND r.finished_at = 0)`
+
 // NextOffer returns the first offer in the queue: one that is being tried or moved, else the
 // one that waits longest. found is false if there is none.
 func (s Offers) NextOffer(ctx context.Context) (o fika.Offer, found bool, err error) {
-	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state NOT IN ('rework', 'review') ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
+	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state NOT IN ('rework', 'review') AND `+mayBeTried+` ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
 	return o, found, s.explain("read offer", err)
 }
 
 // Behind returns the offers for the same branch that wait behind one, in their order.
 func (s Offers) Behind(ctx context.Context, o fika.Offer, limit int) ([]fika.Offer, error) {
-	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state IN ('waiting', 'trying') AND o.n > ? AND o.target = ? ORDER BY o.n LIMIT ?`, o.Number, o.Into, limit)
+	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state IN ('waiting', 'trying') AND o.n > ? AND o.target = ? AND `+mayBeTried+` ORDER BY o.n LIMIT ?`, o.Number, o.Into, limit)
 	return list, s.explain("read offers", err)
 }
 

@@ -252,29 +252,37 @@ func (s Offers) ReturnOffer(ctx context.Context, was fika.Offer, r Returned) (fi
 		if err != nil {
 			return err
 		}
-		e := fika.Entry{
-			Conversation: c.ID, From: returner, To: string(out.Agent), Content: r.Text, Type: fika.Message, Chain: n.Chain, Depth: n.Depth,
-			Meta: fika.EntryMeta{Writer: fika.ByTool, WriterName: returner, Taint: fika.Taint{From: out.Taint}},
-		}
-		if err := t.append(ctx, &e); err != nil {
+		if err := t.giveBack(ctx, n, c, out.Agent, r.Text, out.Taint); err != nil {
 			return err
-		}
-		hash, err := bodyHash(n)
-		if err != nil {
-			return err
-		}
-		if _, err := requestsIn(t).insertRequest(ctx, n, c.ID, hash); err != nil {
-			return err
-		}
-		if c.Kind == fika.Task {
-			if _, err := t.tellConversations(ctx, "", `UPDATE conversations SET status = 'active' WHERE id = ?`, c.ID); err != nil {
-				return err
-			}
 		}
 		out.State, out.Reason, out.Output, out.Base, out.Rework = fika.OfferRework, r.Reason, r.Output, r.Base, n.ID
 		return offersIn(t).save(ctx, &out)
 	})
 	return out, err
+}
+
+// giveBack asks an agent to go on in a conversation, which is locked, with a request and what
+// it is told.
+func (t *tx) giveBack(ctx context.Context, n NewRequest, c fika.Conversation, to fika.AgentName, text, taint string) error {
+	e := fika.Entry{
+		Conversation: c.ID, From: n.Payload.From, To: string(to), Content: text, Type: fika.Message, Chain: n.Chain, Depth: n.Depth,
+		Meta: fika.EntryMeta{Writer: fika.ByTool, WriterName: n.Payload.From, Taint: fika.Taint{From: taint}},
+	}
+	if err := t.append(ctx, &e); err != nil {
+		return err
+	}
+	hash, err := bodyHash(n)
+	if err != nil {
+		return err
+	}
+	if _, err := requestsIn(t).insertRequest(ctx, n, c.ID, hash); err != nil {
+		return err
+	}
+	if c.Kind != fika.Task {
+		return nil
+	}
+	_, err = t.tellConversations(ctx, "", `UPDATE conversations SET status = 'active' WHERE id = ?`, c.ID)
+	return err
 }
 
 // reworkOf describes the request in which an agent works on an offer that came back, and

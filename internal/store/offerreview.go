@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"fika"
@@ -28,12 +27,9 @@ func (s Offers) AskReviews(ctx context.Context, was fika.Offer, reviewers []fika
 		for _, name := range reviewers {
 			id, found, err := one(ctx, t, scanText, `SELECT a.id FROM agents a WHERE a.name = ?`, name)
 			if err != nil || !found {
-				return orError(err, fika.Errorf(fika.NotFound, op, "there is no @%s, which is to review it ([landing] reviewers)", name))
+				return orError(err, fika.Errorf(fika.NotFound, op, "there is no @%s, which is to review it", name))
 			}
-			acc, err := requestsIn(t).accept(ctx, NewRequest{
-				Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(id), Chain: out.Chain, Depth: out.Depth + 1, Rights: out.Rights, Taint: out.Taint,
-				Payload: fika.Payload{Prompt: text, From: returner, Writer: fika.ByTool, Background: true, Form: &fika.AnswerForm{Schema: json.RawMessage(reviewForm)}},
-			})
+			acc, err := requestsIn(t).accept(ctx, reviewRequest(fika.AgentID(id), out.Chain, out.Depth, out.Rights, out.Taint, text))
 			if err != nil {
 				return err
 			}
@@ -99,14 +95,9 @@ func reviewsOf(ctx context.Context, q querier, o fika.Offer) (said []Review, end
 		}
 		one := Review{Agent: r.Agent, Ended: request.State, Notes: request.Reason}
 		if request.State == fika.Done {
-			var answer struct {
-				OK    bool   `json:"ok"`
-				Notes string `json:"notes"`
-			}
-			if err := json.Unmarshal([]byte(request.Outcome.Answer), &answer); err != nil {
-				one.Ended, one.Notes = fika.RequestFailed, "its answer cannot be read"
-			} else {
-				one.OK, one.Notes = answer.OK, answer.Notes
+			j, err := readReview(request.Outcome.Answer)
+			if one.OK, one.Notes = j.OK, j.Notes; err != nil {
+				one.Ended, one.Notes = fika.RequestFailed, err.Error()
 			}
 		}
 		said = append(said, one)

@@ -96,8 +96,11 @@ func (t pauseRows) setPaused(ctx context.Context, c fika.ConversationID, paused 
 	if err != nil {
 		return nil, err
 	}
-	var ring []fika.AgentName
 	slices.Sort(tasks)
+	ring, err := flowsIn(t.tx).pauseIn(ctx, tasks, paused) // with the steps that they begin later
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range append(tasks, string(c)) {
 		t.tellPause(fika.ConversationID(id), paused)
 		if err := t.put(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, number(paused), id); err != nil {

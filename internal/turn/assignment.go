@@ -17,10 +17,11 @@ type assignment struct {
 	observe func(Event)
 	mode    fika.Mode // that bounds the turn, as last read
 	retry   storeRetry
+	work    Work // the task of the board that it works; nil: none
 }
 
 func newAssignment(e *Engine, c store.Claimed) *assignment {
-	a := &assignment{claimed: c, fence: c.Fence, observe: e.observeEvent, mode: c.Conversation.Mode}
+	a := &assignment{claimed: c, fence: c.Fence, observe: e.observeEvent, mode: c.Conversation.Mode, work: e.cfg.Work}
 	a.retry = storeRetry{stop: e.cfg.Stop, grace: e.cfg.Grace, now: e.cfg.Now, tell: a.observeEvent}
 	return a
 }
@@ -47,7 +48,9 @@ type progress struct {
 	failures []failure // the calls that failed since the last one that did not
 	model    string    // of the last call; before any, the first
 	usage    fika.Usage
-	lastIn   int64 // input and output tokens of the last call as the provider counted them; 0: unknown
+	// cannotCheck is why the last check of its task was refused; empty: it was not.
+	cannotCheck string
+	lastIn      int64 // input and output tokens of the last call as the provider counted them; 0: unknown
 }
 
 // restore takes over what earlier attempts committed since the agent began.

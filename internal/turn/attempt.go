@@ -91,7 +91,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	if cfg.Guest != nil {
 		a.guest = &guestTurn{
 			assignment: job, progress: done, guest: cfg.Guest, store: s.Guests, signals: signals, permits: permits, exposure: exposure, briefing: briefing,
-			window: window, composer: composer, gate: gate, model: a.model, tools: calls, guard: cfg.GuestGuard, check: cfg.Check, now: cfg.Now,
+			window: window, composer: composer, gate: gate, model: a.model, rounds: a.tools, tools: calls, guard: cfg.GuestGuard, check: cfg.Check, now: cfg.Now,
 		}
 	}
 	return a
@@ -125,6 +125,9 @@ func (a *attempt) runSteps(ctx context.Context) error {
 	}
 	for {
 		if err := a.tools.runTools(ctx); err != nil {
+			return err
+		}
+		if err := a.model.checked(ctx); err != nil {
 			return err
 		}
 		if err := a.signals.checkSignals(ctx); err != nil {
@@ -210,8 +213,10 @@ type ending struct {
 	stop   string // why the last answer ended, if it is not whole, or fika.Silent
 	// rejected says that no answer was in the form asked for.
 	rejected bool
+	holds    bool // the task that is worked waits for a person now
 	final    *store.ModelCommit
-	partial  string // what was streamed of the answer that a person cut off
+	answer   *fika.Entry // the final text, if it was committed before
+	partial  string      // what was streamed of the answer that a person cut off
 }
 
 func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }

@@ -133,6 +133,8 @@ type Config struct {
 	Schema json.RawMessage
 	// Trace is the header traceparent of model calls ([llm.Request]); empty: none is sent.
 	Trace string
+	// Work is the task of the board that is worked; nil: none is.
+	Work Work
 	// Picture reads a picture that the model is to be shown; nil: it is shown no
 	// pictures and reads the lines that mention them.
 	Picture Picture

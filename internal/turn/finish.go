@@ -39,7 +39,7 @@ type finisher struct {
 // Result, which then says Unsaved.
 func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
-	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected}
+	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected, Holds: end.holds}
 	fin.Outcome = fika.Outcome{ToolCalls: f.used, Usage: f.usage, Model: f.model, Models: f.choice.used(end.final), Taint: f.exposure.taint.From}
 	fin.Rights = f.permits.passedRights()
 	fin.Outcome.Stop = end.stop
@@ -50,6 +50,15 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 		var err error
 		if fin.Echo, err = f.echo.onlyRepeats(safe, end.final.Text, fin.Notify); err != nil {
 			f.observeEvent(Event{Kind: Warning, Text: "whether this only repeats what was said is not known: " + err.Error()})
+		}
+	}
+	if a := end.answer; a != nil {
+		fin.Answer, fin.Outcome.Answer = a.Seq, a.Content
+	}
+	if f.work != nil && end.state == fika.Done {
+		var err error
+		if fin.Work, err = f.work.HandedIn(safe); err != nil {
+			f.observeEvent(Event{Kind: Warning, Text: "what was changed cannot be shown to its reviewer: " + err.Error()})
 		}
 	}
 	if end.state != fika.Done {
@@ -77,7 +86,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 		f.observeEvent(Event{Kind: Warning, Text: text})
 	}
 	if end.state == fika.Done && end.stop != fika.Silent {
-		f.firePostMessage(safe, end.final.Text)
+		f.firePostMessage(safe, fin.Outcome.Answer)
 	}
 	return res, nil
 }

@@ -38,6 +38,7 @@ type guestTurn struct {
 	composer *composer
 	gate     *gate
 	model    *modelCall
+	rounds   *toolRound // for the check of its task
 	tools    *toolCalls
 	guard    Guard // of the program's own calls; nil: a person is asked about each
 	check    func(text string) error
@@ -174,7 +175,13 @@ func (g *guestTurn) prompt(ctx context.Context, s GuestSession, text string, kep
 		}
 		why := g.rejected(end)
 		if why == "" || rejected >= maxRejected || ctx.Err() != nil {
-			return g.ending(ctx, end, usage, why)
+			stop := g.ending(ctx, end, usage, why)
+			again, err := g.checkTask(ctx, stop)
+			if again == "" {
+				return orError(err, stop)
+			}
+			text, kept.Cost, g.over, rejected = again, cost, false, -1
+			continue
 		}
 		if err := g.commitRound(ctx, usage); err != nil {
 			return err

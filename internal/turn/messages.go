@@ -51,10 +51,15 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	if summary := c.window.summary(); summary != "" {
 		out = append(out, llm.Message{Role: llm.User, Text: summary})
 	}
-	var answer *fika.Entry // the entry that began the last message, if that is an assistant's and may still take calls
+	checks := map[fika.EntryID]string{} // arguments of calls that ran checks
+	var answer *fika.Entry              // the entry that began the last message, if that is an assistant's and may still take calls
 	for i, e := range entries {
 		switch e.Type {
 		case fika.ToolCall:
+			if e.Meta.Origin == checkOrigin {
+				checks[e.ID] = e.Content
+				continue
+			}
 			if answer == nil || !c.ofOneAnswer(*answer, e) {
 				out, answer = c.beginAnswer(out, e), &entries[i]
 			}
@@ -69,6 +74,10 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 				out, answer = append(out, llm.Message{Role: llm.User, Text: "(" + e.Content + ": do not go on with this unless you are asked to)"}), nil
 			}
 		case fika.ToolResult:
+			if e.Meta.Origin == checkOrigin {
+				out, answer = append(out, llm.Message{Role: llm.User, Text: checkText(checks[e.ReplyTo], c.window.fitResult(e.Content), e.Meta.IsError)}), nil
+				continue
+			}
 			seen := pictures[e.ID]
 			out = append(out, llm.Message{
 				Role: llm.ToolRole, Text: c.window.fitResult(e.Content) + seen.notes, Images: seen.shown,

@@ -246,7 +246,7 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 				return m.rejectAnswer(ctx, commit, err)
 			}
 		}
-		return &ending{state: fika.Done, final: &commit}
+		return m.handIn(ctx, commit)
 	case resp.Stop == llm.StopEnd && m.maySayNothing():
 		commit.Text = ""
 		return &ending{state: fika.Done, final: &commit, stop: fika.Silent}

@@ -134,6 +134,9 @@ func (t *toolCalls) targetHash(ctx context.Context, j *job) string {
 	if j.tool == nil {
 		return ""
 	}
+	if isCheck(j.step) {
+		return j.files
+	}
 	v, ok := tool.VerifierOf(j.tool)
 	if !ok {
 		return ""
@@ -176,6 +179,9 @@ func (t *toolCalls) callOne(ctx context.Context, j *job) {
 		r = tool.Result{IsError: true, Unknown: true, Text: "ended: it took too long"}
 	default:
 		r = tool.Errorf(err.Error())
+	}
+	if isCheck(j.step) {
+		t.sameFiles(ctx, j, &r)
 	}
 	j.result = &r
 	t.firePostTool(ctx, j)

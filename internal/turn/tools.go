@@ -24,6 +24,7 @@ type job struct {
 	opened Opened
 	handed bool           // an executor has it
 	origin string         // what made the call, if not the model
+	files  string         // of a check: what it must leave as it is
 	noting sync.WaitGroup // the process is being recorded
 }
 
@@ -79,6 +80,9 @@ func (r *toolRound) runTools(ctx context.Context) error {
 			}
 		}
 		r.calls.callAll(ctx, batch)
+		if ctx.Err() != nil && isCheck(batch[0].step) { // whoever has the turn next runs it again
+			return r.signals.interruptedBy(ctx)
+		}
 		for _, j := range batch {
 			ok, err := r.calls.recordFirst(ctx, j)
 			if err != nil {
@@ -159,6 +163,9 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 		return err
 	}
 	j.call = r.calls.toolCall(ctx, j)
+	if isCheck(j.step) {
+		return r.prepareCheck(ctx, j)
+	}
 	if j.step.N == r.cutStep {
 		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}
 		return nil
@@ -172,5 +179,30 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 		return nil
 	}
 	r.gate.judgeCall(ctx, j)
+	return nil
+}
+
+// prepareCheck settles whether the check of a task is run: as a command of the agent, under
+// its rules. Nobody is asked about one that a person has written.
+func (r *toolRound) prepareCheck(ctx context.Context, j *job) error {
+	j.origin = checkOrigin
+	if handed, err := r.calls.wasHanded(ctx, j); err != nil || handed {
+		j.tool, _ = r.tools.Find(j.step.Tool)
+		return err
+	}
+	check, err := r.calls.taskCheck(ctx)
+	if err != nil {
+		return err
+	}
+	r.gate.judgeCall(ctx, j)
+	if j.ask != nil && check.ByPerson {
+		r.gate.open(j, j.ask.Verdict)
+		j.ask = nil
+	}
+	if r.cannotCheck = ""; j.result != nil {
+		r.cannotCheck = j.result.Text
+		return nil
+	}
+	r.calls.readFiles(ctx, j)
 	return nil
 }

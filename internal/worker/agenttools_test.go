@@ -121,7 +121,7 @@ func TestLiveRuntimeFollowsItsFiles(t *testing.T) {
 	x.must(err)
 	first := live.last()
 	now := func() *Runtime {
-		r, err := live.current(t.Context(), 0)
+		r, err := live.current(t.Context(), place{})
 		x.must(err)
 		return r
 	}
@@ -139,7 +139,7 @@ func TestLiveRuntimeFollowsItsFiles(t *testing.T) {
 		t.Errorf("with a broken file: told %q", x.warns)
 	}
 	x.configure("workspace = \"/nowhere/at/all\"\n")
-	if _, err := live.current(t.Context(), 0); !fika.IsKind(err, fika.Invalid) {
+	if _, err := live.current(t.Context(), place{}); !fika.IsKind(err, fika.Invalid) {
 		t.Errorf("a workspace that is not there: got %v", err)
 	}
 	x.configure("")

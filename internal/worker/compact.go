@@ -138,7 +138,7 @@ func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted,
 // own. Error kinds: Conflict if there is nothing to compact, Provider, Denied if a hook
 // forbids it.
 func (l *LiveRuntime) Compact(ctx context.Context, what Compaction, model string) (Compacted, error) {
-	r, err := l.current(ctx, 0)
+	r, err := l.current(ctx, place{})
 	if err != nil {
 		return Compacted{}, err
 	}

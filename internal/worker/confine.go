@@ -183,5 +183,5 @@ func (r *Runtime) current(ctx context.Context) (*Runtime, error) {
 	if r.live == nil {
 		return r, nil
 	}
-	return r.live.current(ctx, r.opts.Task)
+	return r.live.current(ctx, r.opts.place())
 }

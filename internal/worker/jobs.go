@@ -23,7 +23,7 @@ func (w *Worker) openJobs(live *LiveRuntime) {
 	w.jobs = job.NewPool(job.Options{
 		Store: w.Store, Lease: w.Lease, Dir: w.Folder.JobsDir(), Children: w.App.Children(), Keys: w.App.Secrets(), Warn: live.opts.Warn,
 		Own: func(workspace string) string {
-			now, err := live.current(context.Background(), worktree.TaskAt(w.Folder.Home.Root, workspace))
+			now, err := live.current(context.Background(), place{task: worktree.TaskAt(w.Folder.Home.Root, workspace)})
 			if err != nil {
 				return "" // the settings cannot be used: nothing new begins, and what runs goes on
 			}

@@ -38,7 +38,7 @@ type LiveRuntime struct {
 	now     *Runtime
 	trouble string // the last trouble with a file, reported once
 
-	tasks map[fika.TaskNumber]*Runtime // of now, for turns under way in the worktrees of tasks
+	tasks map[place]*Runtime // of now, for turns under way in the worktrees of tasks
 
 	turns  atomic.Int32 // under way
 	landed string       // what had landed when the worktree was last brought there; of the first of the turns under way
@@ -50,12 +50,12 @@ type LiveRuntime struct {
 func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[string]string, quiet bool) (*LiveRuntime, error) {
 	w.App.FollowConfig(o.Warn)
 	w.Folder.Home = w.Folder.Home.WithCache()
-	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}, tasks: map[fika.TaskNumber]*Runtime{}}
+	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}, tasks: map[place]*Runtime{}}
 	l.stamp = l.stampFiles()
 	if o.Waits {
 		w.openJobs(l)
 	}
-	r, err := l.runtime(ctx, w.Settings, 0)
+	r, err := l.runtime(ctx, w.Settings, place{})
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,31 @@ func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[st
 	return l, nil
 }
 
-func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings, task fika.TaskNumber) (*Runtime, error) {
+// place is where turns work: in the worktree of a task, as one that works it or looks at
+// what was done. The zero value stands for the agent's own place.
+type place struct {
+	task   fika.TaskNumber
+	review bool
+}
+
+func (o RuntimeOptions) place() place { return place{o.Task, o.Review} }
+
+// placeOf returns where a request is worked. What is reviewed is looked at where it was made,
+// if that is a worktree.
+func (l *LiveRuntime) placeOf(q fika.Request) place {
+	if q.Payload.Review == 0 {
+		return place{task: q.Task}
+	}
+	tree, err := l.worker.App.Worktree(l.worker.Folder.Name)
+	if err != nil || !tree.ForTask(q.Payload.Review).IsMade() {
+		return place{}
+	}
+	return place{q.Payload.Review, true}
+}
+
+func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings, at place) (*Runtime, error) {
 	o := l.opts
-	o.Task = task
+	o.Task, o.Review = at.task, at.review
 	r, err := l.worker.newRuntime(ctx, s, o, l.inbox, l.versions)
 	if err == nil {
 		r.live = l
@@ -95,24 +117,24 @@ func (l *LiveRuntime) stampFiles() config.Stamp {
 	return config.StampOf(paths...).CombinedWith(config.StampOfReplaced(h.MCPDir()))
 }
 
-// current returns the runtime for the current files, for turns that work a task (0: none).
+// current returns the runtime for the current files, for turns that work in a place.
 // The error is for settings that can be read but not used: an unknown model, a missing
 // workspace.
-func (l *LiveRuntime) current(ctx context.Context, task fika.TaskNumber) (*Runtime, error) {
+func (l *LiveRuntime) current(ctx context.Context, at place) (*Runtime, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	base, err := l.refresh(ctx)
-	if err != nil || task == 0 || !base.settings.Worktree {
+	if err != nil || at.task == 0 || !at.review && !base.settings.Worktree {
 		return base, err
 	}
-	if r := l.tasks[task]; r != nil && r.base == base {
+	if r := l.tasks[at]; r != nil && r.base == base {
 		return r, r.reopenWorktree(ctx)
 	}
-	r, err := l.runtime(ctx, base.settings, task)
+	r, err := l.runtime(ctx, base.settings, at)
 	if err != nil {
 		return nil, err
 	}
-	r.base, l.tasks[task] = base, r
+	r.base, l.tasks[at] = base, r
 	return r, nil
 }
 
@@ -131,7 +153,7 @@ func (l *LiveRuntime) refresh(ctx context.Context) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.runtime(ctx, s, 0)
+	r, err := l.runtime(ctx, s, place{})
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +188,8 @@ func (l *LiveRuntime) Queue() Queue { return Queue{l.worker.Store, l.inbox} }
 // Work runs one claimed request with what the files say at its beginning. A request
 // whose settings cannot be used fails visibly instead of staying open for ever.
 func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
-	task := c.Request.Task
-	r, err := l.current(ctx, task)
+	at := l.placeOf(c.Request)
+	r, err := l.current(ctx, at)
 	if err == nil {
 		err = r.buildModel()
 	}
@@ -176,7 +198,7 @@ func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan str
 	}
 	// Of several turns at once in one tree, the first one begins with what has landed.
 	own := r.opts.Task == 0
-	if first := own && l.turns.Add(1) == 1; first || !own {
+	if first := own && l.turns.Add(1) == 1; first || !own && !at.review {
 		if err := l.followLanding(ctx, r, c); err != nil {
 			l.opts.Warn("the worktree stays as it is: " + err.Error())
 		}
@@ -184,21 +206,21 @@ func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan str
 	if own {
 		defer l.turns.Add(-1)
 	} else {
-		defer l.leave(task)
+		defer l.leave(at)
 	}
 	return r.work(ctx, c, stop, o)
 }
 
-// leave forgets the runtime of a task that no turn works any more.
-func (l *LiveRuntime) leave(task fika.TaskNumber) {
+// leave forgets the runtime of a place in which no turn works any more.
+func (l *LiveRuntime) leave(at place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.tasks, task)
+	delete(l.tasks, at)
 }
 
 // Settings returns the current settings, or the last usable ones.
 func (l *LiveRuntime) Settings() config.Settings {
-	_, _ = l.current(context.Background(), 0) // on an error the last usable settings stay
+	_, _ = l.current(context.Background(), place{}) // on an error the last usable settings stay
 	return l.last().settings
 }
 
@@ -222,7 +244,7 @@ func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hoo
 	if at == hook.PreMessage || at == hook.PreSystemPrompt || at == hook.PostSystemPrompt {
 		return h.begun.hooks.Fire(ctx, at, p) // the turn has just begun
 	}
-	now, err := h.live.current(ctx, h.begun.opts.Task)
+	now, err := h.live.current(ctx, h.begun.opts.place())
 	switch {
 	case err != nil && at == hook.PreTool:
 		return p, fika.Errorf(fika.Denied, "tool", "what is permitted now cannot be told: %v", err)

@@ -28,6 +28,8 @@ import (
 type RuntimeOptions struct {
 	Dir  string          // workspace, unless the settings name one
 	Task fika.TaskNumber // of the board, in whose worktree the turns work if the agent has one; 0: in the agent's own
+	// Review means that the turns look at the work on Task, and change nothing.
+	Review bool
 	// NoReflection leaves the agent's notes for itself out of the prompt.
 	NoReflection bool
 	Waits        bool // an agent's process: its turns can be suspended
@@ -80,7 +82,11 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 	if o.Store == (turn.Store{}) {
 		o.Store = turn.StoreOf(w.Store)
 	}
+	if o.Review {
+		s.Worktree, s.ToolPermissions = true, readingOnly(s.ToolPermissions)
+	}
 	box := NewToolbox(w.App, w.Folder, s)
+	box.readOnly = o.Review
 	if tree, ok := box.worktree(); ok && o.Task > 0 {
 		s.Workspace = tree.ForTask(o.Task).Dir()
 		box.settings, box.task = s, o.Task

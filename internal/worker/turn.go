@@ -179,7 +179,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},
-		Guest:     r.guestFor(c),
+		Guest: r.guestFor(c), Work: r.workOf(c.Request),
 		Observer:  turn.Observers{mirrorObserver{w.Mirror}, r.watchCommands(c.Request), o},
 		Compactor: r.autoCompactor(c, s, models[0]), Continuation: r.continuation(c, o),
 		Summary: func(context.Context) (string, error) { return w.Summary().Text() },

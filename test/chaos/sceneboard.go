@@ -17,8 +17,14 @@ func takers(n int) string {
 // addTask adds a task in which an agent has a job. A killed command is repeated with the
 // same key.
 func (r *run) addTask(needs []string, tools ...string) (number string) {
+	return r.addTaskWith(needs, nil, tools...)
+}
+
+// addTaskWith is [run.addTask] with further flags.
+func (r *run) addTaskWith(needs, flags []string, tools ...string) (number string) {
 	j := r.new("task", hop{"taker", tools})
 	args := []string{"board", "add", fmt.Sprintf("work %d", j.id), j.prompt(), "--key", fmt.Sprintf("task %d", j.id), "--priority", fmt.Sprint(j.id % 5)}
+	args = append(args, flags...)
 	if len(needs) > 0 {
 		args = append(args, "--needs", strings.Join(needs, ","))
 	}
@@ -48,7 +54,7 @@ func boarded(r *run) {
 	if first != "" {
 		needs = append(needs, first)
 	}
-	r.addTask(needs, "read")
+	r.addTaskWith(needs, []string{"--check", "true"}, "read")
 	r.addTask(nil, "await")
 	spare := r.people("board", "add", "spare", "--agent", "arya", "--key", "spare").stdout
 	if spare == "" {
@@ -92,6 +98,8 @@ var neverOnBoard = [...]violation{
 WHERE a.task > 0 AND b.started_at > 0 AND b.started_at < a.finished_at`},
 	{"doubled: a task was not done once", `SELECT t.n || ' ' || (SELECT count(*) FROM requests r WHERE r.task = t.n AND r.state = 'done') FROM tasks t
 WHERE t.state = 'done' AND (SELECT count(*) FROM requests r WHERE r.task = t.n AND r.state = 'done') <> 1`},
+	{"a task is done although its check has not passed", `SELECT t.n FROM tasks t WHERE t.check_cmd <> '' AND t.state = 'done'
+AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.request = t.request AND s.tool = 'bash' AND s.effect = 'idempotent' AND s.state = 'done')`},
 	{"a task was begun before what it needs was done", `SELECT d.task || ' before ' || d.needs FROM task_needs d JOIN tasks x ON x.n = d.needs
 JOIN requests r ON r.task = d.task AND r.started_at > 0 WHERE x.ended_at = 0 OR r.started_at < x.ended_at`},
 }

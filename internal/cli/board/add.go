@@ -17,11 +17,11 @@ import (
 // taskFlags are the flags that describe a task.
 type taskFlags struct {
 	*command.Env
-	title, body, agent, capability string
-	priority                       int
-	parent                         string
-	needs                          []string
-	due                            time.Duration
+	title, body, agent, capability, check, review string
+	priority                                      int
+	parent                                        string
+	needs                                         []string
+	due                                           time.Duration
 }
 
 func (f *taskFlags) add(c *cobra.Command) {
@@ -31,12 +31,15 @@ func (f *taskFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.capability, "capability", "", "only agents with this capability take it")
 	flags.IntVarP(&f.priority, "priority", "p", fika.DefaultPriority, "from 0, the most urgent, to 4")
 	flags.StringVar(&f.parent, "parent", "", "the task of which it is a part")
+	flags.StringVar(&f.check, "check", "", "a command that must pass before the task is done, as in \"make test\"")
+	flags.StringVar(&f.review, "review", "", "an agent that must call it good before it is done")
 	flags.DurationVar(&f.due, "due", 0, "how long it may take, from now, as in 48h")
 	for _, name := range []string{"needs", "parent"} {
 		_ = c.RegisterFlagCompletionFunc(name, complete.TaskNumbers(f.Env, true))
 	}
+	_ = c.RegisterFlagCompletionFunc("review", complete.AgentNames(f.Env))
 	_ = c.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"0", "1", "2", "3", "4"}, complete.NoFiles))
-	for _, name := range []string{"body", "capability", "due"} {
+	for _, name := range []string{"body", "capability", "due", "check"} {
 		_ = c.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 }
@@ -64,6 +67,7 @@ func (f *taskFlags) readBody() error {
 func (f *taskFlags) task() (service.NewTask, error) {
 	t := service.NewTask{
 		Title: strings.TrimSpace(f.title), Body: f.body, Priority: f.priority, Capability: f.capability, Agent: f.agent, Needs: f.needs,
+		Check: f.check, Review: f.review,
 	}
 	if f.parent != "" {
 		var err error
@@ -86,7 +90,7 @@ func newAdd(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "add TITLE [BODY]", Short: "add a task", Args: command.OneOrTwo("a TITLE, and at most one BODY"), ValidArgsFunction: cobra.NoFileCompletions,
 		Long:    "Adds a task to the board and prints its number. It waits until the tasks that it\nneeds are done.",
-		Example: "  fika board add \"write the parser\"\n  fika board add \"test the parser\" --needs 1 --capability go --priority 1\n  fika board add \"fix the crash\" --body - < report.txt",
+		Example: "  fika board add \"write the parser\"\n  fika board add \"test the parser\" --needs 1 --capability go --priority 1\n  fika board add \"fix the parser\" --check \"make test\" --review reviewer\n  fika board add \"fix the crash\" --body - < report.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.title = args[0]; len(args) > 1 {
 				if f.body != "" {
@@ -125,9 +129,7 @@ func added(ctx context.Context, e *command.Env, list []service.NewTask, asJSON b
 			e.Say("task %d waits for a person: %s", t.Number, t.HeldReason)
 		}
 	}
-	if _, up, err := service.HubOf(e.App()).Process(); err == nil && !up && !e.InsideTool() {
-		e.Say("no hub is running, so no agent takes it by itself: fika up")
-	}
+	sayNoHub(e)
 	if asJSON {
 		return command.PrintLines(e, tasks, ToJSON)
 	}
@@ -137,4 +139,11 @@ func added(ctx context.Context, e *command.Env, list []service.NewTask, asJSON b
 		}
 	}
 	return nil
+}
+
+// sayNoHub says that nothing happens by itself while no hub is running.
+func sayNoHub(e *command.Env) {
+	if _, up, err := service.HubOf(e.App()).Process(); err == nil && !up && !e.InsideTool() {
+		e.Say("no hub is running, so no agent takes it by itself: fika up")
+	}
 }

@@ -22,7 +22,7 @@ urgent) to 4.
 Without a command it shows the board: in columns on a terminal, as a list when
 piped.`,
 		"  fika board add \"write the parser\" --priority 1\n  fika board add \"test the parser\" --needs 1 --agent tester\n  fika board",
-		newAdd(e), newImport(e), newList(e), newShow(e), newWhy(e), newEdit(e), newAssign(e), newNote(e), newRelease(e), newClose(e), newReopen(e))
+		newAdd(e), newImport(e), newList(e), newShow(e), newWhy(e), newEdit(e), newAssign(e), newNote(e), newRelease(e), newClose(e), newReopen(e), newWait(e))
 	o := &listOptions{Env: e, columns: true}
 	o.addFlags(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) }
@@ -45,6 +45,10 @@ type JSON struct {
 	CreatedBy  string           `json:"created_by"` // an agent has an @
 	Taint      command.Nullable `json:"taint"`
 	Attempts   int              `json:"attempts"`
+	Check      command.Nullable `json:"check"`     // the command that must pass before it is done
+	ReviewBy   command.Nullable `json:"review_by"` // the agent that must call it good before
+	Review     command.Nullable `json:"review"`    // the request in which that looks at it, or did last
+	Rounds     int              `json:"rounds"`    // how often the reviewer has given it back
 	Due        *time.Time       `json:"due"`
 	CreatedAt  *time.Time       `json:"created_at"`
 	UpdatedAt  *time.Time       `json:"updated_at"`
@@ -61,7 +65,8 @@ func ToJSON(t service.TaskInfo) JSON {
 	j := JSON{
 		Number: t.Number, Title: t.Title, State: string(t.State), HeldReason: command.Nullable(t.HeldReason), Priority: t.Priority,
 		Capability: command.Nullable(t.Capability), Agent: command.Nullable(t.AgentName), Worker: command.Nullable(t.WorkerName), Request: command.Nullable(t.Request),
-		Needs: []needJSON{}, CreatedBy: t.Author(), Taint: command.Nullable(t.Taint), Attempts: t.Attempts, Due: command.JSONTime(t.Due),
+		Needs: []needJSON{}, CreatedBy: t.Author(), Taint: command.Nullable(t.Taint), Attempts: t.Attempts,
+		Check: command.Nullable(t.Check), ReviewBy: command.Nullable(t.ByName), Review: command.Nullable(t.Review), Rounds: t.Round, Due: command.JSONTime(t.Due),
 		CreatedAt: command.JSONTime(t.CreatedAt), UpdatedAt: command.JSONTime(t.UpdatedAt), EndedAt: command.JSONTime(t.EndedAt),
 	}
 	if t.Parent > 0 {

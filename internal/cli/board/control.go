@@ -48,7 +48,11 @@ func newRelease(e *command.Env) *cobra.Command {
 		Use: "release TASK", Short: "let a held task go on, or take one from its agent", Example: "  fika board release 12\n  fika board release 12 --reason \"the key is there now\"",
 		Long: "Makes a task open that is held for a person, or takes it from the agent that has\nit, whose work on it is cancelled. Any agent may take it then.",
 	}, false, func(cmd *cobra.Command, b *service.Board, n fika.TaskNumber, why string) (service.TaskInfo, error) {
-		return b.Release(cmd.Context(), n, why)
+		t, err := b.Release(cmd.Context(), n, why)
+		if err == nil {
+			sayNoHub(e)
+		}
+		return t, err
 	})
 }
 

@@ -83,6 +83,12 @@ func (f *taskFlags) edit(c *cobra.Command) (out service.TaskEdit, err error) {
 	if is("needs") {
 		out.Needs = &t.Needs
 	}
+	if is("check") {
+		out.Check = &t.Check
+	}
+	if is("review") {
+		out.Review = &t.Review
+	}
 	if given == 0 {
 		return out, command.UsageError("nothing to change: give a flag, as in --priority 1 (fika board edit --help)")
 	}

@@ -22,7 +22,8 @@ func newImport(e *command.Env) *cobra.Command {
 		Long: `Adds a task for each open item ("- [ ] title") of a Markdown file; - reads stdin.
 Items that are checked are skipped. A task needs the items that are indented below
 it. Other text that is indented below an item is its body, except for lines such as
-"needs: 3, another title", "agent: tester", "capability: go" and "priority: 1".`,
+"needs: 3, another title", "agent: tester", "capability: go", "check: make test",
+"review: reviewer" and "priority: 1".`,
 		Example: "  fika board import PLAN.md\n  fika board import - < PLAN.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := read(e, args[0])

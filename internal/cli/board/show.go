@@ -93,6 +93,7 @@ func show(e *command.Env, t service.TaskView) error {
 	facts := []term.Fact{
 		{Label: "task", Value: digits(t.Number)}, {Label: "title", Value: t.Title}, {Label: "state", Value: state}, {Label: "priority", Value: fmt.Sprint(t.Priority)},
 		{Label: "agent", Value: who(t.TaskInfo)}, {Label: "needs", Value: strings.Join(needs, ", ")}, {Label: "needed by", Value: numbered(t.Needed)},
+		{Label: "check", Value: t.Check}, {Label: "review by", Value: reviewer(t.TaskInfo)},
 		{Label: "parts", Value: numbered(t.Parts)}, {Label: "added by", Value: t.Author()}, {Label: "from outside", Value: t.Taint},
 		{Label: "request", Value: string(t.Request)},
 	}
@@ -132,4 +133,16 @@ func show(e *command.Env, t service.TaskView) error {
 		}
 	}
 	return nil
+}
+
+// reviewer says who has to call a task good, and how often that gave it back.
+func reviewer(t service.TaskInfo) string {
+	if t.ByName == "" {
+		return ""
+	}
+	out := "@" + string(t.ByName)
+	if t.Round > 0 {
+		out += ", round " + fmt.Sprint(t.Round+1)
+	}
+	return out
 }

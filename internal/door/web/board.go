@@ -75,6 +75,7 @@ func addTask(ctx context.Context, to api.Service, r *http.Request, w api.Write) 
 	n := api.NewTask{
 		Title: strings.TrimSpace(r.PostFormValue("title")), Body: r.PostFormValue("body"), Agent: r.PostFormValue("agent"),
 		Capability: strings.TrimSpace(r.PostFormValue("capability")), Needs: numbersIn(r.PostFormValue("needs")),
+		Check: strings.TrimSpace(r.PostFormValue("check")), Review: strings.TrimSpace(r.PostFormValue("review")),
 	}
 	var err error
 	if n.Priority, err = priority(r); err != nil {
@@ -128,7 +129,7 @@ func changeTask(ctx context.Context, to api.Service, r *http.Request, w api.Writ
 // editTask changes what a form names.
 func editTask(ctx context.Context, to api.Service, n int64, r *http.Request, w api.Write) error {
 	var e api.TaskEdit
-	for name, field := range map[string]**string{"title": &e.Title, "body": &e.Body, "capability": &e.Capability, "agent": &e.Agent} {
+	for name, field := range map[string]**string{"title": &e.Title, "body": &e.Body, "capability": &e.Capability, "agent": &e.Agent, "check": &e.Check, "review": &e.Review} {
 		if r.PostForm.Has(name) {
 			text := r.PostFormValue(name)
 			if name != "body" {

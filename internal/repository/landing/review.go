@@ -17,7 +17,11 @@ func reviewersOf(o fika.Offer, set Settings) []fika.AgentName {
 	if o.Request == "" || o.State != fika.OfferWaiting || slices.ContainsFunc(o.Reviews, func(r fika.OfferReview) bool { return r.Tip == o.Tip }) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(set.Reviewers), func(name fika.AgentName) bool { return name == o.Agent })
+	list := slices.Clone(set.Reviewers)
+	if o.Reviewer != "" && !slices.Contains(list, o.Reviewer) {
+		list = append(list, o.Reviewer)
+	}
+	return slices.DeleteFunc(list, func(name fika.AgentName) bool { return name == o.Agent })
 }
 
 // review has agents look at an offer.

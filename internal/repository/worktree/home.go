@@ -133,6 +133,13 @@ for name in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD; do
 done
 echo "$head $commit $open"`
 
+// tracked is a script that prints what identifies HEAD and the files that git keeps track of.
+const tracked = `git rev-parse --verify -q 'HEAD^{commit}' && git diff --no-ext-diff --no-textconv --binary HEAD | git hash-object --stdin`
+
+// Tracked returns what identifies HEAD of the tree and the files that git keeps track of, as
+// they are.
+func (t Tree) Tracked(ctx context.Context) (string, error) { return t.inside(ctx, tracked) }
+
 // offered is what a tree holds.
 type offered struct {
 	head   string // what is checked out

@@ -35,6 +35,10 @@ type Limits struct {
 	// Board says which tasks of the board the agent takes; nil: none.
 	Board *Board
 
+	// Rounds is how often work on a task of the board comes back from its check, or from its
+	// reviewer, before it waits for a person.
+	Rounds int
+
 	// Backed means that the agent has a backup for work that it has no budget for:
 	// such work waits for the backup for a moment before it fails.
 	Backed bool
@@ -55,7 +59,7 @@ func (b Board) Takes(id, pool fika.AgentID, t fika.BoardTask) bool {
 		by = t.CreatedBy
 	}
 	switch {
-	case b.CallableBy != nil && !slices.Contains(b.CallableBy, by):
+	case b.CallableBy != nil && !slices.Contains(b.CallableBy, by), t.Reviewer == id && id != "":
 		return false
 	case t.Agent != "":
 		return t.Agent == id || t.Agent == pool

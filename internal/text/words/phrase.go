@@ -95,6 +95,7 @@ func boardPhrases() []Phrase {
 		{api.BoardEnded, "it is {state}", ""},
 		{api.BoardClaimed, "@{agent} has it (request {request})", ""},
 		{api.BoardReview, "@{agent} has offered what it made, and {offer}", ""},
+		{api.BoardReviewed, "@{agent} reviews it (request {request})", ""},
 		{api.BoardHeld, "it is held for a person: {reason}[ ({help} lets it go on)]", ""},
 		{api.BoardOverdue, "its time is over[ ({help} --due sets another)]", ""},
 		{api.BoardNeeds, "it needs {list} first", ""},

@@ -32,6 +32,8 @@ type Task struct {
 	Capability string   `json:"capability"`
 	Priority   *int     `json:"priority"`
 	Parent     int64    `json:"parent"`
+	Check      string   `json:"check"`
+	Review     string   `json:"review"`
 }
 
 // Update is what an agent says about a task.
@@ -85,8 +87,8 @@ func addTool(d Desk) tool.Tool {
 		Tasks []Task `json:"tasks"`
 	}
 	return tool.Func[arguments]{
-		About: about(d, AddName, "Add tasks to the board for others, all or none. needs: titles of this list or numbers of tasks that come first. priority: 0 (urgent) to 4.",
-			`{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"},"needs":{"type":"array","items":{"type":"string"}},"agent":{"type":"string"},"capability":{"type":"string"},"priority":{"type":"integer"},"parent":{"type":"integer"}},"required":["title"],"additionalProperties":false}}},"required":["tasks"]}`,
+		About: about(d, AddName, "Add tasks to the board for others, all or none. needs: titles of this list or numbers of tasks that come first. priority: 0 (urgent) to 4. check: a command that must pass, review: an agent that must call it good, before it is done.",
+			`{"type":"object","properties":{"tasks":{"type":"array","items":{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"},"needs":{"type":"array","items":{"type":"string"}},"agent":{"type":"string"},"capability":{"type":"string"},"priority":{"type":"integer"},"parent":{"type":"integer"},"check":{"type":"string"},"review":{"type":"string"}},"required":["title"],"additionalProperties":false}}},"required":["tasks"]}`,
 			fika.Idempotent),
 		Do: func(ctx context.Context, c tool.Call, args arguments) (tool.Result, error) {
 			added, err := d.Add(ctx, c, args.Tasks)
@@ -200,6 +202,10 @@ func whole(t store.TaskInfo, log []store.TaskLine) string {
 		if text != "" {
 			fmt.Fprintf(&b, "%s:\n%s\n", name, indented(clip(text, maxBody)))
 		}
+	}
+	part("check", t.Check)
+	if t.ByName != "" {
+		part("reviewed by", "@"+string(t.ByName))
 	}
 	part("held because", t.HeldReason)
 	part("body", t.Body)

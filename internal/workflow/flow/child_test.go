@@ -94,6 +94,37 @@ func TestARunOfAnAgentBelongsToItsChain(t *testing.T) {
 	})
 }
 
+// TestAPauseHoldsStepsThatBeginLater: a pause of the conversation in which an agent waits for
+// a run holds the run, and not only the steps that it has begun.
+func TestAPauseHoldsStepsThatBeginLater(t *testing.T) {
+	onEngines(t, func(w *world) {
+		at := w.begin(pair, store.Delegation{})
+		w.advance(at.run)
+		one := w.claim("b")
+		_, err := w.store.SetPaused(w.Context(), at.turn.Conversation.ID, true)
+		w.ok(err)
+		w.end(one)
+		w.advance(at.run)
+		w.want("paused", w.claim("c"), (*store.Claimed)(nil))
+		w.want("the run", w.run(at.run).Paused.IsZero(), false)
+		w.woken = nil
+		_, err = w.store.SetPaused(w.Context(), at.turn.Conversation.ID, false)
+		w.ok(err)
+		w.work(at.run)
+		w.want("goes on", w.run(at.run).State, fika.Done)
+
+		w.end(w.claim("a"))
+		at = w.begin(pair, store.Delegation{})
+		_, err = w.store.PauseRun(w.Context(), at.run)
+		w.ok(err)
+		for _, paused := range []bool{true, false} {
+			_, err = w.store.SetPaused(w.Context(), at.turn.Conversation.ID, paused)
+			w.ok(err)
+		}
+		w.want("a person's own pause stays", w.run(at.run).Paused.IsZero(), false)
+	})
+}
+
 func TestTheLimitsOfTheChainEndTheRun(t *testing.T) {
 	onEngines(t, func(w *world) {
 		at := w.begin(pair, store.Delegation{})
