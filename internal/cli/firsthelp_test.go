@@ -13,7 +13,7 @@ import (
 func TestFirstHelp(t *testing.T) {
 	h := newLooked(t)
 	root := cli.CommandTree()
-	topics := []string{"agents", "chats", "jobs", "money", "safety", "files"}
+	topics := []string{"agents", "chats", "jobs", "models", "money", "safety", "files"}
 	for _, words := range append([]string{"help", "--help", "-h"}, topics...) {
 		args := []string{words}
 		if words != "help" && !strings.HasPrefix(words, "-") {
@@ -46,7 +46,7 @@ func TestFirstHelp(t *testing.T) {
 			}
 		}
 	}
-	if _, first, _ := h.call("help"); !strings.Contains(first, "fika help --all") || !strings.Contains(first, strings.Join(topics[:5], ", ")+" or files") {
+	if _, first, _ := h.call("help"); !strings.Contains(first, "fika help --all") || !strings.Contains(first, strings.Join(topics[:6], ", ")) {
 		t.Errorf("the first help does not name the rest:\n%s", first)
 	}
 	_, all, _ := h.call("help", "--all")

@@ -30,7 +30,8 @@ Every day:
   fika down                        stop everything; work continues at fika up
 
 More:
-  fika help TOPIC                  agents, chats, jobs, money, safety or files
+  fika help TOPIC                  agents, chats, jobs, models, money, safety
+                                   or files
   fika help --all                  every command, and the flags of fika
   fika COMMAND --help              one command, with examples
   fika doctor                      what is wrong here, and how to fix it
@@ -59,9 +60,11 @@ Agents start when there is work, and are restarted when they crash. "idle" means
 that one starts on demand; "stopped by you", that it waits for fika agent start.
 `},
 		{"chats", `A chat is a conversation of several agents and you. A session, which fika opens,
-is a chat. An agent answers when a message mentions it, as in @coder.
+is a chat. Every agent that a message mentions, as in @coder, answers it; what
+an agent writes calls others in the same way.
 
   fika                                open a session, or the last one again
+  fika chat create CHAT               create one
   fika chat list                      all chats
   fika chat send CHAT "@coder …"      write in one; the agents answer
   fika chat view CHAT --follow        read along
@@ -82,6 +85,23 @@ agent, a run of a workflow, a task of the board, a schedule.
   fika board add "TITLE"              a task that agents take by themselves
   fika schedule create NAME …         work that starts by the clock
   fika land AGENT                     bring what an agent made to your branch
+`},
+		{"models", `A model is found by itself if a key for its provider is stored or in the
+environment, or if Ollama runs here.
+
+  fika key set ANTHROPIC_API_KEY      or OPENAI_, OPENROUTER_, GEMINI_API_KEY
+  fika model list                     the models, and their prices
+  fika model check MODEL              ask it a few tiny questions: what works
+  fika ask -m MODEL AGENT "…"         another one for this request
+
+A server of your own, such as vLLM, is an entry in the file that
+fika config path prints, or in ~/.fika/config.toml for all projects:
+
+  model = "my-model"
+  [[models]]
+  id = "my-model"
+  base_url = "http://127.0.0.1:8000/v1"
+  api_key_env = "MY_KEY"              # fika key set MY_KEY; or leave it out
 `},
 		{"money", `One message of yours causes at most 200 turns of agents ([chat]
 max_turns_per_chain). Money and tokens have no limit until you set one.

@@ -18,7 +18,7 @@ var proved = map[string]string{
 	"base_url": "TestSettingsReachTheWire", "api_key_env": "TestSettingsReachTheWire", "reasoning": "TestSettingsReachTheWire",
 	"max_tokens": "TestSettingsReachTheWire", "system_prompt": "TestSettingsReachTheWire",
 	"tool_permissions": "TestSettingsReachTheWire", "tools_off": "TestSettingsReachTheWire",
-	"reflection_enabled": "TestSettingsReachTheWire", "turn_timeout_seconds": "TestTurnTimeout",
+	"reflection_enabled": "TestSettingsReachTheWire", "turn_timeout": "TestTurnTimeout",
 	"patience": "internal/turn TestU6AnOverloadedProviderIsWaitedFor", "patience_background": "the same",
 	"workspace": "TestSettingsWork", "env": "TestSettingsWork", "agents_md": "TestSettingsWork",
 	"warn_threshold_percent": "TestSettingsWork", "context_window_limit": "TestSettingsWork",

@@ -57,7 +57,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	if at.Trust == project.Changed || at.Project != "" && at.Trust == project.Untrusted {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in use, and what they name was looked for in those: review them with fika trust", at.Root))
 	}
-	report.Warnings = append(report.Warnings, c.BackupNotes()...)
+	report.Warnings = append(append(report.Warnings, c.Notes()...), c.BackupNotes()...)
 	var errs []error
 	seen := map[fika.AgentName]bool{}
 	for _, n := range names {

@@ -249,7 +249,7 @@ func (f foreign) reportOthers(raw json.RawMessage, leave func(string, ...any)) {
 		more := ""
 		switch key {
 		case "timeout":
-			more = ", as programs differ in its unit: set timeout_seconds"
+			more = ", as programs differ in its unit: set timeout"
 		case "cwd":
 			more = ", as a server works in the workspace of its agent"
 		case "alwaysAllow", "autoApprove", "trust":

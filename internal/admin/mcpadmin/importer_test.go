@@ -97,14 +97,14 @@ bearer_token_env_var = "FAR_TOKEN"
 http_headers = { X-Region = "eu", X-Api-Key = "k-1234567890" }
 env_http_headers = { X-Who = "WHO" }
 `, []string{
-			"[[mcp]]\nname = \"docs\"\ncommand = \"npx\"\nargs = [\"-y\", \"docs-server\"]\nenv = [\"LEVEL=debug\"]\ntools = [\"search\"]\ntimeout_seconds = \"1m30s\"",
+			"[[mcp]]\nname = \"docs\"\ncommand = \"npx\"\nargs = [\"-y\", \"docs-server\"]\nenv = [\"LEVEL=debug\"]\ntools = [\"search\"]\ntimeout = \"1m30s\"",
 			"[[mcp]]\nname = \"far\"\nurl = \"https://mcp.example/mcp\"\nbearer_env = \"FAR_TOKEN\"\nheaders = [\"X-Api-Key: $FAR_X_API_KEY\", \"X-Region: eu\", \"X-Who: $WHO\"]",
 		}, []string{"docs: cwd was left out", "docs: startup_timeout_sec was left out", "far: the value of the header X-Api-Key was not taken over"}},
 		{"opencode.json", `{"mcp": {"files": {"type": "local", "command": ["npx", "-y", "files-server", "."], "environment": {"TOKEN": "{env:TOKEN}"}, "enabled": false, "timeout": 5000},
 			"far": {"type": "remote", "url": "https://mcp.example/mcp", "headers": {"Authorization": "Bearer {env:FAR}"}}}}`, []string{
 			"[[mcp]]\nname = \"far\"\nurl = \"https://mcp.example/mcp\"\nbearer_env = \"FAR\"",
 			"[[mcp]]\nname = \"files\"\ncommand = \"npx\"\nargs = [\"-y\", \"files-server\", \".\"]\nenv = [\"TOKEN\"]\ndisabled = true",
-		}, []string{"files: timeout was left out, as programs differ in its unit: set timeout_seconds"}},
+		}, []string{"files: timeout was left out, as programs differ in its unit: set timeout"}},
 		{"vscode.json", `{"mcp": {"servers": {"a": {"command": "x", "alwaysAllow": ["read"]}}}}`, []string{"[[mcp]]\nname = \"a\"\ncommand = \"x\""}, []string{"a: alwaysAllow was left out: what runs without a question is for [[rules]] to say"}},
 		{"secrets.json", `{"mcpServers": {"a": {"command": "x", "args": ["--db", "postgres://me:hunter2@db/x"]}, "b": {"command": "x", "args": ["--api-key", "hunter2"]},
 			"c": {"command": "x", "args": ["--token=hunter2"]}, "d": {"command": ["x", "--password", "hunter2"]}, "e": {"command": "x", "args": ["--token-file", "--verbose"]}}}`,

@@ -115,7 +115,7 @@ type newFile struct{ name, text string }
 func (p Plan) files() ([]newFile, error) {
 	var b strings.Builder
 	b.WriteString("# Settings of this project, for everybody who works on it. They add to what each\n" +
-		"# person has and can only tighten it; they count once that person has said\n" +
+		"# person has and can only tighten it; they take effect when that person runs\n" +
 		"# fika trust. Agents are in agents/. fika config check finds mistakes.\n\n")
 	if p.Model != "" {
 		b.WriteString("model = " + config.QuoteTOML(p.Model) + "\n")

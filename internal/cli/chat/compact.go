@@ -26,7 +26,7 @@ Nothing is deleted: people see everything, and fika conversation search finds it
 
 An agent that works on something is compacted after its turn. The exit status is
 1 if there is nothing to compact, or if an agent could not be compacted.`,
-		Example: "  fika chat compact design\n  fika chat compact design arya --instructions 'keep every address'",
+		Example: "  fika chat compact design\n  fika chat compact design coder --instructions 'keep every address'",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return command.UsageError("%s takes a chat and perhaps an agent, but got %s; see %s --help", cmd.CommandPath(), command.CountedArgs(len(args)), cmd.CommandPath())

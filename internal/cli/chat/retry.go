@@ -20,7 +20,7 @@ and makes a new request for each turn of the chat that failed, was interrupted o
 died, with the messages it had to answer; prints the ids of the requests;
 with AGENT, only for turns of that agent. fika chat queue shows what is dead.
 The exit status is 3 if there is nothing to retry.`,
-		Example: "  fika chat retry design\n  fika chat retry design arya",
+		Example: "  fika chat retry design\n  fika chat retry design coder",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return command.UsageError("%s takes a chat and perhaps an agent, but got %s; see %s --help", cmd.CommandPath(), command.CountedArgs(len(args)), cmd.CommandPath())

@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
+	"fika/internal/text/spelling"
 )
 
 func newSend(e *command.Env) *cobra.Command {
@@ -27,7 +28,7 @@ must not be an agent's. A mention of a person (@bob) calls no agent: that branch
 of the conversation waits for bob.
 
 ` + command.ExitHelp,
-		Example: "  fika chat send design \"@arya sketch an API, and have it reviewed\"\n  git log -5 | fika chat send design \"@arya what changed?\"\n  fika chat send design --as bob \"@arya and what about tests?\"",
+		Example: "  fika chat send design \"@coder sketch an API, and have it reviewed\"\n  git log -5 | fika chat send design \"@coder what changed?\"\n  fika chat send design --as bob \"@coder and what about tests?\"",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return command.UsageError("%s takes a chat and a message; see --help", cmd.CommandPath())
@@ -74,6 +75,9 @@ func send(ctx context.Context, e *command.Env, word string, said saying, as stri
 		if err = c.CheckAlias(ctx, alias); err == nil {
 			conv, err = c.Chats.Find(ctx, word)
 		}
+		if fika.IsKind(err, fika.NotFound) {
+			err = orCreate(ctx, c, word, err)
+		}
 		return err
 	})
 	if err != nil {
@@ -112,4 +116,21 @@ func explainSent(ctx context.Context, e *command.Env, c *service.Service, conv f
 	for _, why := range c.Availability.WhoNeverAnswers(ctx, sent.Notified) {
 		e.WarnStatus(api.Stands(api.WaitingUntilThen).With(why))
 	}
+}
+
+// orCreate returns the error for a chat that does not exist, with the command that creates
+// it if its name is not nearly that of another one.
+func orCreate(ctx context.Context, c *service.Service, word string, missing error) error {
+	list, err := c.Chats.List(ctx)
+	if err != nil {
+		return missing
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, string(x.Name))
+	}
+	if spelling.Nearest(word, names) != "" {
+		return missing
+	}
+	return fika.Errorf(fika.NotFound, "", "chat %q not found (fika chat create %s)", word, command.ShellWord(word))
 }

@@ -26,7 +26,7 @@ a turn.
 
 MESSAGE is the number that chat send prints and chat view shows, or an id. The
 exit status is 3 if there is no such message or agent.`,
-		Example:           "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
+		Example:           "  fika chat why design 3 coder\n  fika chat why design 3 coder --json | jq -r .verdict",
 		Args:              command.Exactly(3, "a chat, the number of a message and an agent"),
 		ValidArgsFunction: complete.InOrder(complete.ChatNames(e), nil, complete.AgentNames(e)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return explain(cmd.Context(), e, args, asJSON) },

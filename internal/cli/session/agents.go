@@ -70,7 +70,7 @@ func (v *visit) setModel(ctx context.Context, line input.Line) error {
 func (v *visit) showCost(ctx context.Context, _ input.Line) error {
 	v.session.cost.count(ctx, v.chat.service(), v.chat.conversation())
 	spent, unpriced := v.session.cost.soFar()
-	v.screen.Note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.Input(spent), term.Output(spent), term.Money(spent, unpriced)))
+	v.screen.Note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage shows all", term.Input(spent), term.Output(spent), term.Money(spent, unpriced)))
 	budgets, err := v.chat.service().Budgets().List(ctx)
 	for _, b := range budgets {
 		v.screen.Note("— budget of " + service.BudgetLine(b))

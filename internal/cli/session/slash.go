@@ -113,11 +113,11 @@ func (v *visit) carryOut(ctx context.Context, line input.Line) error {
 		}
 		names = append(names, c.name)
 	}
-	hint := "/help lists the commands; a text that begins with a slash begins with two"
+	hint := "/help lists the commands; to send text that begins with a slash, type two"
 	if near := spelling.Nearest(name, names); near != "" {
-		hint = "did you mean " + near + "? (a text that begins with a slash begins with two)"
+		hint = "did you mean " + near + "? (to send text that begins with a slash, type two)"
 	}
-	v.screen.Note(fmt.Sprintf("— there is no %s; %s", term.CleanLine(name), hint))
+	v.screen.Note(fmt.Sprintf("— command %s not found; %s", term.CleanLine(name), hint))
 	return nil
 }
 

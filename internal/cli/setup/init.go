@@ -158,6 +158,9 @@ func sayNext(e *command.Env, p *setup.Pending, instructions string) {
 	if instructions != "" {
 		e.Say("%s is read; when it or .fika changes, fika trust reviews it", instructions)
 	}
+	if len(p.Config.Budgets) == 0 {
+		e.Say("no money limit is set; to set one: fika budget set home --per day --money 5")
+	}
 	if len(p.Config.Agents) == 0 {
 		e.Say("next: fika agent create coder --template coder, or fika \"a question\"")
 		return
@@ -175,7 +178,7 @@ func hasModel(e *command.Env) bool {
 func modelLine(e *command.Env) string {
 	s, err := e.App().PlainModel()
 	if none, ok := errors.AsType[*fika.Error](err); ok && none.Msg != "" {
-		return "model: " + none.Msg
+		return none.Msg
 	}
 	if err != nil {
 		return "model: " + err.Error()

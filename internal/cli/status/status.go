@@ -208,12 +208,13 @@ func showStatus(e *command.Env, st service.Status) error {
 	if st.Store.MaxConnections > 0 {
 		p("", store.ServerLine(st.Store))
 	}
-	p("sandbox", st.Sandbox.Tier)
+	tier := st.Sandbox.Tier
+	if len(st.Sandbox.Lacks) > 0 {
+		tier += " (known gaps: fika doctor)"
+	}
+	p("sandbox", tier)
 	if st.Sandbox.Why != "" {
 		p("", "because "+st.Sandbox.Why)
-	}
-	for _, lack := range st.Sandbox.Lacks {
-		p("", "it lacks: "+lack)
 	}
 	for i, x := range st.Executors {
 		p([]string{"executors", ""}[min(i, 1)], executorLine(x))

@@ -23,7 +23,7 @@ func configPage() string {
 		"one conversation, then the agent's own (`local.toml`, then `[[agents]]`), then `[chat]`. A chain that reaches a limit stops with one notice;\n" +
 		"`fika chat continue` resumes it with fresh counters. An agent that has reached its limit for an hour (from one full hour to the next, UTC) loses nothing:\n" +
 		"its waiting work continues in the next hour, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
-		"A duration is a whole number in the unit that its key names (milliseconds for `_ms`, otherwise seconds), or a text such as `\"90s\"` or `\"7d\"`.\n" +
+		"A duration is a text such as `\"90s\"`, `\"10m\"` or `\"7d\"`; a bare number is seconds. Keys whose names ended in `_seconds` or `_ms` (`max_idle_seconds`, `timeout_ms`) are read by these names, too.\n" +
 		"Money is in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative paths start at the home.\n")
 	docs := config.KeyReference()
 	var tables []string

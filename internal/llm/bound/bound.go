@@ -69,9 +69,9 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if err != nil && ctx.Err() == nil {
 		switch cause := context.Cause(call); {
 		case errors.Is(cause, errSilent):
-			return res, fika.Errorf(fika.Limit, op, "the provider sent nothing but signs of life for %s and was given up ([answer] max_silent_seconds)", m.limits.Silent)
+			return res, fika.Errorf(fika.Limit, op, "the provider sent nothing but signs of life for %s and was given up ([answer] max_silent)", m.limits.Silent)
 		case errors.Is(cause, errEndless):
-			return res, fika.Errorf(fika.Limit, op, "the answer did not end within %s and was cut off ([answer] max_seconds)", m.limits.Total)
+			return res, fika.Errorf(fika.Limit, op, "the answer did not end within %s and was cut off ([answer] max_time)", m.limits.Total)
 		}
 	}
 	if n := len(res.Calls); err == nil && n > m.limits.Calls {

@@ -44,10 +44,10 @@ func TestFloodsEnd(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		"signs of life":     {llm.Event{Kind: llm.KeepAlive}, 15 * time.Minute, "max_silent_seconds"},
-		"signatures":        {llm.Event{Kind: llm.Alive}, 2 * time.Hour, "max_seconds"},
+		"signs of life":     {llm.Event{Kind: llm.KeepAlive}, 15 * time.Minute, "max_silent"},
+		"signatures":        {llm.Event{Kind: llm.Alive}, 2 * time.Hour, "max_time"},
 		"arguments":         {llm.Event{Kind: llm.Alive, Size: 1 << 20}, 9 * time.Second, "max_bytes"},
-		"text, bit by bit":  {llm.Event{Kind: llm.TextDelta, Text: "x"}, 2 * time.Hour, "max_seconds"},
+		"text, bit by bit":  {llm.Event{Kind: llm.TextDelta, Text: "x"}, 2 * time.Hour, "max_time"},
 		"much text at once": {llm.Event{Kind: llm.TextDelta, Text: strings.Repeat("x", 1<<20)}, 9 * time.Second, "max_bytes"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

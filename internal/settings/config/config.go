@@ -51,6 +51,7 @@ type Config struct {
 	Files []string
 
 	where map[string]Place
+	gone  []string       // see [Config.Notes]
 	known *catalog.Table // of models, by their makers
 
 	texts []fileText // the texts it was read from, for [Config.KeepCopy]

@@ -8,9 +8,8 @@
 // Read first: [Load] (files to [Config]), [Resolve] (layers to [Settings]) and
 // [Problems] (everything that is wrong, each with file:line:column).
 //
-// Every duration may be written as a whole number in the unit its key names
-// (milliseconds for _ms, otherwise seconds) or as a text such as "90s" or "7d". Money
-// is US dollars in files and [MicroDollars] in Go. Prices are dollars per million
+// Every duration is a text such as "90s" or "7d"; a bare number is seconds. Money is US
+// dollars in files and [MicroDollars] in Go. Prices are dollars per million
 // tokens. Paths may begin with ~/; relative paths start at the home.
 //
 // Invalid files cause a [*Problems], which classifies as fika.Invalid; files that

@@ -25,7 +25,7 @@ type key[T any] struct {
 
 func topKeys() []key[Config] {
 	return []key[Config]{
-		{name: "lock_heartbeat_seconds", at: func(c *Config) any { return &c.LockHeartbeat }, min: 1, max: 3600,
+		{name: "lock_heartbeat", at: func(c *Config) any { return &c.LockHeartbeat }, min: 1, max: 3600,
 			doc: "How often a process that owns a context touches its lock; a lock that has been silent for 1.5 times as long is stale. Not allowed in local.toml."},
 		{name: "trust", at: func(c *Config) any { return &c.Trust }, example: `["~/src"]`,
 			doc: "Folders whose AGENTS.md files (or CLAUDE.md), including those in folders below, may enter a prompt in their current version. In a project, use fika trust instead."},
@@ -173,7 +173,7 @@ func ownKeys() []key[PerContext] {
 			doc: "How long the provider of a model is asked again that is overloaded, limits the rate or cannot be reached, from its first failure on. A retry-after is honoured within this time. 0 gives up at once."},
 		{name: "patience_background", at: func(c *PerContext) any { return &c.PatienceBackground },
 			doc: "The same for work that nobody waits for: of schedules, workflows and other agents."},
-		{name: "turn_timeout_seconds", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",
+		{name: "turn_timeout", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",
 			doc: "Ends a turn that takes longer; 0 is no limit."},
 	}
 }
@@ -182,11 +182,11 @@ func natsKeys() []key[NATS] {
 	return []key[NATS]{
 		{name: "server", at: func(n *NATS) any { return &n.Server }, check: checkNATS, example: `"nats://localhost:4222"`,
 			doc: "The NATS server. Unset: the hub runs its own, on loopback. If nothing answers at a loopback address given here, the hub's own server listens there."},
-		{name: "timeout_ms", at: func(n *NATS) any { return &n.Timeout }, unit: time.Millisecond, min: 1,
+		{name: "timeout", at: func(n *NATS) any { return &n.Timeout }, min: 0.001,
 			doc: "How long one call on the bus may take; it does not limit the length of a turn."},
 		{name: "reconnect_attempts", at: func(n *NATS) any { return &n.ReconnectAttempts }, min: 1, max: 1000,
 			doc: "How many times a command tries to reach a bus on another machine before it works without it or fails; the hub, agents and commands that had reached it try until it is back."},
-		{name: "reconnect_delay_ms", at: func(n *NATS) any { return &n.ReconnectDelay }, unit: time.Millisecond,
+		{name: "reconnect_delay", at: func(n *NATS) any { return &n.ReconnectDelay },
 			doc: "The pause before fika tries again to reach the bus; it doubles with each attempt up to two seconds, and stays as it is if it is longer than that."},
 		{name: "user", at: func(n *NATS) any { return &n.User }, example: `"fika"`, doc: "User name at the server."},
 		{name: "password", at: func(n *NATS) any { return &n.Password }, example: `"…"`, doc: "Password of that user, in plain text; password_env is better."},
@@ -225,7 +225,7 @@ func masterKeys() []key[Master] {
 func hubKeys() []key[Hub] {
 	return []key[Hub]{
 		{name: "autostart", at: func(h *Hub) any { return &h.Autostart }, doc: "Lets commands that need the hub start it in the background."},
-		{name: "max_idle_seconds", at: func(h *Hub) any { return &h.MaxIdle },
+		{name: "max_idle", at: func(h *Hub) any { return &h.MaxIdle },
 			doc: "How long the hub of a project stays idle before it ends: no work under way, waiting or scheduled, no agent with auto_start or running as persistent, nobody following it; 0: for ever. The hub of a home without a project does not end by itself."},
 	}
 }
@@ -289,15 +289,13 @@ func chatKeys() []key[Chat] {
 
 func toolKeys() []key[Tools] {
 	return []key[Tools]{
-		{name: "timeout_seconds", at: func(t *Tools) any { return &t.Timeout }, min: 1, doc: "How long one tool call may take."},
+		{name: "timeout", at: func(t *Tools) any { return &t.Timeout }, min: 1, doc: "How long one tool call may take."},
 		{name: "allow_private_fetch", at: func(t *Tools) any { return &t.AllowPrivateFetch }, doc: "Lets fetch reach private and loopback addresses."},
 		{name: "max_output_bytes", at: func(t *Tools) any { return &t.MaxOutputBytes }, min: 1024, doc: "How much of one result the model sees; a file keeps the whole result."},
-		{name: "max_spool_bytes", at: func(t *Tools) any { return &t.MaxSpoolBytes }, min: 1024, doc: "How much of one result that file may hold. Such files are removed after 30 days, or when the files of one context exceed 1 GiB in total."},
 		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may download."},
 		{name: "search_above", at: func(t *Tools) any { return &t.SearchAbove }, doc: "How many tools of MCP servers an agent is shown in each request. If it may use more, it is shown tool_search instead, and from then on what it finds; 0 always shows all."},
 		{name: "server_idle", at: func(t *Tools) any { return &t.ServerIdle }, example: `"10m"`, doc: "How long an MCP server may be idle before its process is ended; the next call starts it again. 0 keeps it until the agent's process ends."},
-		{name: "delegate_deadline_seconds", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a delegated task may take if the delegating agent sets no deadline."},
-		{name: "max_delegate_deadline_seconds", at: func(t *Tools) any { return &t.MaxDelegateDeadline }, min: 1, doc: "The longest deadline that the delegating agent may set."},
+		{name: "delegate_deadline", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a delegated task may take if the delegating agent sets no deadline."},
 		executorKey(func(t *Tools) *string { return &t.Executor }),
 	}
 }
@@ -306,15 +304,15 @@ func answerKeys() []key[Answer] {
 	return []key[Answer]{
 		{name: "max_tool_calls", at: func(a *Answer) any { return &a.MaxToolCalls }, min: 1, doc: "How many tools a model may call in one answer; none of more is run."},
 		{name: "max_bytes", at: func(a *Answer) any { return &a.MaxBytes }, min: 1024, max: 16 << 20, doc: "How long one answer may be, with reasoning and the arguments of tool calls."},
-		{name: "max_silent_seconds", at: func(a *Answer) any { return &a.MaxSilent }, min: 1, doc: "How long a provider may send only signs of life."},
-		{name: "max_seconds", at: func(a *Answer) any { return &a.MaxTime }, min: 1, doc: "How long one answer may take."},
+		{name: "max_silent", at: func(a *Answer) any { return &a.MaxSilent }, min: 1, doc: "How long a provider may send only signs of life."},
+		{name: "max_time", at: func(a *Answer) any { return &a.MaxTime }, min: 1, doc: "How long one answer may take."},
 	}
 }
 
 func pluginKeys() []key[Plugin] {
 	return []key[Plugin]{
 		{name: "env", at: func(p *Plugin) any { return &p.Env }, example: `["GITHUB_TOKEN"]`, doc: "Names of environment variables that the plugin gets in addition to the usual few."},
-		{name: "timeout_seconds", at: func(p *Plugin) any { return &p.Timeout }, example: "60", doc: "How long one call of the plugin may take; 0 takes what the plugin asks for, or else a minute (30 seconds for a hook)."},
+		{name: "timeout", at: func(p *Plugin) any { return &p.Timeout }, example: "60", doc: "How long one call of the plugin may take; 0 takes what the plugin asks for, or else a minute (30 seconds for a hook)."},
 		{name: "stdin", at: func(p *Plugin) any { return &p.Stdin }, oneOf: []string{"terminal", "json"}, example: `"json"`, doc: "What the plugin reads on stdin when somebody is at a terminal: the terminal, or its arguments as JSON (as it does in any case when nobody is)."},
 		{name: "access", at: func(p *Plugin) any { return &p.Access }, oneOf: []string{"own", "home"}, example: `"home"`, doc: "What the plugin can reach of fika: with own, its own files; with home, everything that fika itself can reach, including the network. home is for plugins that start fika."},
 		{name: "disabled", at: func(p *Plugin) any { return &p.Disabled }, doc: "Keeps the plugin installed but unused."},
@@ -338,7 +336,7 @@ func agentKeys() []key[Agent] {
 		{name: "auto_start", at: func(a *Agent) any { return &a.AutoStart }, doc: "The hub starts the agent when the hub itself starts."},
 		{name: "persistent", at: func(a *Agent) any { return &a.Persistent }, doc: "The agent keeps running when idle."},
 		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts the agent when work waits for it."},
-		{name: "max_idle_seconds", at: func(a *Agent) any { return &a.MaxIdle }, doc: "How long an agent that is not persistent stays idle before it ends."},
+		{name: "max_idle", at: func(a *Agent) any { return &a.MaxIdle }, doc: "How long an agent that is not persistent stays idle before it ends."},
 		{name: "max_concurrent", at: func(a *Agent) any { return &a.MaxConcurrent }, min: 1, max: 64, doc: "How many turns the agent may run at once."},
 		{name: "board", at: func(a *Agent) any { return &a.Board }, example: "true", doc: "The agent takes tasks of the board that are for it, for one of its capabilities, or for anybody, when it has nothing else to do. See docs/guides/board.md."},
 		{name: "board_max", at: func(a *Agent) any { return &a.BoardMax }, min: 1, max: 64, doc: "How many tasks of the board the agent has at once; it works on max_concurrent of them."},

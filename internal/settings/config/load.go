@@ -157,6 +157,7 @@ func (l *loading) addFile(f fileText) {
 		s = toml.Read(f.Path, []byte(f.Text), &l.problems)
 	}
 	l.broken = l.broken || s.Broken
+	l.config.gone = append(l.config.gone, takeFormer(s)...)
 	switch f.Layer {
 	case userLayer:
 		keepUserKeys(s.Root, f.Base)
@@ -251,6 +252,7 @@ func ParseLocal(file string, data []byte) (*Local, error) {
 	l := &Local{where: map[string]Place{}}
 	var problems Problems
 	s := toml.Read(file, data, &problems)
+	takeFormer(s)
 	r := &reader{Source: s, where: l.where}
 	decodeTable(r, s.Root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {

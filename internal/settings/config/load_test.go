@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -205,7 +206,7 @@ func TestProblems(t *testing.T) {
 		"unknown keys": {"modle = \"gpt-5\"\n[nats]\n  sever = 1\nfoo = 2\n", []string{
 			`c.toml:1:1: unknown key "modle" at the top level; did you mean model?`,
 			`c.toml:3:3: unknown key "sever" in nats; did you mean server?`,
-			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_attempts, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, request_tools, port`,
+			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout, reconnect_attempts, reconnect_delay, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, request_tools, port`,
 		}},
 		"wrong table": {"default_agent = \"x\"\n[hub]\nusername = \"ann\"\n", []string{
 			`c.toml:1:1: unknown key "default_agent" at the top level; it belongs in [master]`,
@@ -226,16 +227,16 @@ func TestProblems(t *testing.T) {
 			`c.toml:7:10: agents must be a list of tables, as in [[agents]]; this is a whole number`,
 			`c.toml:8:11: models must be a list of tables, as in [[models]]; one of them is a whole number`,
 			`c.toml:9:12: A must be a text in quotes; this is a whole number`,
-			`c.toml:10:26: lock_heartbeat_seconds must be seconds as a whole number, or a text like "90s"; this is true or false`,
+			`c.toml:10:26: lock_heartbeat must be seconds as a whole number, or a text like "90s"; this is true or false`,
 			`c.toml:11:24: context_window_limit is not a number fika can hold`,
 		}},
 		"out of range": {"auto_compact_threshold = 150\nmax_recursion_depth = 0\nlock_heartbeat_seconds = \"2h\"\n[nats]\nport = 70000\ntimeout_ms = -3\nreconnect_delay_ms = -2\n[chat]\nmax_chain_age = \"soon\"\nmax_cost_per_chain = nan\nmessage_ttl = 99999999999\n", []string{
 			`c.toml:1:26: auto_compact_threshold is out of range: from 1 to 100`,
 			`c.toml:2:23: max_recursion_depth is out of range: from 1 to 10000`,
-			`c.toml:3:26: lock_heartbeat_seconds is out of range: from 1 to 3600 seconds`,
+			`c.toml:3:26: lock_heartbeat is out of range: from 1 to 3600 seconds`,
 			`c.toml:5:8: port is out of range: from 0 to 65535`,
-			`c.toml:6:14: timeout_ms is too small: at least 1 milliseconds`,
-			`c.toml:7:22: reconnect_delay_ms is too small: at least 0 milliseconds`,
+			`c.toml:6:14: timeout is not a duration: write seconds as a number, or a text like "90s", "10m", "2h30m", "7d"`,
+			`c.toml:7:22: reconnect_delay is not a duration: write seconds as a number, or a text like "90s", "10m", "2h30m", "7d"`,
 			`c.toml:9:17: max_chain_age is not a duration: write seconds as a number, or a text like "90s", "10m", "2h30m", "7d"`,
 			`c.toml:10:22: max_cost_per_chain is not a number fika can hold`,
 			`c.toml:11:15: message_ttl is longer than ten years`,
@@ -340,7 +341,7 @@ func TestLocal(t *testing.T) {
 	_, err := ParseLocal("local.toml", []byte("modl = \"x\"\nlock_heartbeat_seconds = 5\npersistent = true\n[nats]\n"))
 	want := []string{
 		`local.toml:1:1: unknown key "modl" at the top level; did you mean model?`,
-		`local.toml:2:1: lock_heartbeat_seconds cannot differ between contexts; set it in config.toml`,
+		`local.toml:2:1: lock_heartbeat cannot differ between contexts; set it in config.toml`,
 		`local.toml:3:1: persistent belongs to the agent's [[agents]] entry in config.toml`,
 		`local.toml:4:2: nats cannot differ between contexts; set it in config.toml`,
 	}
@@ -392,5 +393,26 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFormerNames: keys are read by the names that they had before, in their units; those
+// that do nothing any more are named with the version.
+func TestFormerNames(t *testing.T) {
+	c, err := Parse("c.toml", []byte("lock_heartbeat_seconds = 20\nturn_timeout_seconds = 9\n[nats]\ntimeout_ms = 1_500\nreconnect_delay = \"2s\"\n[answer]\nmax_seconds = \"1h\"\n"+
+		"[tools]\nmax_spool_bytes = 5\n[[mcp]]\nname = \"a\"\ncommand = \"a\"\ntimeout_seconds = 7\n[plugins.p]\ntimeout_seconds = 8\n[[agents]]\nid = \"arya\"\nmax_idle_seconds = 600\nenv = {timeout_seconds = \"x\"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []time.Duration{c.LockHeartbeat, c.TurnTimeout, c.NATS.Timeout, c.NATS.ReconnectDelay, c.Answer.MaxTime, c.MCP[0].Timeout, c.Plugins["p"].Timeout, c.Agents[0].MaxIdle}
+	want := []time.Duration{20 * time.Second, 9 * time.Second, 1500 * time.Millisecond, 2 * time.Second, time.Hour, 7 * time.Second, 8 * time.Second, 10 * time.Minute}
+	if !slices.Equal(got, want) || c.Agents[0].Env["timeout_seconds"] != "x" {
+		t.Errorf("got %v, want %v; env %v", got, want, c.Agents[0].Env)
+	}
+	if notes := c.Notes(); len(notes) != 1 || notes[0] != "c.toml:9:1: max_spool_bytes does nothing since version 0.1: remove it" {
+		t.Errorf("notes: %q", notes)
+	}
+	if _, err := Parse("c.toml", []byte("[nats]\ntimeout_ms = 5\ntimeout = \"5s\"\n")); err == nil || !strings.Contains(err.Error(), "timeout_ms is the former name of timeout") {
+		t.Errorf("both names: %v", err)
 	}
 }

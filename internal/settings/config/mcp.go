@@ -75,7 +75,7 @@ func mcpKeys() []key[MCPServer] {
 			doc: "Believes what the server says about its tools: those that only read may run side by side, and again after a crash. Without trust no call is repeated."},
 		{name: "taint", at: func(s *MCPServer) any { return &s.Taint },
 			doc: "Whether the results of its tools count as text from outside ([guard] tainted)."},
-		{name: "timeout_seconds", at: func(s *MCPServer) any { return &s.Timeout }, example: "60",
+		{name: "timeout", at: func(s *MCPServer) any { return &s.Timeout }, example: "60",
 			doc: "How long one call, or the start of the server, may take; 0 takes the timeout of all tools."},
 		{name: "disabled", at: func(s *MCPServer) any { return &s.Disabled }, doc: "Keeps the entry but does not use it."},
 	}

@@ -91,9 +91,14 @@ func (in Inputs) givenText(name string) (text, origin string) {
 		return text, "flag --" + strings.ReplaceAll(name, "_", "-")
 	}
 	if in.Env != nil && name != "env" && name != "rules" && name != "limits" {
-		variable := EnvName(name)
-		if text := in.Env(variable); text != "" {
-			return text, "environment " + variable
+		variables := []string{EnvName(name)}
+		if name == "turn_timeout" {
+			variables = append(variables, "FIKA_TURN_TIMEOUT_SECONDS")
+		}
+		for _, variable := range variables {
+			if text := in.Env(variable); text != "" {
+				return text, "environment " + variable
+			}
 		}
 	}
 	return "", ""

@@ -102,7 +102,7 @@ func projectContextKeys() []string {
 	keys := []string{
 		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "skills", "workspace", "readable_by", "callable_by",
 		"agents_md", "auto_compact", "auto_compact_threshold", "warn_threshold_percent", "rolling_compact_drop_percentage", "context_window_limit",
-		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "patience", "patience_background", "sandbox", "network", "rights", "tainted",
+		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout", "patience", "patience_background", "sandbox", "network", "rights", "tainted",
 	}
 	return append(keys, keyNames(limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"))...)
 }
@@ -124,12 +124,12 @@ func (p projectReader) checkTop() {
 				eachKey(e.Value, func(e *entry) { p.checkHidden(e) })
 			}
 		case "tools":
-			p.allowOnlyIn(e, []string{"timeout_seconds", "max_output_bytes", "max_spool_bytes", "max_fetch_bytes", "search_above", "server_idle", "delegate_deadline_seconds", "max_delegate_deadline_seconds"}, keyNames(toolKeys()))
+			p.allowOnlyIn(e, []string{"timeout", "max_output_bytes", "max_fetch_bytes", "search_above", "server_idle", "delegate_deadline"}, keyNames(toolKeys()))
 		case "master":
 			p.allowOnlyIn(e, []string{"default_agent", "auto_start_agents", "heartbeat_check_interval"}, keyNames(masterKeys()))
 		case "plugins":
 			eachKey(e.Value, func(e *entry) {
-				p.allowOnlyIn(e, []string{"timeout_seconds", "stdin", "disabled"}, keyNames(pluginKeys()))
+				p.allowOnlyIn(e, []string{"timeout", "stdin", "disabled"}, keyNames(pluginKeys()))
 			})
 		case "models":
 			eachModel(e.Value, func(_ string, t *table) { p.checkModel(t) })

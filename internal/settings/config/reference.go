@@ -161,7 +161,7 @@ func typeName(at any, unit time.Duration) string {
 	case *Bytes:
 		return "bytes (a number, or a text like \"512MiB\")"
 	case *time.Duration:
-		return "duration (" + toml.UnitName(unit) + ", or a text like \"90s\")"
+		return "duration, like \"90s\""
 	case *[]string:
 		return "list of texts"
 	case *map[string]string:

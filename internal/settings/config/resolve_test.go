@@ -209,7 +209,7 @@ func TestGivenAsText(t *testing.T) {
 	s, err := Resolve(Inputs{Config: c, Env: from(map[string]string{
 		"FIKA_AUTO_COMPACT": "0", "FIKA_TOOL_PERMISSIONS": "read, list", "FIKA_TURN_TIMEOUT_SECONDS": "90",
 		"FIKA_WARN_THRESHOLD_PERCENT": "12.5", "FIKA_MAX_TOKENS": "7", "FIKA_ENV": "ignored",
-	}), Flags: map[string]string{"reasoning": "2000", "turn_timeout_seconds": "2m", "tools_off": ""}})
+	}), Flags: map[string]string{"reasoning": "2000", "turn_timeout": "2m", "tools_off": ""}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestShow(t *testing.T) {
 	}
 	for _, want := range []Shown{
 		{"model", `"b"`, "config.toml:8"}, {"base_url", `"http://localhost:1234/v1"`, "model b"}, {"tool_permissions", "", "default"},
-		{"env", `{TOKEN = "…"}`, "local.toml:1"}, {"nats.timeout_ms", `"30s"`, "default"}, {"turn_timeout_seconds", `"10m"`, "config.toml:11"},
+		{"env", `{TOKEN = "…"}`, "local.toml:1"}, {"nats.timeout", `"30s"`, "default"}, {"turn_timeout", `"10m"`, "config.toml:11"},
 	} {
 		if !slices.Contains(all, want) {
 			t.Errorf("missing %+v", want)

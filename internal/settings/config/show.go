@@ -102,7 +102,7 @@ func hideValues(env map[string]string) string {
 // Show returns the settings of the whole home: those that no context has for itself.
 // Agents, models and plugins are not included.
 func (c *Config) Show() []Shown {
-	list := []Shown{{"lock_heartbeat_seconds", encodeValue(&c.LockHeartbeat), c.originOf("lock_heartbeat_seconds")},
+	list := []Shown{{"lock_heartbeat", encodeValue(&c.LockHeartbeat), c.originOf("lock_heartbeat")},
 		{"trust", encodeValue(&c.Trust), c.originOf("trust")}}
 	list = showTable(c, list, "nats.", &c.NATS, natsKeys())
 	list = showTable(c, list, "nats.tls.", &c.NATS.TLS, tlsKeys())

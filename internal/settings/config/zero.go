@@ -63,7 +63,7 @@ func defaultModel(env func(string) string, ollama string) (Model, error) {
   fika key set ANTHROPIC_API_KEY (or OPENAI_API_KEY, OPENROUTER_API_KEY, GEMINI_API_KEY)
   export ANTHROPIC_API_KEY=...   (or one of the others)
   ollama pull NAME               (a model on this machine, once Ollama runs)
-  in config.toml: model = "NAME", and a [[models]] entry with its id, base_url and api_key_env
+  a server of your own: fika help models
 To look around without a model: fika demo`)
 }
 

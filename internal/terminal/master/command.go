@@ -95,7 +95,7 @@ func (m *Master) carryOut(ctx context.Context, words []string) error {
 			return c.run(m, ctx, words[1:])
 		}
 	}
-	return fika.Errorf(fika.Invalid, "", "there is no /%s; /help lists the commands", term.CleanLine(words[0]))
+	return fika.Errorf(fika.Invalid, "", "command /%s not found; /help lists the commands", term.CleanLine(words[0]))
 }
 
 // switchConversation runs /switch AGENT CONVERSATION.

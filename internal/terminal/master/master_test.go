@@ -425,7 +425,7 @@ func TestOrdinaryCommands(t *testing.T) {
 				"┌────────────┬─────────┬────────┬────────┬──────────┐\n│ Agent      │ Status  │ Model  │ Uptime │ Requests │",
 				"│ coder      │ idle    │ sonnet │ 1h 23m │ 15       │\n│ researcher │ stopped │ haiku  │ -      │ -        │",
 				"All agents healthy (1/2 running)", "Starting agent 'researcher'...", "✓ Started (pid: 7)",
-				"/agents takes list", "/switch takes an agent", "nothing is waited for", "there is no /nope")
+				"/agents takes list", "/switch takes an agent", "nothing is waited for", "command /nope not found")
 		})
 	})
 }

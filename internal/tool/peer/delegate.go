@@ -84,7 +84,7 @@ func (d *Delegate) Delegate(ctx context.Context, c tool.Call) (tool.Delegation, 
 		}
 	}
 	if d.Max > 0 && out.Deadline > d.Max {
-		return out, refusedError("the deadline may be at most %s (max_delegate_deadline_seconds)", shortDuration(d.Max))
+		return out, refusedError("the deadline may be at most %s", shortDuration(d.Max))
 	}
 	return out, nil
 }

@@ -94,7 +94,7 @@ func TestNiffler(t *testing.T) {
 	}
 	lost := strings.Join(r.Lost, "\n")
 	for _, want := range []string{"mcpServers:", "config:", "instructionFiles:", "nats.shiny:", "masterMode.retryAttempts:", "models[0]: it was switched off",
-		"models[1].temperature:", "models[2].api_key: keys are not kept", `id = "Bad Name": id:`, `model = "nothing": no [[models]] entry`} {
+		"models[1].temperature:", "models[2].api_key: keys are not kept", `id = "Bad Name": id:`, `model = "nothing": model "nothing" not found`} {
 		if !strings.Contains(lost, want) {
 			t.Errorf("missing %q in\n%s", want, lost)
 		}
