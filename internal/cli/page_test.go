@@ -35,7 +35,7 @@ var notRun = map[string]string{
 // begin, with what they show before they are interrupted.
 var watched = map[string]string{
 	"fika chat view design --follow": "noted",
-	"fika monitor":                   "listening to fika.>",
+	"fika bus monitor":               "listening to fika.>",
 }
 
 // before and after are what a reader does around an example, in other words than
@@ -242,6 +242,21 @@ func TestTheExamplesOfSkillsWork(t *testing.T) {
 	for _, line := range indented(text) {
 		r.run(line, "")
 	}
+}
+
+// TestTheExamplesOfProvidersWork runs those of docs/guides/providers.md, with its settings.
+func TestTheExamplesOfProvidersWork(t *testing.T) {
+	t.Parallel()
+	r, text := newReader(t), page(t, "docs/guides/providers.md")
+	r.write(".fika/config.toml", fenced(text, "toml")[0])
+	for _, line := range indented(text) {
+		out := r.run(strings.ReplaceAll(line, "$SECRET", "sk-standin"), "")
+		if strings.Contains(out, "sk-standin") {
+			t.Errorf("%s shows the key: %s", line, out)
+		}
+	}
+	has(t, "the model", r.run("fika model show my-model", ""), "http://127.0.0.1:8000/v1", "MY_KEY", "32")
+	has(t, "the keys", r.run("fika key list", ""), "MY_KEY  127.0.0.1:8000")
 }
 
 // TestTheExamplesOfThePagesWork runs the shell examples of the pages that a new

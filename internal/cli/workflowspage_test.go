@@ -61,11 +61,11 @@ func TestTheExamplesOfTheWorkflowsPage(t *testing.T) {
 	r.write(".fika/config.toml", files[0])
 	r.write(".fika/rules.toml", files[1])
 	want := map[string]string{
-		"fika workflow run research":         "it streams; open it in a browser",
-		"fika task \"researcher, coder\" --": "SQLite, as @researcher says",
-		"fika task \"researcher, coder\" \"": "## coder\n\nPostgreSQL",
-		"fika workflow run tandem":           "A letter in a circle (@coder)",
-		"fika context log":                   "@reviewer begins",
+		"fika workflow run research":              "it streams; open it in a browser",
+		"fika ask --new \"researcher, coder\" --": "SQLite, as @researcher says",
+		"fika ask --new \"researcher, coder\" \"": "## coder\n\nPostgreSQL",
+		"fika workflow run tandem":                "A letter in a circle (@coder)",
+		"fika context log":                        "@reviewer begins",
 	}
 	for _, block := range fenced(part, "sh") {
 		for line := range strings.Lines(block) {
