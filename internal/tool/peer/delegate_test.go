@@ -45,7 +45,7 @@ func TestWhatIsNotDelegated(t *testing.T) {
 		"65536":               callOf(`{"agent":"bob","prompt":"` + strings.Repeat("x", maxMessage+1) + `"}`),
 		"max_depth":           deep,
 		"at most 1h":          callOf(`{"agent":"bob","prompt":"x","deadline":"2h"}`),
-		"at most 1h ":         callOf(`{"agent":"bob","prompt":"x","deadline":"1e8"}`),
+		"be at most 1h":       callOf(`{"agent":"bob","prompt":"x","deadline":"1e8"}`),
 		"at least one second": callOf(`{"agent":"bob","prompt":"x","deadline":0}`),
 		"one second":          callOf(`{"agent":"bob","prompt":"x","deadline":"-5m"}`),
 		"least one":           callOf(`{"agent":"bob","prompt":"x","deadline":"NaN"}`),
