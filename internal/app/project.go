@@ -208,17 +208,3 @@ func (w *Place) Standing() (Standing, error) {
 	}
 	return s, err
 }
-
-// String returns the part of a session's first line about the home: "home .fika
-// (trusted)", or the folder of a home that belongs to no project.
-func (s Standing) String() string {
-	switch {
-	case s.Project == "":
-		return "home " + s.Home
-	case s.Trust == project.Changed:
-		return "home .fika (changed since you trusted it: fika trust)"
-	case s.Trust == project.Untrusted:
-		return "home .fika (not trusted: fika trust)"
-	}
-	return "home .fika (trusted)"
-}

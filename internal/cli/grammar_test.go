@@ -55,6 +55,9 @@ func TestA13Grammar(t *testing.T) {
 			return
 		}
 		usage := c.UsageString()
+		if c.Name() != "demo" && strings.Contains(c.Long+usage, "@arya") {
+			t.Errorf("the help of %s shows an agent that only the demo has", c.CommandPath())
+		}
 		if c.Example == "" || !strings.HasPrefix(usage, "Examples:") {
 			t.Errorf("the help of %s does not begin with examples", c.CommandPath())
 		}
