@@ -44,7 +44,7 @@ Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 busy, 5 model provider,
 type topic struct{ name, text string }
 
 func topics() []topic {
-	return []topic{
+	return append([]topic{
 		{"agents", `An agent is a model with instructions, tools and a memory of its own. In a
 repository, its file is .fika/agents/NAME.md, for you to read and edit.
 
@@ -86,6 +86,11 @@ agent, a run of a workflow, a task of the board, a schedule.
   fika schedule create NAME …         work that starts by the clock
   fika land AGENT                     bring what an agent made to your branch
 `},
+	}, settingTopics()...)
+}
+
+func settingTopics() []topic {
+	return []topic{
 		{"models", `A model is found by itself if a key for its provider is stored or in the
 environment, or if Ollama runs here.
 
