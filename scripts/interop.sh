@@ -12,6 +12,6 @@ if ! cmp -s test/interop/package-lock.json "$dir/package-lock.json"; then
 	echo "installing the packages into $dir (2.5 GB)"
 	cp test/interop/package.json "$dir/"
 	cp test/interop/package-lock.json "$dir/package-lock.json.new"
-	(cd "$dir" && mv package-lock.json.new package-lock.json && npm ci --no-audit --no-fund) || { rm -f "$dir/package-lock.json"; exit 1; }
+	(cd "$dir" && mv package-lock.json.new package-lock.json && npm install --no-audit --no-fund) || { rm -f "$dir/package-lock.json"; exit 1; }
 fi
 FIKA_INTEROP=$dir FIKA_BIN=$(pwd)/bin/fika "${GO:-go}" test -vet=off -count=1 -timeout 30m -v ./test/interop ${RUN:+-run "$RUN"}

@@ -132,7 +132,9 @@ func TestAnEditorIsAskedBeside(t *testing.T) {
 	e, _ := h.editor()
 	id := e.Begin(h.work)
 	n := e.Send("session/prompt", acptest.Prompt(id, "touch"))
-	e.Until("session/request_permission", "touch made")
+	if l := e.Until("session/request_permission", "touch made"); strings.Contains(string(l.Params), "allow_always") {
+		t.Errorf("it may be allowed for good: %s", l.Params)
+	}
 	h.run(0, "approve", "1")
 	e.Until("$/cancel_request")
 	if l := e.Answer(n, "session/prompt"); !strings.Contains(string(l.Result), "end_turn") {

@@ -158,6 +158,7 @@ const claudeDir, codexDir = ".claude", ".codex"
 // GuestTrial is what the program of an agent says of itself.
 type GuestTrial struct {
 	Home     string // the folder that it has for its home
+	Command  []string
 	Program  string // name and version
 	Sessions string // what becomes of its sessions, in words
 }
@@ -176,8 +177,9 @@ func TryGuest(ctx context.Context, a *app.App, name fika.AgentName) (GuestTrial,
 		return out, err
 	}
 	if s.Engine != config.EngineACP {
-		return out, fika.Errorf(fika.Invalid, "", "@%s is not a guest (engine = \"acp\")", name)
+		return out, fika.Errorf(fika.Conflict, "", "@%s is not a guest (engine = \"acp\")", name)
 	}
+	out.Command = s.Command
 	if _, _, err := h.Ensure(name); err != nil {
 		return out, err
 	}

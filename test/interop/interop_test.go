@@ -316,7 +316,8 @@ func TestServedToPrograms(t *testing.T) {
 			} else {
 				c.env[1] += w.at
 			}
-			ask := c.find + `model: call ask {"agent":"coder","prompt":"model: wait 8\nmodel: say it is well made","wait_s":1}` + "\n" + `model: call status {"request":"$request","wait_s":40}`
+			work := `model: call ask {"agent":"coder","prompt":"model: wait 8\nmodel: say it is well made","wait_s":1}` + "\n"
+			ask := c.find + work + work + `model: call status {"request":"$request","wait_s":40}`
 			out, err := w.toolIn(c.env, c.name, append(c.args, ask)...)
 			if err != nil {
 				t.Fatal(err, out)

@@ -77,6 +77,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkLimits()
 		d.checkExecutors()
 		d.checkModels()
+		d.checkGuests(ctx)
 		d.checkRights()
 		d.checkWorkspaces()
 	}

@@ -45,6 +45,24 @@ func GuestLogin(program, home string) string {
 	return ""
 }
 
+// GuestHelp returns what helps an agent whose program does not open a session, in words; "" if
+// that is not known. home is that of the program, path the PATH in which programs are looked
+// up, and err of kind Invalid if the program speaks another version of the protocol.
+func GuestHelp(command []string, home, path string, err error) string {
+	i := slices.IndexFunc(knownGuests(), func(k known) bool { return len(command) > 0 && k.command[0] == filepath.Base(command[0]) })
+	if i < 0 {
+		return ""
+	}
+	switch k := knownGuests()[i]; {
+	case !installed(command[0], path):
+		return "install it: " + k.install
+	case fika.IsKind(err, fika.Invalid):
+		return "update it: " + k.install + "@latest"
+	default:
+		return "log in once, with its own home: " + GuestLogin(k.name, home)
+	}
+}
+
 // KnownGuests returns the names of the agent programs that are known.
 func KnownGuests() []string {
 	var names []string

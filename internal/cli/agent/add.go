@@ -46,17 +46,16 @@ there, or give the agent's file an API key: env: {ANTHROPIC_API_KEY: …}.`,
 func tryGuest(ctx context.Context, e *command.Env, name fika.AgentName, program string) error {
 	e.App().FollowConfig(e.Warn) // its file is new
 	about, err := worker.TryGuest(ctx, e.App(), name)
-	login := setup.GuestLogin(program, about.Home)
 	if err != nil {
 		e.Warn("it does not open a session yet: " + err.Error())
-		if login != "" {
-			e.Say("log in once, with its own home: %s", login)
+		if help := setup.GuestHelp(about.Command, about.Home, e.App().Getenv("PATH"), err); help != "" {
+			e.Say("%s", help)
 		}
 		e.Say("its home is %s: log in there, or set a key in its env; fika agent show %s has its file", about.Home, name)
 		return nil
 	}
 	e.Say("%s answers: %s", about.Program, about.Sessions)
-	if login != "" {
+	if login := setup.GuestLogin(program, about.Home); login != "" {
 		e.Say("log in once, with its own home, unless you have: %s", login)
 	}
 	e.Say("try it: fika ask %s \"what can you do?\"", name)

@@ -16,8 +16,8 @@ func New(e *command.Env) *cobra.Command {
 	var asJSON, fix bool
 	c := &cobra.Command{
 		Use: "doctor", Short: "check this home for problems", Args: command.Exactly(0, "no arguments"),
-		Long: `Checks permissions, configuration, database, contexts, locks, plugins and the
-disk. --fix repairs what can be repaired without losing anything, and records
+		Long: `Checks permissions, configuration, database, contexts, locks, plugins, other
+agent programs and the disk. --fix repairs what can be repaired without losing anything, and records
 that you know of lost requests from other programs. The exit status is 1 if
 something is wrong.`,
 		Example: "  fika doctor\n  fika doctor --fix",

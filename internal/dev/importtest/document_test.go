@@ -143,8 +143,8 @@ func sourceOfNames(t *testing.T) string {
 	return strings.ToLower(b.String())
 }
 
-// TestPromises: the tests that docs/concepts/promises.md, docs/internals/failures.md and
-// docs/concepts/security.md name exist.
+// TestPromises: the tests that docs/concepts/promises.md, docs/internals/failures.md,
+// docs/concepts/security.md and docs/internals/protocols.md name exist.
 func TestPromises(t *testing.T) {
 	all := map[string]string{} // package → its source, tests and suites
 	for _, s := range tree(t) {
@@ -154,7 +154,7 @@ func TestPromises(t *testing.T) {
 	}
 	named := regexp.MustCompile("`((?:internal|test)/[a-z0-9/]+) ((?:Test|Fuzz)[A-Za-z0-9_]+|\"[^\"]+\")`")
 	script := regexp.MustCompile("`([a-z0-9_]+\\.txtar)`")
-	for name, least := range map[string]int{"docs/concepts/promises.md": 20, "docs/internals/failures.md": 80, "docs/concepts/security.md": 15} {
+	for name, least := range map[string]int{"docs/concepts/promises.md": 20, "docs/internals/failures.md": 80, "docs/concepts/security.md": 15, "docs/internals/protocols.md": 25} {
 		text := documents(t)[name]
 		found := named.FindAllStringSubmatch(text, -1)
 		for _, m := range found {

@@ -188,7 +188,11 @@ func TestOpenFails(t *testing.T) {
 		"die-at-start": "this program is not in the mood", "v2": "version 2", "login": "authentication required",
 	} {
 		_, err := guest.Open(t.Context(), w.program(how), "", false)
-		if !fika.IsKind(err, fika.Failed) || !strings.Contains(err.Error(), want) {
+		kind := fika.Failed
+		if how == "v2" {
+			kind = fika.Invalid
+		}
+		if !fika.IsKind(err, kind) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", how, err)
 		}
 	}
