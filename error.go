@@ -30,16 +30,17 @@ const (
 
 // Error is the one error type that crosses package boundaries. Op names the operation
 // ("open store"), Msg says in lower case what is wrong and what to do, and Err is the
-// cause, if any.
+// cause, if any. Hint is a command that helps, as it is typed.
 type Error struct {
 	Kind Kind
 	Op   string
 	Msg  string
 	Err  error
+	Hint string
 }
 
-// Error joins the parts that are set: "op: message: cause". The operation is left out
-// where the message begins with its words.
+// Error joins the parts that are set: "op: message: cause (hint)". The operation is left
+// out where the message begins with its words.
 func (e *Error) Error() string {
 	s := e.Msg
 	if e.Err != nil {
@@ -49,12 +50,15 @@ func (e *Error) Error() string {
 		s += e.Err.Error()
 	}
 	switch {
-	case e.Op == "" || strings.HasPrefix(s, e.Op+" "):
-		return s
 	case s == "":
-		return e.Op
+		s = e.Op
+	case e.Op != "" && !strings.HasPrefix(s, e.Op+" "):
+		s = e.Op + ": " + s
 	}
-	return e.Op + ": " + s
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
 }
 
 // Unwrap returns the cause, or nil.
@@ -75,6 +79,30 @@ func Wrap(kind Kind, op string, err error) error {
 		kind = KindOf(err)
 	}
 	return &Error{Kind: kind, Op: op, Err: err}
+}
+
+// WithHint returns err with a command that helps, of the same kind, or nil if err is nil.
+func WithHint[C ~string](err error, command C) error {
+	if err == nil {
+		return nil
+	}
+	if e, is := err.(*Error); is && e.Hint == "" {
+		hinted := *e
+		hinted.Hint = string(command)
+		return &hinted
+	}
+	return &Error{Kind: KindOf(err), Err: err, Hint: string(command)}
+}
+
+// HintOf returns the command that helps against an error, as the outermost [Error] in its
+// chain that has one says; "" if none does.
+func HintOf(err error) string {
+	for e := (*Error)(nil); errors.As(err, &e); err = e.Err {
+		if e.Hint != "" {
+			return e.Hint
+		}
+	}
+	return ""
 }
 
 // KindOf classifies any error. It returns the kind of the outermost [Error] in its

@@ -59,7 +59,7 @@ func ParseAgentName(s string) (AgentName, error) {
 		return "", Errorf(Invalid, "agent name", "%s is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
 	}
 	if n == string(WorkflowAgent) {
-		return "", Errorf(Invalid, "agent name", "%q is no agent: the name stands for the runs of workflows, which fika workflow list --runs shows", n)
+		return "", Errorf(Invalid, "agent name", "%q is no agent: the name stands for the runs of workflows", n)
 	}
 	if IsReserved(n) {
 		return "", Errorf(Invalid, "agent name", "%q is reserved", n)

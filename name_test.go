@@ -32,7 +32,7 @@ func TestParseAgentName(t *testing.T) {
 // TestWorkflowAgent: the name of all runs is nobody else's, and whoever tries it is
 // told what it is; on the bus a team is asked by it.
 func TestWorkflowAgent(t *testing.T) {
-	if _, err := fika.ParseAgentName("workflow"); err == nil || !strings.Contains(err.Error(), "fika workflow list --runs") {
+	if _, err := fika.ParseAgentName("workflow"); err == nil || !strings.Contains(err.Error(), "the runs of workflows") {
 		t.Errorf("as an agent: %v", err)
 	}
 	if got, err := fika.ParseAddressee("Workflow"); err != nil || got != fika.WorkflowAgent {

@@ -12,6 +12,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/bus/message"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/turn"
 )
 
@@ -412,10 +413,10 @@ func (p *Process) recoverWork(ctx context.Context) error {
 		p.opts.Recover()
 	}
 	for _, id := range rec.Interrupted {
-		p.opts.Display.Warn("request " + string(id) + " was interrupted by a crash; it is not repeated by itself (fika run --continue)")
+		p.opts.Display.Warn("request " + string(id) + " was interrupted by a crash; it is not repeated by itself (" + hint.RunContinue.With() + ")")
 	}
 	for _, id := range rec.Dead {
-		p.opts.Display.Warn("request " + string(id) + " is dead after three starts without progress (fika request retry)")
+		p.opts.Display.Warn("request " + string(id) + " is dead after three starts without progress (" + hint.RequestRetry.With() + ")")
 	}
 	for _, c := range rec.Claimed {
 		p.beginTurn(ctx, c)

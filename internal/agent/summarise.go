@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/bus/message"
+	"fika/internal/text/hint"
 )
 
 // Summarise summarises the agent's window, and changes nothing. Turns go on meanwhile.
@@ -27,7 +28,7 @@ func (p *Process) noteSummary(c controlled) {
 	name := p.opts.Agent.Name
 	switch {
 	case p.stopping:
-		c.answer(message.ControlReply{Error: fmt.Sprintf("@%s is just leaving; fika agent summarise %s needs no process", name, name)})
+		c.answer(message.ControlReply{Error: fmt.Sprintf("@%s is just leaving; %s needs no process", name, hint.AgentSummarise.With(name))})
 	case len(p.summaries.due)+len(p.summaries.ending) >= maxSummaries:
 		c.answer(message.ControlReply{Error: fmt.Sprintf("@%s is writing %d summaries already; ask again when they are there", name, maxSummaries), ErrorKind: string(fika.Locked)})
 	default:

@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/settings/config"
+	"fika/internal/text/hint"
 )
 
 // advised is a model that, when its provider refuses a key, says which key was used and
@@ -36,9 +37,9 @@ func (k *Keyring) adviceOn(m config.Model) string {
 	case isLent:
 		return fmt.Sprintf("the key %s in the environment of the shell that opened a session (pid %d) was refused for model %q (export a valid one there and open the session again)", m.APIKeyEnv, lender.of.PID, m.ID)
 	case k.opts.Getenv(m.APIKeyEnv) == "":
-		return "the stored key " + m.APIKeyEnv + " was refused for model \"" + m.ID + "\" (fika key set " + m.APIKeyEnv + " replaces it)"
+		return "the stored key " + m.APIKeyEnv + " was refused for model \"" + m.ID + "\" (" + hint.KeySet.With(m.APIKeyEnv) + " replaces it)"
 	case k.byHub:
-		return "the key " + m.APIKeyEnv + " in the environment of " + k.whoseEnvironment() + " was refused for model \"" + m.ID + "\" (export a valid one, or unset it and: fika key set " + m.APIKeyEnv + "; then: fika down && fika up)"
+		return "the key " + m.APIKeyEnv + " in the environment of " + k.whoseEnvironment() + " was refused for model \"" + m.ID + "\" (export a valid one, or unset it and: " + hint.KeySet.With(m.APIKeyEnv) + "; then: " + hint.Down.With() + " && " + hint.Up.With() + ")"
 	}
-	return "the key " + m.APIKeyEnv + " in the environment of this shell was refused for model \"" + m.ID + "\" (export a valid one, or unset it and: fika key set " + m.APIKeyEnv + ")"
+	return "the key " + m.APIKeyEnv + " in the environment of this shell was refused for model \"" + m.ID + "\" (export a valid one, or unset it and: " + hint.KeySet.With(m.APIKeyEnv) + ")"
 }

@@ -9,6 +9,7 @@ import (
 
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 )
 
 // Configuration is the configuration of the home as this process knows it. A command
@@ -125,7 +126,7 @@ func BrokenConfig(cause error) string {
 	}
 	text := p.List[0].String()
 	if n := len(p.List) + p.More - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more: fika config check)", n)
+		text += fmt.Sprintf(" (and %d more: %s)", n, hint.ConfigCheck)
 	}
 	return text
 }

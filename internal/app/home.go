@@ -12,6 +12,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/store/archive"
+	"fika/internal/text/hint"
 )
 
 // OpenedHome is the home of an invocation, opened on first use and created if it is
@@ -67,12 +68,12 @@ func (o *OpenedHome) prepareHome(h folder.Home) error {
 	if err := p.NoteIdentity(o.opts.Now()); err != nil {
 		return err
 	}
-	return h.Prepare(fmt.Sprintf(ownSettings, p.Main))
+	return h.Prepare(fmt.Sprintf(ownSettings, p.Main, hint.ApproveAlways.With("ID")))
 }
 
 // ownSettings is the text of config.toml in a project's home.
 const ownSettings = `# Your own settings for the project in %s.
-# They are not committed, and win over those of the project. fika approve ID --always
+# They are not committed, and win over those of the project. %s
 # writes its rules here.
 `
 

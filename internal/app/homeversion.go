@@ -11,6 +11,7 @@ import (
 
 	"fika/internal/extension/plugin"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 )
 
 // homeVersion is increased when something changes for existing homes: their person is
@@ -42,12 +43,12 @@ func noteVersion(h folder.Home, log *slog.Logger) []string {
 // changesSince lists the changes since the first version of homes.
 func changesSince(h folder.Home) []string {
 	notes := []string{
-		"unquoted words are no longer treated as a prompt: use quotes, or fika run WORDS",
+		"unquoted words are no longer treated as a prompt: use quotes, or " + hint.Run.With("WORDS"),
 		"a fika command inside a tool speaks as its agent and cannot manage agents, chats or plugins",
 		"file tools stay out of every home of fika, of keys and of what other programs obey, whatever the workspace is",
 	}
 	for _, name := range plugin.OutdatedNames(h.PluginsDir()) {
-		notes = append(notes, fmt.Sprintf("the plugin %s is that of an older fika: fika plugin remove %s, then fika plugin install %s", name, name, name))
+		notes = append(notes, fmt.Sprintf("the plugin %s is that of an older fika: %s, then %s", name, hint.PluginRemove.With(name), hint.PluginInstall.With(name)))
 	}
 	return notes
 }

@@ -11,6 +11,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/keyfile"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 	"fika/internal/text/redact"
 )
 
@@ -108,7 +109,7 @@ func (k *Keyring) named(m config.Model, name string) (string, error) {
 	}
 	v, err := f.Use(name, hostOf(m.BaseURL))
 	if fika.IsKind(err, fika.NotFound) {
-		return "", fika.Errorf(fika.Invalid, "model", "model %q needs the API key %s, which is neither stored nor in the environment of %s: fika key set %s", m.ID, name, k.whoseEnvironment(), name)
+		return "", fika.WithHint(fika.Errorf(fika.Invalid, "model", "model %q needs the API key %s, which is neither stored nor in the environment of %s", m.ID, name, k.whoseEnvironment()), hint.KeySet.With(name))
 	}
 	return v, err
 }
@@ -185,7 +186,7 @@ func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
 	}
 	v, err := f.Use(name, to)
 	if fika.IsKind(err, fika.NotFound) {
-		return "", fika.Errorf(fika.Invalid, "mcp server "+s.Name, "it needs %s, which is neither stored nor in the environment of %s: fika key set %s", name, k.whoseEnvironment(), name)
+		return "", fika.WithHint(fika.Errorf(fika.Invalid, "mcp server "+s.Name, "it needs %s, which is neither stored nor in the environment of %s", name, k.whoseEnvironment()), hint.KeySet.With(name))
 	}
 	return v, err
 }
@@ -218,7 +219,7 @@ func (k *Keyring) forHost(op, name, address string) (string, error) {
 	}
 	v, err := f.Use(name, hostOf(address))
 	if fika.IsKind(err, fika.NotFound) {
-		return "", fika.Errorf(fika.Invalid, op, "%s is neither stored nor in the environment of %s: fika key set %s", name, k.whoseEnvironment(), name)
+		return "", fika.WithHint(fika.Errorf(fika.Invalid, op, "%s is neither stored nor in the environment of %s", name, k.whoseEnvironment()), hint.KeySet.With(name))
 	}
 	return v, err
 }
@@ -232,7 +233,7 @@ func (k *Keyring) KeyOrigin(m config.Model) string {
 	case k.opts.Getenv(m.APIKeyEnv) != "":
 		return "environment " + m.APIKeyEnv
 	case err == nil && f.Has(m.APIKeyEnv):
-		return "stored: fika key list"
+		return "stored: " + hint.KeyList.With()
 	}
-	return "missing: fika key set " + m.APIKeyEnv
+	return "missing: " + hint.KeySet.With(m.APIKeyEnv)
 }

@@ -9,6 +9,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/keyfile"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // LogIn has a person log in to a remote MCP server, and stores what it gives. Error
@@ -182,7 +183,7 @@ func (k *Keyring) renewed(ctx context.Context, f keyfile.File, s config.MCPServe
 
 // loginNeeded is the error for a login that a person has to repeat.
 func loginNeeded(s config.MCPServer, why string) error {
-	return fika.Errorf(fika.Denied, "", "needs login: fika mcp login %s (%s)", s.Name, why)
+	return fika.Errorf(fika.Denied, "", "needs login: %s (%s)", hint.MCPLogin.With(s.Name), why)
 }
 
 // whyUseless says why a login cannot be used for a server, however new its tokens are.

@@ -12,6 +12,7 @@ import (
 	"fika/internal/rights/caller"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Names finds out what a name belongs to: an agent, a context, or nothing.
@@ -106,15 +107,15 @@ func FindAgent(ctx context.Context, s *store.Store, name string, team []colleagu
 // NoAgent returns the error for an unknown name. It suggests the most similar name of
 // all agents, and lists the team or, if the configuration names nobody, all agents.
 func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
-	hint := ""
+	meant := ""
 	if near := nearestAgent(name, agents, team); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
+		meant = fmt.Sprintf("; did you mean %q?", near)
 	} else if len(team) == 0 {
-		hint = colleague.KnownNames(colleague.OfRows(agents))
+		meant = colleague.KnownNames(colleague.OfRows(agents))
 	} else {
-		hint = colleague.KnownNames(team)
+		meant = colleague.KnownNames(team)
 	}
-	return fika.Errorf(fika.NotFound, "", "agent %q not found%s (fika agent list)", name, hint)
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "agent %q not found%s", name, meant), hint.AgentList)
 }
 
 // nearestAgent returns the agent whose name is most similar to the given one; "" if

@@ -6,6 +6,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/store/archive"
+	"fika/internal/text/hint"
 )
 
 // OldRows returns the archives of the home, and how long the settings keep rows.
@@ -29,7 +30,7 @@ func (a *App) OldRowsWarning(ctx context.Context, s *store.Store) (string, error
 	if err != nil || !due {
 		return "", err
 	}
-	return "the database has rows that are older than [keep] says: a running hub archives them when nothing else is at work, fika store shrink does at once", nil
+	return "the database has rows that are older than [keep] says: a running hub archives them when nothing else is at work, " + hint.StoreShrink.With() + " does at once", nil
 }
 
 // leastRoom is how much of the disk, in bytes, must be free for what is finished to be

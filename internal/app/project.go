@@ -10,6 +10,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/project"
+	"fika/internal/text/hint"
 )
 
 // Place is where an invocation works: the home that was named, that of the project it
@@ -88,7 +89,7 @@ func (p *place) findHome(o Options) error {
 func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 	p := w.Project()
 	if p == nil {
-		return worktree.Tree{}, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree, which needs a project: run fika init in the repository", name)
+		return worktree.Tree{}, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree, which needs a project: run %s in the repository", name, hint.Init)
 	}
 	return worktree.TreeOf(p.Home, name, p.Main), nil
 }

@@ -10,6 +10,7 @@ import (
 	"fika/internal/rights/limit"
 	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Route orders the agents of the configuration by how well they fit a prompt of who
@@ -91,11 +92,11 @@ func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 	allowed, err := a.CallableBy(name)
 	switch {
 	case err != nil:
-		return "its settings are broken (fika config check)"
+		return "its settings are broken (" + hint.ConfigCheck.With() + ")"
 	case !a.Allows(allowed, caller):
 		return by + " (callable_by)"
 	case row.Desired.Stopped():
-		return "it was stopped by hand (fika agent start " + string(name) + ")"
+		return "it was stopped by hand (" + hint.AgentStart.With(name) + ")"
 	case row.State == fika.AgentFailed:
 		return "it has failed: " + row.StateReason
 	case row.QuotaUsedUp(a.Now()):

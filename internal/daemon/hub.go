@@ -20,6 +20,7 @@ import (
 	"fika/internal/store"
 	"fika/internal/system/crash"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -200,7 +201,7 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 		}
 		if !reflect.DeepEqual(c.NATS, first.NATS) || c.Store != first.Store {
 			first = c
-			a.Log().Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
+			a.Log().Warn("[nats] or [store] has changed: that counts from the next " + hint.Down.With() + " and " + hint.Up.With())
 		}
 		if !reflect.DeepEqual(c.Budgets, budgets) {
 			budgets = c.Budgets

@@ -13,6 +13,7 @@ import (
 	"fika/internal/store"
 	"fika/internal/system/crash"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 )
 
 const (
@@ -258,7 +259,7 @@ func (s *supervisor) planRestart(ctx context.Context, c *supervised, id fika.Age
 	c.crashes = slices.DeleteFunc(c.crashes, func(t time.Time) bool { return now.Sub(t) >= budgetSpan })
 	c.crashes = append(c.crashes, now)
 	if len(c.crashes) > budget {
-		s.markFailed(ctx, c, id, fmt.Sprintf("%d crashes within %s (fika agent start %s tries again); the last: %s", len(c.crashes), budgetSpan, c.spec.Name, why))
+		s.markFailed(ctx, c, id, fmt.Sprintf("%d crashes within %s (%s tries again); the last: %s", len(c.crashes), budgetSpan, hint.AgentStart.With(c.spec.Name), why))
 		return
 	}
 	delay := min(firstDelay<<(len(c.crashes)-1), longDelay)

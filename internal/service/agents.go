@@ -15,6 +15,7 @@ import (
 	"fika/internal/rights/authority"
 	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Agents is the interface to the agents of a home. It commits the desired
@@ -224,7 +225,7 @@ func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, er
 			add(row)
 		}
 		if len(out) == before {
-			return nil, fika.Errorf(fika.NotFound, "", "no agent matches %q (fika agent list)", p)
+			return nil, fika.WithHint(fika.Errorf(fika.NotFound, "", "no agent matches %q", p), hint.AgentList)
 		}
 	}
 	return out, nil
@@ -311,7 +312,7 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 		return conv, err
 	}
 	if conv.Kind != fika.Ask || conv.Agent != row.ID {
-		return conv, fika.Errorf(fika.Invalid, "", "%s is not an ask conversation of @%s; fika conversation list --agent %s --kind ask shows them", n, row.Name, row.Name)
+		return conv, fika.WithHint(fika.Errorf(fika.Invalid, "", "%s is not an ask conversation of @%s", n, row.Name), hint.ConversationAsks.With(row.Name))
 	}
 	if err := s.c.store.SwitchAsk(ctx, row.ID, conv.ID); err != nil {
 		return conv, err

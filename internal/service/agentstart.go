@@ -7,6 +7,7 @@ import (
 	"fika"
 	"fika/internal/settings/folder"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // startPatience is how long a start may go without a sign of life when the process
@@ -37,10 +38,10 @@ func (s *Agents) Start(ctx context.Context, row fika.Agent, timeout time.Duratio
 		return s.startAway(ctx, v, timeout)
 	}
 	if !v.Entry {
-		return v, fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry, so the hub does not start it; add one to config.toml, or run it in a terminal: fika agent run %s", row.Name, row.Name)
+		return v, fika.WithHint(fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry, so the hub does not start it; add one to config.toml, or run it in a terminal", row.Name), hint.AgentRun.With(row.Name))
 	}
 	if _, up := s.c.home.HubProcess(); !up {
-		return v, fika.Errorf(fika.NotFound, "", "no hub is running that could start @%s: fika up", row.Name)
+		return v, fika.WithHint(fika.Errorf(fika.NotFound, "", "no hub is running that could start @%s", row.Name), hint.Up)
 	}
 	if err := s.c.store.SetDesired(ctx, row.ID, fika.DesiredRunning); err != nil {
 		return v, err
@@ -81,7 +82,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 
 // noSign returns the error for a start without a sign of life.
 func (s *Agents) noSign(v AgentView) error {
-	why := "the hub has not started it (fika doctor)"
+	why := "the hub has not started it (" + hint.Doctor.With() + ")"
 	if last := folder.LastLines(s.c.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && last != "" {
 		why = "its log ends: " + last
 	}

@@ -9,6 +9,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // Stop commits that an agent is to stop and waits until its process has ended: after
@@ -59,7 +60,7 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 			_ = process.EndTree(lock.Info.Process())
 		}
 		if sleep.For(waiting, lookEvery) != nil {
-			return before, fika.Errorf(fika.Detached, "", "@%s (pid %d) has not stopped yet; it will when its current work allows (fika agent list), or: fika agent stop --now %s", row.Name, lock.Info.PID, row.Name)
+			return before, fika.WithHint(fika.Errorf(fika.Detached, "", "@%s (pid %d) has not stopped yet; it will when its current work allows (%s), or", row.Name, lock.Info.PID, hint.AgentList), hint.AgentStopNow.With(row.Name))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/repository/worktree"
 	"fika/internal/settings/config"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -61,7 +62,7 @@ func orLocked(err error, what string, going []string) error {
 	if err != nil {
 		return err
 	}
-	return fika.Errorf(fika.Locked, "", "%s in its worktree; fika request wait %s, then run this again", what, strings.Join(going, " "))
+	return fika.Errorf(fika.Locked, "", "%s in its worktree; %s, then run this again", what, hint.RequestWait.With(strings.Join(going, " ")))
 }
 
 // treeOf returns the worktree in which an agent with settings works a task, or its own (0).
@@ -69,7 +70,7 @@ func orLocked(err error, what string, going []string) error {
 func (s *Agents) treeOf(name fika.AgentName, settings config.Settings, task fika.TaskNumber) (worktree.Tree, error) {
 	t, err := s.c.app.Worktree(name)
 	if err != nil {
-		return t, fika.Errorf(fika.NotFound, "", "@%s has no worktree (worktrees need a project: fika init)", name)
+		return t, fika.Errorf(fika.NotFound, "", "@%s has no worktree (worktrees need a project: %s)", name, hint.Init)
 	}
 	h, err := s.c.app.Home()
 	if err != nil {

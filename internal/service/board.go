@@ -14,6 +14,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/rights/authority"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -383,7 +384,7 @@ func (b *Board) control(ctx context.Context, verb string, n fika.TaskNumber, why
 	}
 	why = strings.ToValidUTF8(strings.TrimSpace(why), "")
 	if len(why) > maxTaskWhy {
-		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "the reason has %d bytes; at most %d are taken: %s", len(why), maxTaskWhy, fmt.Sprintf("fika board edit %d --body takes more", n))
+		return TaskInfo{}, fika.Errorf(fika.Invalid, "", "the reason has %d bytes; at most %d are taken: %s", len(why), maxTaskWhy, fmt.Sprintf("%s takes more", hint.BoardEditBody.With(n)))
 	}
 	return b.write(ctx, verb, n, append(body, why), before, func(to *store.Store) (TaskInfo, error) { return do(to, why) })
 }

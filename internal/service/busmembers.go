@@ -10,6 +10,7 @@ import (
 	busnats "fika/internal/bus/nats"
 	"fika/internal/settings/config"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // BusMember is a program that may ask agents with its own credential.
@@ -46,7 +47,7 @@ func (c *Service) AddBusMember(ctx context.Context, m BusMember) error {
 	known := c.config()
 	switch {
 	case known.BusMember(m.Name) != nil:
-		return fika.Errorf(fika.Conflict, "", "member %q already exists: fika bus remove %s first, or edit [[bus_members]]", m.Name, m.Name)
+		return fika.Errorf(fika.Conflict, "", "member %q already exists: %s first, or edit [[bus_members]]", m.Name, hint.BusRemove.With(m.Name))
 	case known.Agent(fika.AgentName(m.Name)) != nil:
 		return fika.Errorf(fika.Conflict, "", "%q is the id of an agent: members of the bus and agents cannot share a name", m.Name)
 	}
@@ -90,7 +91,7 @@ func (c *Service) MemberAccess(ctx context.Context, name string) (MemberAccess, 
 	}
 	m := c.config().BusMember(name)
 	if m == nil {
-		return MemberAccess{}, fika.Errorf(fika.NotFound, "", "member %q not found (fika bus list)", name)
+		return MemberAccess{}, fika.WithHint(fika.Errorf(fika.NotFound, "", "member %q not found", name), hint.BusList)
 	}
 	if why := c.MembersIgnored(); why != "" {
 		return MemberAccess{}, fika.Errorf(fika.Invalid, "", "%s", why)

@@ -6,6 +6,7 @@ import (
 	"fika"
 	"fika/internal/sandbox"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // SetMode sets what agents may do by themselves because of what is said in a chat. It
@@ -82,7 +83,7 @@ func (c *Service) canBe(mode fika.Mode) error {
 	if mode != fika.AutoMode || c.isConfined() {
 		return nil
 	}
-	return fika.Errorf(fika.Invalid, "", "no auto mode without a sandbox: commands would not be confined; fika doctor says what is missing, edit mode asks before each command")
+	return fika.Errorf(fika.Invalid, "", "no auto mode without a sandbox: commands would not be confined; %s says what is missing, edit mode asks before each command", hint.Doctor)
 }
 
 // isConfined reports whether commands of agents are confined as the settings of the home

@@ -16,6 +16,7 @@ import (
 	"fika/internal/chat"
 	"fika/internal/chat/mention"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 )
 
@@ -46,7 +47,7 @@ func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error
 	for _, x := range list {
 		names = append(names, string(x.Name))
 	}
-	return conv, fika.Errorf(fika.NotFound, "", "chat %q not found%s (fika chat list)", name, spelling.DidYouMean(string(name), names))
+	return conv, fika.WithHint(fika.Errorf(fika.NotFound, "", "chat %q not found%s", name, spelling.DidYouMean(string(name), names)), hint.ChatList)
 }
 
 // findBefore returns the chat that an earlier call of the same write has renamed, or
@@ -169,7 +170,7 @@ func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, err
 		return to.CreateChat(ctx, name)
 	})
 	if fika.IsKind(err, fika.Conflict) && !errors.Is(err, store.ErrKeyReused) {
-		return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
+		return conv, fika.WithHint(fika.Errorf(fika.Conflict, "", "chat %q exists already", name), hint.ChatJoin.With(name))
 	}
 	return conv, err
 }

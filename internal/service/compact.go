@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/bus/message"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -131,9 +132,9 @@ func (c *Service) controlCompaction(ctx context.Context, name fika.AgentName, or
 	data, err := c.bus.Request(waiting, c.subjects.Control(name), body)
 	switch {
 	case fika.IsKind(err, fika.NotFound):
-		return done, fika.Errorf(fika.Locked, "", "@%s runs and cannot be asked: no bus (fika up starts one; fika agent stop %s frees the context)", name, name)
+		return done, fika.Errorf(fika.Locked, "", "@%s runs and cannot be asked: no bus (%s starts one; %s frees the context)", name, hint.Up, hint.AgentStop.With(name))
 	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
-		return done, fika.Errorf(fika.Detached, "", "you stopped waiting; @%s compacts when its turn has ended (fika context show %s)", name, name)
+		return done, fika.WithHint(fika.Errorf(fika.Detached, "", "you stopped waiting; @%s compacts when its turn has ended", name), hint.ContextShow.With(name))
 	case err != nil:
 		return done, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Conversations is the interface for finding and reading conversations of any
@@ -49,7 +50,7 @@ func (s *Conversations) named(ctx context.Context, name string) (fika.Conversati
 	}
 	row, rowErr := s.c.store.Agent(ctx, agent)
 	if rowErr != nil {
-		return conv, fika.Errorf(fika.NotFound, "", "no conversation and agent %q not found (fika conversation list)", name)
+		return conv, fika.WithHint(fika.Errorf(fika.NotFound, "", "no conversation and agent %q not found", name), hint.ConversationList)
 	}
 	return s.c.store.ActiveAsk(ctx, row.ID)
 }

@@ -12,6 +12,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // Hub starts and ends the hub of a home. It needs no store, so that a hub can be ended
@@ -80,7 +81,7 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 		left, err = s.EndOrphans(ctx, how) // the hub may have been killed
 		return false, left, err
 	case ctx.Err() != nil || how != fika.DesiredNow:
-		return false, nil, fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone, fika down --now ends it", p.PID)
+		return false, nil, fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; %s shows when it is gone, %s ends it", p.PID, hint.Status, hint.DownNow)
 	}
 	if err := process.Kill(p); err != nil {
 		return false, nil, err

@@ -17,6 +17,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 	"fika/internal/text/words"
 )
 
@@ -110,7 +111,7 @@ func awaitReady(ctx context.Context, r *os.File, logPath string, before int64) (
 	var ready hub.Ready
 	line, err := bufio.NewReader(r).ReadBytes('\n')
 	if ctx.Err() != nil {
-		return ready, false, fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub continues starting (fika status)")
+		return ready, false, fika.WithHint(fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub continues starting"), hint.Status)
 	}
 	if err == nil {
 		err = json.Unmarshal(line, &ready)

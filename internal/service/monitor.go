@@ -14,6 +14,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/bus/message"
 	"fika/internal/rights/authority"
+	"fika/internal/text/hint"
 )
 
 // BusKinds returns the kinds of messages on the bus.
@@ -255,7 +256,7 @@ func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, 
 		return nil, err
 	}
 	if !s.c.Connected() {
-		return nil, fika.Errorf(fika.NotFound, "", "no hub is running: nothing to listen to; what is committed is in fika conversation show --agent %s (fika up)", row.Name)
+		return nil, fika.WithHint(fika.Errorf(fika.NotFound, "", "no hub is running: nothing to listen to; what is committed is in %s", hint.ConversationShow.With(row.Name)), hint.Up)
 	}
 	statuses := make(chan message.Status, 4096)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Status(row.Name), func(m bus.Msg) {

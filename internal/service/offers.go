@@ -15,6 +15,7 @@ import (
 	"fika/internal/store"
 	"fika/internal/system/crash"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -36,7 +37,7 @@ func (o *Offers) target() (worktree.Target, config.Landing, error) {
 	p := o.c.app.Project()
 	set := o.c.config().Landing
 	if p == nil {
-		return worktree.Target{}, set, fika.Errorf(fika.Invalid, "", "nothing lands here: run fika init in the repository")
+		return worktree.Target{}, set, fika.Errorf(fika.Invalid, "", "nothing lands here: run %s in the repository", hint.Init)
 	}
 	return worktree.Target{Project: p.Main, Into: set.Into}, set, nil
 }
@@ -114,7 +115,7 @@ func (o *Offers) Submit(ctx context.Context, summary string) (fika.Offer, error)
 	case err != nil:
 		return fika.Offer{}, err
 	case speaker == nil:
-		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "only an agent submits its own work: fika land AGENT offers it for it")
+		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "only an agent submits its own work: %s AGENT offers it for it", hint.Land.With())
 	case len(summary) > maxSummary || !utf8.ValidString(summary):
 		return fika.Offer{}, fika.Errorf(fika.Invalid, "", "a summary is UTF-8 text of at most %d bytes", maxSummary)
 	}
@@ -370,7 +371,7 @@ func (o *Offers) Await(ctx context.Context, n fika.OfferNumber) (fika.Offer, err
 			return f, err
 		}
 		if err := sleep.For(ctx, pollEvery); err != nil {
-			return f, fika.Errorf(fika.Detached, "", "offer %d continues: fika land show %d says how it stands", n, n)
+			return f, fika.Errorf(fika.Detached, "", "offer %d continues: %s says how it stands", n, hint.LandShow.With(n))
 		}
 	}
 }

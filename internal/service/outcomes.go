@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"fika/internal/bus"
+	"fika/internal/text/hint"
 )
 
 // Outcomes wakes a caller that waits for many requests at once.
@@ -60,7 +61,7 @@ func (o *Outcomes) Close() error {
 // BusLine says how a console is connected.
 func (c *Service) BusLine() string {
 	if !c.Connected() {
-		return "Not connected: no hub is running, so requests wait in the store (fika up)"
+		return "Not connected: no hub is running, so requests wait in the store (" + hint.Up.With() + ")"
 	}
 	return "Connected to the bus (" + c.subjects.All() + ")"
 }

@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/chat/route"
+	"fika/internal/text/hint"
 )
 
 // Match is how well an agent fits a prompt.
@@ -81,13 +82,13 @@ func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Mat
 	}
 	switch {
 	case len(list) == 0:
-		err = fika.Errorf(fika.NotFound, op, "no agents (fika init)")
+		err = fika.WithHint(fika.Errorf(fika.NotFound, op, "no agents"), hint.Init.With())
 	case best > list[0].Score || len(fit) == 0 && len(barred) > 0:
 		err = fika.Errorf(fika.NotFound, op, "the best match cannot take work now: %s", strings.Join(barred, "; "))
 	case len(fit) > 0:
-		err = fika.Errorf(fika.Invalid, op, "no clear match: %s; name one (fika agent route)", strings.Join(fit, " or "))
+		err = fika.WithHint(fika.Errorf(fika.Invalid, op, "no clear match: %s; name one", strings.Join(fit, " or ")), hint.Route.With())
 	default:
-		err = fika.Errorf(fika.NotFound, op, "this fits no agent; name one (fika agent list), or give agents a description, capabilities or examples")
+		err = fika.Errorf(fika.NotFound, op, "this fits no agent; name one (%s), or give agents a description, capabilities or examples", hint.AgentList.With())
 	}
 	return fika.Agent{}, Match{}, err
 }

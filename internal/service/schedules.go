@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 )
 
@@ -112,7 +113,7 @@ func (s *Schedules) Find(ctx context.Context, name string) (Schedule, error) {
 		}
 		names = append(names, one.Schedule.Name)
 	}
-	return Schedule{}, fika.Errorf(fika.NotFound, "", "schedule %q not found%s (fika schedule list)", name, spelling.DidYouMean(name, names))
+	return Schedule{}, fika.WithHint(fika.Errorf(fika.NotFound, "", "schedule %q not found%s", name, spelling.DidYouMean(name, names)), hint.ScheduleList)
 }
 
 // Add writes a schedule into the home's config.toml. Error kinds: Invalid, NotFound for

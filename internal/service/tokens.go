@@ -14,6 +14,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/rights/login"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Tokens is the interface to the programs that may come in by a door.
@@ -122,7 +123,7 @@ func (s *Tokens) Hints(k Token) (out []string) {
 		case !open[d]:
 			out = append(out, fmt.Sprintf("/%s is closed: set %s = true under [doors] in config.toml", d, d))
 		case err != nil || at.Port == 0:
-			out = append(out, fmt.Sprintf("/%s opens when the hub starts: fika up", d))
+			out = append(out, fmt.Sprintf("/%s opens when the hub starts: %s", d, hint.Up))
 		default:
 			out = append(out, fmt.Sprintf("it is for http://127.0.0.1:%d/%s", at.Port, d))
 		}

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/report/trace"
+	"fika/internal/text/hint"
 )
 
 // Traced is a piece of work with how its time and money were spent.
@@ -68,7 +69,7 @@ func (c *Service) traced(ctx context.Context, id fika.RequestID) (Traced, []Requ
 		list, err := c.store.OfChain(ctx, chains[0].Root)
 		return Traced{ID: chains[0].Root, What: "chain"}, list, err
 	}
-	return Traced{}, nil, fika.Errorf(fika.NotFound, "", "chain, request, run or conversation %q not found (fika request list)", id)
+	return Traced{}, nil, fika.WithHint(fika.Errorf(fika.NotFound, "", "chain, request, run or conversation %q not found", id), hint.RequestList.With())
 }
 
 func orNothingDone(err error, conv fika.Conversation) error {

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/repository/undo"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -103,7 +104,7 @@ func (u *Undo) Find(ctx context.Context, id string) (Undoing, error) {
 	case err != nil:
 		return Undoing{}, err
 	case len(found) == 0:
-		return Undoing{}, fika.Errorf(fika.NotFound, "", "nothing is kept of what request %s changed; fika undo --list shows the requests that changed files", id)
+		return Undoing{}, fika.Errorf(fika.NotFound, "", "nothing is kept of what request %s changed; %s shows the requests that changed files", id, hint.UndoList)
 	case len(found) > 1:
 		return Undoing{}, fika.Errorf(fika.Invalid, "", "%s begins the ids of several requests: give more of it", id)
 	}
@@ -113,7 +114,7 @@ func (u *Undo) Find(ctx context.Context, id string) (Undoing, error) {
 // NewestIn returns what can be done about the last request that changed files in a
 // folder, above or below it, or NotFound.
 func (u *Undo) NewestIn(ctx context.Context, dir string) (Undoing, error) {
-	return u.newest(ctx, "agents have changed no files in "+dir+": fika undo --list shows where they have", func(t undo.Turn) (bool, error) {
+	return u.newest(ctx, "agents have changed no files in "+dir+": "+hint.UndoList.With()+" shows where they have", func(t undo.Turn) (bool, error) {
 		a, err := filepath.Rel(t.Workspace, dir)
 		b, err2 := filepath.Rel(dir, t.Workspace)
 		return err == nil && filepath.IsLocal(a) || err2 == nil && filepath.IsLocal(b), nil
@@ -180,7 +181,7 @@ func (u *Undo) Apply(ctx context.Context, id fika.RequestID) (Undoing, error) {
 		return Undoing{}, err
 	}
 	if info.State != "" && !info.State.Terminal() && !u.abandoned(info) {
-		return Undoing{}, fika.Errorf(fika.Conflict, "", "request %s of @%s is not over (%s): wait for it, or fika request cancel %s", id, t.Agent, info.State, id)
+		return Undoing{}, fika.Errorf(fika.Conflict, "", "request %s of @%s is not over (%s): wait for it, or %s", id, t.Agent, info.State, hint.RequestCancel.With(id))
 	}
 	p := undo.Plan{Turn: t}
 	err = u.c.intent(ctx, "request.undo", []any{id}, wish{

@@ -12,6 +12,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/toml"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 	"fika/internal/workflow"
 )
@@ -117,7 +118,7 @@ func (w *Workflows) unknown(word string, names []string) error {
 	if _, err := os.Stat(word); err == nil {
 		return fika.Errorf(fika.NotFound, op, "workflow %q not found; if you mean the file, write ./%s", word, word)
 	}
-	return fika.Errorf(fika.NotFound, op, "workflow %q not found%s (fika workflow list)", word, spelling.DidYouMean(word, names))
+	return fika.WithHint(fika.Errorf(fika.NotFound, op, "workflow %q not found%s", word, spelling.DidYouMean(word, names)), hint.WorkflowList)
 }
 
 // known returns the definitions that may be referred to: those in dir come before those

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Approvals keeps the questions that people are asked about tool calls.
@@ -148,7 +149,7 @@ func (s Approvals) Approval(ctx context.Context, n int64) (OpenApproval, error) 
 	const op = "read approval"
 	a, ok, err := one(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.n = ?`, n)
 	if err == nil && !ok {
-		err = fika.Errorf(fika.NotFound, op, "approval %d not found (fika approve)", n)
+		err = fika.WithHint(fika.Errorf(fika.NotFound, op, "approval %d not found", n), hint.Approve.With())
 	}
 	return a, s.explain(op, err)
 }
@@ -175,7 +176,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 			return err
 		}
 		if !found {
-			return fika.Errorf(fika.NotFound, op, "approval %d not found (fika approve)", n)
+			return fika.WithHint(fika.Errorf(fika.NotFound, op, "approval %d not found", n), hint.Approve.With())
 		}
 		r, err := t.lockTurn(ctx, fika.RequestID(request)) // of two answers, one waits here for the other
 		if err != nil {

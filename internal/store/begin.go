@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Begin combines [Queue.Accept] and [Queue.Claim] for one request in a single
@@ -56,10 +57,10 @@ func (t requestRows) mayBegin(ctx context.Context, op string, acc Accepted) erro
 		return err
 	}
 	if all {
-		return fika.Errorf(fika.Locked, op, "everything is paused: fika chat resume --all lets it go on")
+		return fika.Errorf(fika.Locked, op, "everything is paused: %s lets it go on", hint.ChatResumeAll)
 	}
 	if c.Paused {
-		return fika.Errorf(fika.Locked, op, "%s is paused: fika chat resume %s lets it go on", c.Name, c.Name)
+		return fika.Errorf(fika.Locked, op, "%s is paused: %s lets it go on", c.Name, hint.ChatResume.With(c.Name))
 	}
 	busy, found, err := one(ctx, t, scanText, `SELECT b.id FROM requests b WHERE b.conversation = ? AND b.agent = ?
 AND b.finished_at = 0 AND b.state IN ('running', 'waiting') LIMIT 1`, c.ID, r.Agent)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Board keeps the tasks that wait for whoever can do them, and what became of them.
@@ -134,7 +135,7 @@ const selectNeeds = `SELECT d.needs, x.state FROM task_needs d JOIN tasks x ON x
 func scanNeed(s scanner) (n TaskNeed, err error) { return n, s.Scan(&n.Number, &n.State) }
 
 func errNoTask(n fika.TaskNumber) error {
-	return fika.Errorf(fika.NotFound, "", "task %d not found (fika board list)", n)
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "task %d not found", n), hint.BoardList.With())
 }
 
 // TaskFilter narrows [Board.Tasks]; empty fields match everything.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Check reads the whole database and returns a list of what is damaged in it; an
@@ -38,7 +39,7 @@ func (s *Store) CheckPages(ctx context.Context) error {
 		return s.db.explain(op, err)
 	case len(found) > 0 && found[0] != "ok":
 		return &fika.Error{Kind: fika.Storage, Op: op, Err: ErrDamaged,
-			Msg: s.db.name() + " is damaged (" + strings.Join(strings.Fields(strings.TrimPrefix(found[0], "*** in database main ***")), " ") + "): fika store backup --list names backups, fika store restore brings one back"}
+			Msg: s.db.name() + " is damaged (" + strings.Join(strings.Fields(strings.TrimPrefix(found[0], "*** in database main ***")), " ") + "): " + hint.BackupList.With() + " names backups, " + hint.Restore.With() + " brings one back"}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/system/crash"
+	"fika/internal/text/hint"
 )
 
 // Claimed is a request that now belongs to the claimer, with everything needed to
@@ -208,7 +209,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	case err != nil:
 		return nil, err
 	case !ok || !there:
-		return nil, fika.Errorf(fika.NotFound, opClaim, "request %q not found (fika request list)", id)
+		return nil, fika.WithHint(fika.Errorf(fika.NotFound, opClaim, "request %q not found", id), hint.RequestList.With())
 	case !r.FinishedAt.IsZero() || r.Agent != k.agent.ID:
 		return nil, errAgain // since it was found, it has ended or was given to another agent
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Cancel ends an open or waiting request at once and asks a running one to stop
@@ -64,7 +65,7 @@ func (s Requests) RetryAll(ctx context.Context, ids ...fika.RequestID) ([]fika.R
 			case err != nil:
 				return err
 			case !ok:
-				return fika.Errorf(fika.NotFound, op, "request %q not found (fika request list)", id)
+				return fika.WithHint(fika.Errorf(fika.NotFound, op, "request %q not found", id), hint.RequestList.With())
 			case old.State == fika.Done:
 				return fika.Errorf(fika.Conflict, op, "request %s is done: nothing to try again", id)
 			case !old.State.Terminal():

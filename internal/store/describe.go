@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Table describes a table to people who read the database with other programs.
@@ -104,6 +105,6 @@ func meanings() map[string]meaning {
 		"deliveries":     {"an event that a receiver has refused", false},
 		"figures":        {"a sum of what was done, for `/metrics`, which stays when rows go with age", false},
 		"places":         {"how far a reader of events has come that continues after a restart", false},
-		"tokens":         {"a program that comes in by a door, with the hash of its secret (`fika web token`)", false},
+		"tokens":         {"a program that comes in by a door, with the hash of its secret (`" + string(hint.Token) + "`)", false},
 	}
 }

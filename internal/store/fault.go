@@ -12,6 +12,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 func (sqliteDialect) fault(err error) fault {
@@ -64,7 +65,7 @@ func (s *db) explain(op string, err error) error {
 		return say("is read-only: give this user the right to write it and its folder")
 	case faultCorrupt:
 		return &fika.Error{Kind: fika.Storage, Op: op, Err: fmt.Errorf("%w: %w", ErrDamaged, err),
-			Msg: s.name() + " is not a sound database: keep a copy of it, run fika doctor, restore a backup"}
+			Msg: s.name() + " is not a sound database: keep a copy of it, run " + hint.Doctor.With() + ", restore a backup"}
 	case faultDisk:
 		return say("could not be read or written: look at its disk, nothing was changed")
 	case faultOpen:

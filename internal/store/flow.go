@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/system/crash"
+	"fika/internal/text/hint"
 	"fika/internal/workflow"
 )
 
@@ -208,7 +209,7 @@ func (t flowRows) ensureFlowAgent(ctx context.Context, op string) error {
 	case err != nil:
 		return err
 	case ok && id != flowAgent:
-		return fika.Errorf(fika.Conflict, op, "an agent is named %s, which is the name of all runs now: fika context rename %s OTHER", flowAgent, flowAgent)
+		return fika.WithHint(fika.Errorf(fika.Conflict, op, "an agent is named %s, which is the name of all runs now", flowAgent), hint.ContextRename.With(flowAgent, "OTHER"))
 	case ok:
 		return nil
 	}
@@ -256,7 +257,7 @@ func (s Flows) Run(ctx context.Context, id fika.RequestID) (Run, error) {
 			return r, fika.Errorf(fika.Conflict, op, "several runs begin with %q: give more of the id", id)
 		}
 	}
-	return r, fika.Errorf(fika.NotFound, op, "run %q not found (fika workflow list --runs)", id)
+	return r, fika.WithHint(fika.Errorf(fika.NotFound, op, "run %q not found", id), hint.WorkflowRuns)
 }
 
 // Runs lists runs, newest first, without the first skip: all, or, if going is set, those

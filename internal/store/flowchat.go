@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 	"fika/internal/workflow"
 )
 
@@ -88,7 +89,7 @@ func (a *applying) postAll(ctx context.Context) error {
 	}
 	slices.SortStableFunc(posts, func(p, q post) int { return cmp.Compare(p.in, q.in) }) // the order in which everybody locks them
 	for _, p := range posts {
-		err := fika.Errorf(fika.NotFound, "", "chat %s not found (fika chat create %s)", p.Post, p.Post)
+		err := fika.WithHint(fika.Errorf(fika.NotFound, "", "chat %s not found", p.Post), hint.ChatCreate.With(p.Post))
 		if p.in != "" {
 			err = a.postStep(ctx, p.Call, p.in)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 const (
@@ -173,7 +174,7 @@ func (s Jobs) AskJobEnd(ctx context.Context, n int64, reason string) (Job, bool,
 }
 
 func jobNotFound(n int64) error {
-	return fika.Errorf(fika.NotFound, "", "job %d not found (fika agent job list)", n)
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "job %d not found", n), hint.JobList.With())
 }
 
 // JobFilter says which jobs are listed. What is empty, or false, restricts nothing.

@@ -18,6 +18,7 @@ import (
 
 	"fika"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 //go:embed migrations/*.sql
@@ -77,7 +78,7 @@ func (s *db) openSchema(ctx context.Context) error {
 			return err
 		}
 		if shared && time.Since(start) > aloneWait {
-			return fika.Errorf(fika.Locked, opOpen, "%s needs a migration to schema %d while others have it open: run fika down first", s.opt.Path, schemaVersion)
+			return fika.Errorf(fika.Locked, opOpen, "%s needs a migration to schema %d while others have it open: run %s first", s.opt.Path, schemaVersion, hint.Down)
 		}
 		if time.Since(start) > migrationWait {
 			return fika.Errorf(fika.Locked, opOpen, "%s is being migrated by another process: try again when it is done", s.opt.Path)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // MoveTo is [Store.CopyTo], after which this store is marked as moved: [Open] refuses it
@@ -105,7 +106,7 @@ func setSchemaAside(ctx context.Context, opt Options, suffix string) (aside stri
 	}
 	users, err := usersOfSchema(ctx, tx, schema)
 	if err == nil && users != "" {
-		err = fika.Errorf(fika.Locked, op, "schema %s was moved from here and is still in use (%s): run fika down there first", schema, users)
+		err = fika.Errorf(fika.Locked, op, "schema %s was moved from here and is still in use (%s): run %s there first", schema, users, hint.Down)
 	}
 	if err != nil {
 		return "", s.explain(op, err)

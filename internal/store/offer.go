@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Offers keeps what is to land on branches, and what became of it.
@@ -47,7 +48,7 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 }
 
 func errNoOffer(n fika.OfferNumber) error {
-	return fika.Errorf(fika.NotFound, "", "offer %d not found (fika land list)", n)
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "offer %d not found", n), hint.LandList.With())
 }
 
 // Offer returns an offer. It fails with NotFound.

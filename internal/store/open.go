@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Options says where the database is and how to open it. Path or URL is required.
@@ -153,8 +154,8 @@ func (s *db) none() error {
 
 // behind refuses to migrate for a caller that only looks.
 func (s *db) behind(version int64) error {
-	return fika.Errorf(fika.Locked, opOpen, "%s has schema %d, and this fika needs %d: run fika down with the older fika if that still runs, then fika up, "+
-		"which keeps a copy and migrates; commands that only look change nothing", s.name(), version, schemaVersion)
+	return fika.Errorf(fika.Locked, opOpen, "%s has schema %d, and this fika needs %d: run %s with the older fika if that still runs, then %s, "+
+		"which keeps a copy and migrates; commands that only look change nothing", s.name(), version, schemaVersion, hint.Down, hint.Up)
 }
 
 // marks are rows of meta that say that a database is not to be used.
@@ -177,10 +178,10 @@ func scanMarks(s scanner) (m marks, err error) {
 func (s *db) usable(m marks) error {
 	switch {
 	case m.begun && !s.opt.Unfinished:
-		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give fika store move again, which continues with it, or name another database", s.name())
+		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give %s again, which continues with it, or name another database", s.name(), hint.StoreMove.With())
 	case m.moved != "" && !s.opt.Moved:
 		return fika.Errorf(fika.Storage, opOpen, "%s was moved: what came later is in %s. Name that as [store] url in config.toml (a file needs no url, if it is fika.db in the home); "+
-			"then fika store move brings it back here", s.name(), m.moved)
+			"then %s brings it back here", s.name(), m.moved, hint.StoreMove)
 	}
 	return nil
 }
@@ -229,8 +230,8 @@ func lostDatabase(name string, missing bool) error {
 	if missing {
 		what = "is missing"
 	}
-	return fika.Errorf(fika.Storage, opOpen, "%s %s, and this home had a database: put it back, or run fika store restore with one of its backups; "+
-		"fika store restore --empty begins a new one", name, what)
+	return fika.Errorf(fika.Storage, opOpen, "%s %s, and this home had a database: put it back, or run %s with one of its backups; %s begins a new one",
+		name, what, hint.Restore, hint.RestoreEmpty)
 }
 
 // shut closes the database once; later calls return the first result.

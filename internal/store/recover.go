@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Recovery reports what [Queue.Recover] did.
@@ -74,14 +75,14 @@ AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.request = s.request AND x.n =
 		out.Interrupted = append(out.Interrupted, r.id)
 		_, err = k.end(ctx, r, ending{
 			state: fika.StateInterrupted, reason: "its process ended",
-			notice:  fmt.Sprintf("the last run was interrupted before its answer; fika run -c %s --continue continues from here", r.agentName),
+			notice:  fmt.Sprintf("the last run was interrupted before its answer; %s continues from here", hint.RunContinueIn.With(r.agentName)),
 			outcome: fika.Outcome{ErrorKind: fika.Interrupted},
 		})
 	case r.attempts >= maxStarts:
 		out.Dead = append(out.Dead, r.id)
 		_, err = k.end(ctx, r, ending{
 			state: fika.Dead, reason: fmt.Sprintf("%d starts without progress", r.attempts),
-			notice:  fmt.Sprintf("%s was started %d times and ended each time before a step was done, so this request is given up; fika request retry %s tries again", r.agentName, r.attempts, r.id),
+			notice:  fmt.Sprintf("%s was started %d times and ended each time before a step was done, so this request is given up; %s tries again", r.agentName, r.attempts, hint.RequestRetry.With(r.id)),
 			outcome: fika.Outcome{ErrorKind: fika.Failed},
 		})
 	default:

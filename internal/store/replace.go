@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/system/crash"
+	"fika/internal/text/hint"
 )
 
 // restoring is the suffix of a schema that is being filled to replace another.
@@ -122,7 +123,7 @@ func (r Replacement) allowed(ctx context.Context, tx pgx.Tx, schema string) erro
 	}
 	users, err := usersOfSchema(ctx, tx, schema)
 	if err == nil && users != "" {
-		err = fika.Errorf(fika.Locked, op, "schema %s is in use (%s): run fika down there first; nothing was changed", schema, users)
+		err = fika.Errorf(fika.Locked, op, "schema %s is in use (%s): run %s there first; nothing was changed", schema, users, hint.Down)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // RequestFilter narrows [Requests.ListRequests]; empty fields match everything.
@@ -65,14 +66,14 @@ func (s Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, 
 		return r, s.explain(op, err)
 	}
 	if len(id) < minPrefix {
-		return r, fika.Errorf(fika.NotFound, op, "request %q not found (fika request list)", id)
+		return r, fika.WithHint(fika.Errorf(fika.NotFound, op, "request %q not found", id), hint.RequestList.With())
 	}
 	found, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.id >= ? AND r.id < ? ORDER BY r.id LIMIT 2`, id, string(id)+"\U0010ffff")
 	switch {
 	case err != nil:
 		return r, s.explain(op, err)
 	case len(found) == 0:
-		return r, fika.Errorf(fika.NotFound, op, "request %q not found (fika request list)", id)
+		return r, fika.WithHint(fika.Errorf(fika.NotFound, op, "request %q not found", id), hint.RequestList.With())
 	case len(found) > 1:
 		return r, fika.Errorf(fika.Invalid, op, "several requests begin with %q: give more of the id", id)
 	}

@@ -18,6 +18,7 @@ import (
 	"fika"
 	"fika/internal/system/crash"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 const (
@@ -260,8 +261,8 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 	case version > schemaVersion:
 		return fika.Errorf(fika.Storage, opOpen, "%s has schema %d, this program knows %d: use a newer fika", s.name(), version, schemaVersion)
 	case version == 0 && s.opt.Existing:
-		return fika.Errorf(fika.Storage, opOpen, "schema %s of %s has no tables of fika's, and this home had a database there: look at [store] url, or run fika store restore with a backup; "+
-			"fika store restore --empty begins a new one", schema, s.name())
+		return fika.Errorf(fika.Storage, opOpen, "schema %s of %s has no tables of fika's, and this home had a database there: look at [store] url, or run %s with a backup; %s begins a new one",
+			schema, s.name(), hint.Restore, hint.RestoreEmpty)
 	case version == 0 && s.opt.Looks:
 		return s.none()
 	case version < schemaVersion && s.opt.Looks:

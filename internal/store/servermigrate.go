@@ -15,6 +15,7 @@ import (
 
 	"fika"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 //go:embed postgres/*.sql
@@ -73,7 +74,7 @@ func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) erro
 			return err
 		}
 		if time.Since(start) > aloneWait {
-			return fika.Errorf(fika.Locked, opOpen, "schema %s of %s needs a migration to %d while others have it open (%s): run fika down there first", schema, s.name(), schemaVersion, users)
+			return fika.Errorf(fika.Locked, opOpen, "schema %s of %s needs a migration to %d while others have it open (%s): run %s there first", schema, s.name(), schemaVersion, users, hint.Down)
 		}
 		if err := sleep.For(ctx, time.Duration(2+rand.IntN(20))*time.Millisecond); err != nil {
 			return fika.Wrap(fika.Interrupted, opOpen, err)

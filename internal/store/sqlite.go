@@ -17,6 +17,7 @@ import (
 
 	"fika"
 	"fika/internal/system/crash"
+	"fika/internal/text/hint"
 )
 
 // sqlite is the engine of one file, with one connection that writes and a few that
@@ -100,7 +101,7 @@ func (e *sqlite) stillThere() error {
 		return nil
 	}
 	return &fika.Error{Kind: fika.Storage, Op: "write", Err: ErrGone,
-		Msg: e.path + " was moved, deleted or replaced while it was in use: nothing more is accepted; run fika down, then put it back, or fika store restore"}
+		Msg: e.path + " was moved, deleted or replaced while it was in use: nothing more is accepted; run " + hint.Down.With() + ", then put it back, or " + hint.Restore.With()}
 }
 
 // connect opens the writing connection if there is none. The caller holds the token.

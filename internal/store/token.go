@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Tokens keeps the programs that may come in by a door.
@@ -79,7 +80,7 @@ func (s Tokens) Token(ctx context.Context, name string) (Token, error) {
 	const op = "read token"
 	k, found, err := one(ctx, s.r, scanToken, selectToken+` WHERE k.name = ?`, name)
 	if err == nil && !found {
-		err = fika.Errorf(fika.NotFound, op, "token %q not found (fika web token list)", name)
+		err = fika.WithHint(fika.Errorf(fika.NotFound, op, "token %q not found", name), hint.TokenList.With())
 	}
 	return k, s.explain(op, err)
 }
@@ -111,7 +112,7 @@ func (s Tokens) RevokeToken(ctx context.Context, name string) error {
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, `DELETE FROM tokens WHERE name = ?`, name)
 		if err == nil && n == 0 {
-			err = fika.Errorf(fika.NotFound, op, "token %q not found (fika web token list)", name)
+			err = fika.WithHint(fika.Errorf(fika.NotFound, op, "token %q not found", name), hint.TokenList.With())
 		}
 		return err
 	})

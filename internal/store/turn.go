@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/rights/limit"
 	"fika/internal/system/crash"
+	"fika/internal/text/hint"
 )
 
 // turn is what the fenced writes need to know about their request.
@@ -65,7 +66,7 @@ func (t *tx) lockTurn(ctx context.Context, id fika.RequestID) (turn, error) {
 	err := t.run(ctx, first(&held, nil, scanText, `SELECT r.id FROM requests r WHERE r.id = ?`+lockRequest, id),
 		first(&r, &ok, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, id))
 	if err == nil && !ok {
-		err = fika.Errorf(fika.NotFound, "request", "request %q not found (fika request list)", id)
+		err = fika.WithHint(fika.Errorf(fika.NotFound, "request", "request %q not found", id), hint.RequestList.With())
 	}
 	return r, err
 }
@@ -118,7 +119,7 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 		case !(found && r.agent == f.Agent && r.epoch == f.Epoch && r.lease == f.Lease && r.state == fika.Running) && !crash.Without(crash.Fence):
 			return lostFence(op, f)
 		case !found:
-			return fika.Errorf(fika.NotFound, "request", "request %q not found (fika request list)", f.Request)
+			return fika.WithHint(fika.Errorf(fika.NotFound, "request", "request %q not found", f.Request), hint.RequestList.With())
 		}
 		if err := t.touch(ctx, &r, p); err != nil {
 			return err

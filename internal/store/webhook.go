@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Webhooks keeps how far the receivers of events are, and what they have refused.
@@ -141,7 +142,7 @@ func (s Webhooks) RetryDeliveries(ctx context.Context, id string) (n int64, err 
 			return err
 		}
 		if n == 0 && id != "" {
-			return fika.Errorf(fika.NotFound, op, "delivery %q not found (fika web webhook list)", id)
+			return fika.WithHint(fika.Errorf(fika.NotFound, op, "delivery %q not found", id), hint.WebhookList.With())
 		}
 		return t.put(ctx, `UPDATE webhooks SET next_at = 0 WHERE next_at > 0`)
 	})

@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/store"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -146,7 +147,7 @@ func (t *toolCalls) tellAwaited(ctx context.Context, x store.Execution) {
 	if x.State == store.ExecutionClaimed {
 		what = "which ended in the middle of the call"
 	}
-	t.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: fika executor %s starts it", t.executor.Name, what, t.executor.Name)})
+	t.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: %s starts it", t.executor.Name, what, hint.Executor.With(t.executor.Name))})
 }
 
 // withdraw marks a call as no longer wanted and waits up to executorGrace for it to end.

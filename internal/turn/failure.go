@@ -12,6 +12,7 @@ import (
 	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 const (
@@ -150,8 +151,8 @@ func (f *failures) suspend(ctx context.Context, reason fika.WaitReason, wait tim
 
 // notice is posted when a turn begins to wait.
 func (f *failures) notice(all []failure) string {
-	return fmt.Sprintf("the provider of @%s fails: %s; it is asked again until %s (fika request retry %s asks at once)",
-		f.claimed.Agent.Name, all[len(all)-1].why, all[0].at.Add(f.patience).Format("15:04"), f.fence.Request)
+	return fmt.Sprintf("the provider of @%s fails: %s; it is asked again until %s (%s asks at once)",
+		f.claimed.Agent.Name, all[len(all)-1].why, all[0].at.Add(f.patience).Format("15:04"), hint.RequestRetry.With(f.fence.Request))
 }
 
 // giveUp returns the error of a turn for which its provider never recovered.
@@ -161,7 +162,7 @@ func (f *failures) giveUp(cause error) error {
 	}
 	after := f.now().Sub(f.failures[0].at).Round(time.Second)
 	return &fika.Error{Kind: fika.KindOf(cause), Op: "model call", Err: cause,
-		Msg: fmt.Sprintf("gave up after %s and %d tries; fika request retry %s tries again", after, len(f.failures)+1, f.fence.Request)}
+		Msg: fmt.Sprintf("gave up after %s and %d tries; %s tries again", after, len(f.failures)+1, hint.RequestRetry.With(f.fence.Request))}
 }
 
 // isInvalid reports whether a provider says that the call itself is wrong, so that no other

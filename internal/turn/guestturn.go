@@ -14,6 +14,7 @@ import (
 
 	"fika"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -330,7 +331,7 @@ func (g *guestTurn) commitSaid(ctx context.Context) error {
 }
 
 func (g *guestTurn) interrupted(why string) error {
-	return &ending{state: fika.StateInterrupted, kind: fika.Interrupted, reason: why + "; fika request retry " + string(g.fence.Request) + " continues"}
+	return &ending{state: fika.StateInterrupted, kind: fika.Interrupted, reason: why + "; " + hint.RequestRetry.With(g.fence.Request) + " continues"}
 }
 
 // guestHost is what a guest sees of a turn.

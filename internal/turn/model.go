@@ -14,6 +14,7 @@ import (
 	"fika/internal/llm"
 	"fika/internal/rights/limit"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -284,7 +285,7 @@ func stopEnding(resp llm.Response) *ending {
 		}
 		return failed(fika.Limit, "the answer was cut off at %s", outputLimit(resp))
 	case llm.StopWindow:
-		return failed(fika.Limit, "the answer was cut off because the conversation fills the model's context window; fika context compact shortens it")
+		return failed(fika.Limit, "the answer was cut off because the conversation fills the model's context window; %s shortens it", hint.ContextCompact.With())
 	case llm.StopRefusal:
 		if resp.StopText == "" {
 			return failed(fika.Provider, "the model declined and gave no reason")

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/turn/prompt"
 )
 
@@ -165,9 +166,9 @@ func (w *window) selectEntries(ctx context.Context) (_ []fika.Entry, err error) 
 func (w *window) advice() string {
 	switch w.claimed.Conversation.Kind {
 	case fika.Ask:
-		return fmt.Sprintf("; fika context compact %s keeps what matters", w.claimed.Agent.Name)
+		return fmt.Sprintf("; %s keeps what matters", hint.ContextCompact.With(w.claimed.Agent.Name))
 	case fika.Chat:
-		return fmt.Sprintf("; fika chat compact %s keeps what matters", w.claimed.Conversation.Name)
+		return fmt.Sprintf("; %s keeps what matters", hint.ChatCompact.With(w.claimed.Conversation.Name))
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 	"fika/internal/tool/board"
 	"fika/internal/tool/job"
@@ -172,7 +173,7 @@ func (p peers) willWork(_ context.Context, a fika.Agent) error {
 	case entry == nil:
 		return fika.Errorf(fika.Invalid, "delegate", "not delegated: %s is a context without an agent, and nobody would start it. Give the task to one of the agents, or to the sub-agent tool if you have it; a person makes it an agent with an [[agents]] entry", a.Name)
 	case a.Desired.Stopped():
-		return fika.Errorf(fika.Invalid, "delegate", "not delegated: %s was stopped by hand and stays so until a person starts it (fika agent start %s)", a.Name, a.Name)
+		return fika.WithHint(fika.Errorf(fika.Invalid, "delegate", "not delegated: %s was stopped by hand and stays so until a person starts it", a.Name), hint.AgentStart.With(a.Name))
 	case !entry.Wake && !entry.AutoStart:
 		return fika.Errorf(fika.Invalid, "delegate", "not delegated: %s does not run, and nobody starts it for a task (wake = false)", a.Name)
 	}

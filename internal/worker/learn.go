@@ -12,6 +12,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/front"
+	"fika/internal/text/hint"
 )
 
 // Learning turns the outcomes of an agent into proposals, and applies a person's
@@ -118,7 +119,7 @@ func (l *Learning) Propose(ctx context.Context, omitTainted bool) (Learned, erro
 	out.Proposal = p
 	return out, l.update(func(s learn.State) (learn.State, error) {
 		if s.Proposal != nil {
-			return s, fika.Errorf(fika.Conflict, "", "another process has made a proposal for @%s meanwhile: fika agent learn %s shows it", l.agent.Name, l.agent.Name)
+			return s, fika.WithHint(fika.Errorf(fika.Conflict, "", "another process has made a proposal for @%s meanwhile", l.agent.Name), hint.AgentLearn.With(l.agent.Name))
 		}
 		s.Proposal = p
 		return s, nil
@@ -162,7 +163,7 @@ func (l *Learning) ask(ctx context.Context, out *Learned, cases []learn.Case, te
 			storeErr = s.BookSummary(context.WithoutCancel(ctx), l.agent, out.Model, used)
 		}
 		if storeErr != nil {
-			l.warn("what this took is missing in fika usage: " + storeErr.Error())
+			l.warn("what this took is missing in " + hint.Usage.With() + ": " + storeErr.Error())
 		}
 	}
 	return answer, err
@@ -320,7 +321,7 @@ func (l *Learning) ownFile(path string) (string, error) {
 	}
 	now, err := folder.ReadPrompt(own)
 	if err == nil && now.Hash != agreed.Hash {
-		err = fika.Errorf(fika.Conflict, "", "%s has changed since you trusted it: fika trust shows how; learn again after that", own)
+		err = fika.Errorf(fika.Conflict, "", "%s has changed since you trusted it: %s shows how; learn again after that", own, hint.Trust)
 	}
 	return own, err
 }

@@ -15,6 +15,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 	"fika/internal/tool/board"
 	"fika/internal/tool/offer"
 	"fika/internal/tool/peer"
@@ -199,7 +200,7 @@ func (w *Worker) recoverForeground(ctx context.Context, warn func(string)) error
 		}
 	}
 	for _, id := range rec.Interrupted {
-		warn(fmt.Sprintf("the last prompt of context %q was interrupted (request %s); fika run -c %s --continue continues with it", w.Folder.Name, id, w.Folder.Name))
+		warn(fmt.Sprintf("the last prompt of context %q was interrupted (request %s); %s continues with it", w.Folder.Name, id, hint.RunContinueIn.With(w.Folder.Name)))
 	}
 	return nil
 }

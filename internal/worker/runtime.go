@@ -16,6 +16,7 @@ import (
 	"fika/internal/extension/plugin"
 	"fika/internal/llm"
 	"fika/internal/settings/config"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 	"fika/internal/tool/board"
 	"fika/internal/tool/note"
@@ -155,7 +156,7 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 			r.opts.Warn(fmt.Sprintf("the worktree of @%s is a clone now; its changes that were not committed are in it, and what it was is kept in %s", name, kept))
 		}
 		if made && r.opts.Task == 0 {
-			r.opts.Warn(fmt.Sprintf("@%s works in a git worktree of its own, %s, a clone of your repository; fika agent diff %s shows its work, fika agent merge %s brings it to you, fika agent shell %s looks around in it", name, tree.Root, name, name, name))
+			r.opts.Warn(fmt.Sprintf("@%s works in a git worktree of its own, %s, a clone of your repository; %s shows its work, %s brings it to you, %s looks around in it", name, tree.Root, hint.AgentDiff.With(name), hint.AgentMerge.With(name), hint.AgentShell.With(name)))
 		}
 	}
 	return CheckWorkspace(r.workspace, name)

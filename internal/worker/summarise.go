@@ -8,6 +8,7 @@ import (
 	"fika/internal/llm"
 	"fika/internal/settings/config"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 	"fika/internal/turn"
 	"fika/internal/turn/compaction"
@@ -125,7 +126,7 @@ func (y summary) write(ctx context.Context) (Summarised, error) {
 // book records the model's usage in the ledger.
 func (y summary) book(ctx context.Context, u fika.Usage) {
 	if err := y.store.BookSummary(context.WithoutCancel(ctx), y.agent, y.settings.Model.ID, u); err != nil {
-		y.warn("what the summary took is missing in fika usage: " + err.Error())
+		y.warn("what the summary took is missing in " + hint.Usage.With() + ": " + err.Error())
 	}
 }
 

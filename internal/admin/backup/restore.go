@@ -18,6 +18,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Restored describes what [Restore] did.
@@ -192,7 +193,7 @@ func unpackStore(ctx context.Context, path, to string) error {
 	const op = "restore"
 	z, err := zip.OpenReader(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fika.Errorf(fika.NotFound, op, "backup %s not found (fika store backup --list)", path)
+		return fika.WithHint(fika.Errorf(fika.NotFound, op, "backup %s not found", path), hint.BackupList.With())
 	}
 	if err != nil {
 		return fika.Errorf(fika.Invalid, op, "%s is not a backup of fika's: %v", path, err)

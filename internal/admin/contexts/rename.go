@@ -9,6 +9,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -34,7 +35,7 @@ func Rename(ctx context.Context, a *app.App, from, to fika.AgentName, wait time.
 		return finishRename(ctx, a, s, from, to, err)
 	}
 	if tree, err := a.Worktree(from); err == nil && tree.IsMade() {
-		return fika.Errorf(fika.Conflict, "rename", "@%[1]s has a git worktree, which goes by its name: fika agent merge %[1]s, then fika agent discard %[1]s", from)
+		return fika.Errorf(fika.Conflict, "rename", "@%s has a git worktree, which goes by its name: %s, then %s", from, hint.AgentMerge.With(from), hint.AgentDiscard.With(from))
 	}
 	w, err := worker.OpenCommand(ctx, a, from, true, wait, p.Warn)
 	if err != nil {

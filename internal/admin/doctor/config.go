@@ -11,6 +11,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/project"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -55,7 +56,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	}
 	report := ConfigReport{Config: c}
 	if at.Trust == project.Changed || at.Project != "" && at.Trust == project.Untrusted {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in use, and what they name was looked for in those: review them with fika trust", at.Root))
+		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in use, and what they name was looked for in those: review them with %s", at.Root, hint.Trust))
 	}
 	report.Warnings = append(append(report.Warnings, c.Notes()...), c.BackupNotes()...)
 	var errs []error

@@ -14,6 +14,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -56,7 +57,7 @@ func (d *examination) checkContext(ctx context.Context, f folder.Folder) {
 	case err != nil:
 		d.add(check, Problem, "", "%v", err)
 	case lock.Status == folder.LockStale && lock.Held:
-		d.add(check, Problem, fmt.Sprintf("fika context unlock %s", f.Name), "process %d (%s) holds it and has been silent for %s", lock.Info.PID, lock.Info.Kind, term.Duration(lock.Age))
+		d.add(check, Problem, hint.ContextUnlock.With(f.Name), "process %d (%s) holds it and has been silent for %s", lock.Info.PID, lock.Info.Kind, term.Duration(lock.Age))
 	case lock.Status == folder.LockStale:
 		d.add(check, Note, "", "process %d ended without giving it back; the next prompt takes it over", lock.Info.PID)
 	}
@@ -118,7 +119,7 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 		return
 	}
 	for _, x := range diffs[:min(5, len(diffs))] {
-		d.add(check, Problem, "fika doctor --fix rebuilds the mirror from the database", "%s", x)
+		d.add(check, Problem, hint.DoctorFix.With()+" rebuilds the mirror from the database", "%s", x)
 	}
 	if n := len(diffs) - 5; n > 0 {
 		d.add(check, Problem, "", "%d more differences between its files and the database", n)
@@ -204,7 +205,7 @@ func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) 
 				continue
 			}
 		}
-		d.add("agent "+string(a.Name), Problem, fmt.Sprintf("fika doctor --fix makes it again from the database; fika context delete %s removes the agent", a.Name),
+		d.add("agent "+string(a.Name), Problem, fmt.Sprintf("%s makes it again from the database; %s removes the agent", hint.DoctorFix, hint.ContextDelete.With(a.Name)),
 			"its folder %s is gone", d.home.Folder(a.Name).Path())
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 	"fika/internal/text/words"
 	"fika/internal/worker"
 )
@@ -201,7 +202,7 @@ func (d *examination) checkStore(ctx context.Context) {
 	}
 	dead, err := s.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Dead}, Limit: 100})
 	if err == nil && len(dead) > 0 {
-		d.add("requests", Note, "fika request list --state dead; fika request retry ID", "%d requests were given up", len(dead))
+		d.add("requests", Note, hint.RequestListDead.With()+"; "+hint.RequestRetry.With("ID"), "%d requests were given up", len(dead))
 	}
 }
 
@@ -218,7 +219,7 @@ func (d *examination) checkPlugins(ctx context.Context) {
 	before := len(d.out)
 	tools := worker.NewToolbox(d.app, d.home.Folder(state.Current), s)
 	o := tools.PluginOptions(worker.PluginUse{Workspace: d.home.Root, Reserved: tools.BuiltinNames(), Warn: func(string) {}})
-	o.Report = func(name string, err error) { d.add(check, Problem, "fika plugin check "+name, "%s: %v", name, err) }
+	o.Report = func(name string, err error) { d.add(check, Problem, hint.PluginCheck.With(name), "%s: %v", name, err) }
 	plugins, err := plugin.Open(ctx, o)
 	switch {
 	case err != nil:
@@ -271,10 +272,10 @@ func (d *examination) checkHub(ctx context.Context) {
 	p, up := d.home.HubProcess()
 	switch {
 	case up && process.IsStopped(p):
-		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
+		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: %s", p.PID, hint.DownNow), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
 		return
 	case up && !d.app.HubAnswers(ctx):
-		d.add("hub", Problem, "fika down --now, then fika up; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
+		d.add("hub", Problem, hint.DownNow.With()+", then "+hint.Up.With()+"; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
 		return
 	case up:
 		d.add("hub", Fine, "", "runs (pid %d)", p.PID)
@@ -306,7 +307,7 @@ func (d *examination) checkAgents(ctx context.Context) {
 		}
 		if !v.Trouble.IsClear() {
 			bad++
-			d.add("agents", Problem, fmt.Sprintf("see fika agent logs %s", v.Row.Name), "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
+			d.add("agents", Problem, fmt.Sprintf("see %s", hint.AgentLogs.With(v.Row.Name)), "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
 		}
 	}
 	if bad == 0 && len(views) > 0 {
@@ -322,7 +323,7 @@ func (d *examination) checkBackups(v service.AgentView, all []service.AgentView)
 		}
 		switch {
 		case b.Row.Desired.Stopped():
-			d.add("backups", Note, "fika agent start "+string(b.Row.Name), "@%s is to take over from @%s, and was stopped by hand", b.Row.Name, v.Row.Name)
+			d.add("backups", Note, hint.AgentStart.With(b.Row.Name), "@%s is to take over from @%s, and was stopped by hand", b.Row.Name, v.Row.Name)
 		case b.Status == fika.AgentFailed:
 			d.add("backups", Note, "", "@%s is to take over from @%s, and has failed", b.Row.Name, v.Row.Name)
 		}
@@ -350,7 +351,7 @@ func (d *examination) checkProcesses() {
 func agentRemedy(name fika.AgentName, lock folder.LockState) string {
 	remedy := fmt.Sprintf("kill -CONT %d", lock.Info.PID)
 	if lock.Info.Kind == folder.LockAgent {
-		remedy += ", or: fika agent stop --now " + string(name)
+		remedy += ", or: " + hint.AgentStopNow.With(name)
 	}
 	return remedy
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika/internal/service"
+	"fika/internal/text/hint"
 )
 
 // checkReceivers looks for receivers of events, and for a collector of traces, that fail or
@@ -26,10 +27,10 @@ func (d *examination) checkReceivers(ctx context.Context) {
 			d.add("receivers", Note, "", "%s: %v", w.Webhook.URL, w.Secret)
 		}
 		if w.Tries > 0 {
-			d.add("receivers", Problem, "fika web webhook retry --all tries it at once", "%s fails since %s: %s", w.Webhook.URL, w.Failing.Local().Format(time.DateTime), w.Error)
+			d.add("receivers", Problem, hint.WebhookRetryAll.With()+" tries it at once", "%s fails since %s: %s", w.Webhook.URL, w.Failing.Local().Format(time.DateTime), w.Error)
 		}
 		if n := len(w.Refused); n > 0 {
-			d.add("receivers", Problem, "fika web webhook list shows all; fika web webhook retry sends them again", "%s has refused %d, the last: %s", w.Webhook.URL, n, w.Refused[n-1].Error)
+			d.add("receivers", Problem, hint.WebhookList.With()+" shows all; "+hint.WebhookRetry.With()+" sends them again", "%s has refused %d, the last: %s", w.Webhook.URL, n, w.Refused[n-1].Error)
 		}
 		if len(d.out) > before {
 			bad++

@@ -9,6 +9,7 @@ import (
 	"fika/internal/extension/plugin"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 )
 
@@ -60,7 +61,7 @@ func (t *toolNames) check(at config.Place, key, name string) {
 	}
 	if server, ok := serverOf(name); ok {
 		if !slices.Contains(t.servers, server) {
-			t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: %q: MCP server %q not found; fika mcp list shows those in the settings", at, key, name, server))
+			t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: %q: MCP server %q not found; %s shows those in the settings", at, key, name, server, hint.MCPList))
 		}
 		return
 	}
@@ -69,7 +70,7 @@ func (t *toolNames) check(at config.Place, key, name string) {
 	case near != "":
 		t.errs = append(t.errs, fmt.Errorf("%s: %s: tool %q not found; did you mean %s?", at, key, name, near))
 	case slices.Contains(plugin.ShippedNames(), name):
-		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: the plugin %q is not installed: fika plugin install %s", at, key, name, name))
+		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: the plugin %q is not installed: %s", at, key, name, hint.PluginInstall.With(name)))
 	default:
 		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: no tool and no plugin here is called %q; it does nothing until a plugin brings one", at, key, name))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"fika"
 	"fika/internal/settings/config"
+	"fika/internal/text/hint"
 )
 
 // maxImport is the maximum size of another program's file, in bytes.
@@ -197,7 +198,7 @@ func (f foreign) addEnv(e *config.MCPServer, leave func(string, ...any)) {
 			leave("%s is the value of %s, and fika hands variables over under their own names: %s was taken", key, variable(value), key)
 			e.Env = append(e.Env, key)
 		case secret(key):
-			leave("the value of %s was not taken over, as it looks like a secret: fika key set %s", key, key)
+			leave("the value of %s was not taken over, as it looks like a secret: %s", key, hint.KeySet.With(key))
 			e.Env = append(e.Env, key)
 		default:
 			e.Env = append(e.Env, key+"="+value)
@@ -219,7 +220,7 @@ func (f foreign) addHeaders(e *config.MCPServer, leave func(string, ...any)) {
 		if token, bearer := strings.CutPrefix(value, "Bearer "); bearer && strings.EqualFold(key, "Authorization") {
 			if e.BearerEnv = variable(token); e.BearerEnv == "" {
 				e.BearerEnv = ofServer + "_TOKEN"
-				leave("the token was not taken over: fika key set %s", e.BearerEnv)
+				leave("the token was not taken over: %s", hint.KeySet.With(e.BearerEnv))
 			}
 			continue
 		}
@@ -231,7 +232,7 @@ func (f foreign) addHeaders(e *config.MCPServer, leave func(string, ...any)) {
 		case secret(key):
 			env = ofServer + "_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 			e.Headers = append(e.Headers, key+": $"+env)
-			leave("the value of the header %s was not taken over, as it looks like a secret: fika key set %s", key, env)
+			leave("the value of the header %s was not taken over, as it looks like a secret: %s", key, hint.KeySet.With(env))
 		default:
 			e.Headers = append(e.Headers, key+": "+value)
 		}

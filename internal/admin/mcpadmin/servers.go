@@ -12,6 +12,7 @@ import (
 	"fika/internal/extension/oauth"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 	"fika/internal/tool"
 	"fika/internal/worker"
@@ -105,7 +106,7 @@ func (s *Servers) LogIn(ctx context.Context, name string, scopes []string, port 
 	case !entry.IsRemote():
 		return Report{}, fika.Errorf(fika.Invalid, "", "%s is a program here, and needs no login: its keys are in env", name)
 	case entry.BearerEnv != "":
-		return Report{}, fika.Errorf(fika.Invalid, "", "%s gets the key %s: fika key set %s; for a login, remove bearer_env from its [[mcp]] entry", name, entry.BearerEnv, entry.BearerEnv)
+		return Report{}, fika.Errorf(fika.Invalid, "", "%s gets the key %s: %s; for a login, remove bearer_env from its [[mcp]] entry", name, entry.BearerEnv, hint.KeySet.With(entry.BearerEnv))
 	}
 	if err := s.app.LogIn(ctx, state.Entry, scopes, port, p); err != nil {
 		return Report{}, fika.Wrap("", "log in to "+name, err)
@@ -134,7 +135,7 @@ func (s *Servers) Find(name string) (State, error) {
 		if near := spelling.Nearest(name, names); near != "" {
 			meant = "; did you mean " + near + "?"
 		}
-		return State{}, fika.Errorf(fika.NotFound, "", "server %q not found%s (fika mcp list)", name, meant)
+		return State{}, fika.WithHint(fika.Errorf(fika.NotFound, "", "server %q not found%s", name, meant), hint.MCPList.With())
 	}
 	return s.state(*entry), nil
 }
@@ -230,7 +231,7 @@ func (s *Servers) Agree(r Report) error {
 // the entry is not valid.
 func (s *Servers) Try(ctx context.Context, entry config.MCPServer) (Report, error) {
 	if s.config.MCPServer(entry.Name) != nil {
-		return Report{}, fika.Errorf(fika.Invalid, "", "MCP server %q already exists: fika mcp remove %s, or choose another name", entry.Name, entry.Name)
+		return Report{}, fika.Errorf(fika.Invalid, "", "MCP server %q already exists: %s, or choose another name", entry.Name, hint.MCPRemove.With(entry.Name))
 	}
 	if _, err := config.Parse("mcp", []byte(entry.TOML()+"\n")); err != nil {
 		return Report{}, fika.Wrap(fika.Invalid, "", err)
@@ -293,7 +294,7 @@ func (s *Servers) Call(ctx context.Context, name string, args json.RawMessage, p
 		return tool.Result{}, err
 	}
 	if _, err := set.Find(name); fika.IsKind(err, fika.NotFound) {
-		return tool.Result{}, fika.Errorf(fika.NotFound, "", "%v; tools are called SERVER__TOOL, and fika mcp show SERVER lists them", err)
+		return tool.Result{}, fika.Errorf(fika.NotFound, "", "%v; tools are called SERVER__TOOL, and %s SERVER lists them", err, hint.MCPShow.With())
 	}
 	set.RedactWith(s.app.Secrets())
 	r, err := set.Call(ctx, tool.Call{Name: name, Step: "by-hand/1", Args: args, Agent: s.agent, Context: string(s.agent), Workspace: s.workspace, Progress: progress})

@@ -15,6 +15,7 @@ import (
 	"fika/internal/extension/plugin"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 	"fika/internal/worker"
 )
@@ -213,7 +214,7 @@ func WithoutTool(a *app.App, name string) ([]string, error) {
 func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p app.Person) (string, error) {
 	if filepath.Base(path) == path {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", fika.Errorf(fika.NotFound, "install plugin", "plugin %q not found; built-in plugins: %s (fika plugin list)", path, strings.Join(plugin.ShippedNames(), ", "))
+			return "", fika.WithHint(fika.Errorf(fika.NotFound, "install plugin", "plugin %q not found; built-in plugins: %s", path, strings.Join(plugin.ShippedNames(), ", ")), hint.PluginList.With())
 		}
 		path = "." + string(filepath.Separator) + path
 	}
@@ -297,5 +298,5 @@ func pluginPath(h folder.Home, name string) (string, error) {
 			return filepath.Join(h.PluginsDir(), d.Name()), nil
 		}
 	}
-	return "", fika.Errorf(fika.NotFound, "", "plugin %q not found (fika plugin list)", name)
+	return "", fika.WithHint(fika.Errorf(fika.NotFound, "", "plugin %q not found", name), hint.PluginList.With())
 }

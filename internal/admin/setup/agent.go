@@ -10,6 +10,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/project"
 	"fika/internal/settings/template"
+	"fika/internal/text/hint"
 )
 
 // NewAgent is an agent to be created.
@@ -93,7 +94,7 @@ func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, er
 	}
 	t, err := set.Find(from)
 	if fika.IsKind(err, fika.NotFound) && from == string(name) {
-		return NewAgent{}, fika.Errorf(fika.Invalid, "", "which template? --template NAME (fika agent template list)")
+		return NewAgent{}, fika.WithHint(fika.Errorf(fika.Invalid, "", "which template? --template NAME"), hint.TemplateList.With())
 	}
 	if err != nil {
 		return NewAgent{}, err

@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/settings/project"
+	"fika/internal/text/hint"
 )
 
 // AgentFile returns the file that defines an agent: the person's own, or else the
@@ -39,7 +40,7 @@ func AgentFile(a *app.App, name fika.AgentName) (string, error) {
 	if at, taken := c.WhereAgent(name); taken {
 		return "", fika.Errorf(fika.Conflict, op, "@%s is defined in %s:%d; delete it there", name, at.File, at.Line)
 	}
-	return "", fika.Errorf(fika.NotFound, op, "agent %q not found (fika agent list)", name)
+	return "", fika.WithHint(fika.Errorf(fika.NotFound, op, "agent %q not found", name), hint.AgentList)
 }
 
 // DeleteAgent removes the file of an agent. If the project's files were trusted as

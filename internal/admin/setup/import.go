@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/settings/front"
+	"fika/internal/text/hint"
 )
 
 // Foreign is the agent's file of another program, converted to a file for fika.
@@ -118,7 +119,7 @@ func (t *translation) model(name string) {
 	case t.known(name):
 		t.lines = append(t.lines, "model: "+front.Quote(name)+"\n")
 	default:
-		t.note("model %s is left out: there is none of that id or nickname (fika model list); the agent uses the usual one", name)
+		t.note("model %s is left out: there is none of that id or nickname (%s); the agent uses the usual one", name, hint.ModelList)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/project"
 	"fika/internal/settings/template"
+	"fika/internal/text/hint"
 )
 
 // Plan describes the project to be made.
@@ -54,7 +55,7 @@ func ProjectPlace(a *app.App) (root string, err error) {
 	}
 	at := filepath.Join(root, project.Folder)
 	if _, err := os.Lstat(at); err == nil {
-		return "", fika.Errorf(fika.Conflict, op, "%s already exists; add agents with fika agent create", at)
+		return "", fika.Errorf(fika.Conflict, op, "%s already exists; add agents with %s", at, hint.AgentCreate.With())
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", fika.Wrap(fika.Storage, op, err)
 	}
@@ -116,7 +117,7 @@ func (p Plan) files() ([]newFile, error) {
 	var b strings.Builder
 	b.WriteString("# Settings of this project, for everybody who works on it. They add to what each\n" +
 		"# person has and can only tighten it; they take effect when that person runs\n" +
-		"# fika trust. Agents are in agents/. fika config check finds mistakes.\n\n")
+		"# " + hint.Trust.With() + ". Agents are in agents/. " + hint.ConfigCheck.With() + " finds mistakes.\n\n")
 	if p.Model != "" {
 		b.WriteString("model = " + config.QuoteTOML(p.Model) + "\n")
 	} else {

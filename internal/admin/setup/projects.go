@@ -10,6 +10,7 @@ import (
 	"fika/internal/repository/worktree"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/project"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 )
 
@@ -61,11 +62,11 @@ func FindProject(a *app.App, word string) (Known, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return Known{}, fika.Errorf(fika.Conflict, op, "%d projects are named %s: use the id (fika project list)", len(found), word)
+		return Known{}, fika.WithHint(fika.Errorf(fika.Conflict, op, "%d projects are named %s: use the id", len(found), word), hint.ProjectList)
 	case word == "":
-		return Known{}, fika.Errorf(fika.NotFound, op, "this is not a project (fika project list)")
+		return Known{}, fika.WithHint(fika.Errorf(fika.NotFound, op, "this is not a project"), hint.ProjectList)
 	}
-	return Known{}, fika.Errorf(fika.NotFound, op, "project %q not found%s (fika project list)", word, spelling.DidYouMean(word, names))
+	return Known{}, fika.WithHint(fika.Errorf(fika.NotFound, op, "project %q not found%s", word, spelling.DidYouMean(word, names)), hint.ProjectList)
 }
 
 // idle takes the lock of a project's hub. It fails with Locked if the hub runs or a
@@ -110,7 +111,7 @@ func ForgetProject(k Known) error {
 	}
 	if len(trees) > 0 {
 		name := trees[0].Agent
-		return fika.Errorf(fika.Conflict, "forget project", "@%s still has a git worktree in %s: fika agent discard %s removes it, if nothing in it is only there", name, trees[0].Root, name)
+		return fika.Errorf(fika.Conflict, "forget project", "@%s still has a git worktree in %s: %s removes it, if nothing in it is only there", name, trees[0].Root, hint.AgentDiscard.With(name))
 	}
 	if kept := worktree.KeptTrees(k.Home); len(kept) > 0 {
 		return fika.Errorf(fika.Conflict, "forget project", "%s holds changes that were not committed when the worktree became a clone: remove it if they are not needed", kept[0])

@@ -15,6 +15,7 @@ import (
 	"fika/internal/extension/skill"
 	"fika/internal/settings/config"
 	"fika/internal/settings/project"
+	"fika/internal/text/hint"
 )
 
 // maxSkill bounds what [AddSkill] copies, in bytes.
@@ -95,7 +96,7 @@ func untrustedSkills(a *app.App) []KnownSkill {
 		if !sameFolder(now, agreed, s.folder) {
 			out = append(out, KnownSkill{
 				Skill: skill.Skill{Name: s.name, Dir: filepath.Join(p.Root, s.folder), Place: filepath.Join(p.Root, filepath.Dir(s.folder)), Description: s.skill.Description},
-				State: SkillUntrusted, Why: "you have not trusted it as it is: fika trust", Agents: []string{},
+				State: SkillUntrusted, Why: "you have not trusted it as it is: " + hint.Trust.With(), Agents: []string{},
 			})
 		}
 	}
@@ -211,7 +212,7 @@ func FindSkill(a *app.App, name string) (KnownSkill, error) {
 		i = slices.IndexFunc(list, func(s KnownSkill) bool { return s.Name == name })
 	}
 	if i < 0 {
-		return KnownSkill{}, fika.Errorf(fika.NotFound, "", "skill %q not found (fika skill list)", name)
+		return KnownSkill{}, fika.WithHint(fika.Errorf(fika.NotFound, "", "skill %q not found", name), hint.SkillList)
 	}
 	return list[i], nil
 }
@@ -239,7 +240,7 @@ func AddSkill(a *app.App, dir string) (skill.Skill, error) {
 	}
 	to := filepath.Join(h.SkillsDir(), s.Name)
 	if _, err := os.Lstat(to); err == nil {
-		return s, fika.Errorf(fika.Conflict, op, "%s already exists; fika skill remove %s removes it", to, s.Name)
+		return s, fika.WithHint(fika.Errorf(fika.Conflict, op, "%s already exists", to), hint.SkillRemove.With(s.Name))
 	}
 	tmp, err := os.MkdirTemp(h.SkillsDir(), ".new-")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/settings/project"
+	"fika/internal/text/hint"
 )
 
 // Pending is the content of a project's files compared with what a person agreed to.
@@ -33,7 +34,7 @@ type Pending struct {
 func ReviewProject(a *app.App) (*Pending, error) {
 	p := a.Project()
 	if p == nil {
-		return nil, fika.Errorf(fika.NotFound, "trust", "this is not a project (fika init)")
+		return nil, fika.WithHint(fika.Errorf(fika.NotFound, "trust", "this is not a project"), hint.Init)
 	}
 	c, err := a.CheckProject()
 	if err != nil {
@@ -90,7 +91,7 @@ func FindInstructions(a *app.App) (path, text string, err error) {
 	const op = "trust"
 	dir := repository(a.Dir(), a.Getenv("HOME"))
 	if path = project.InstructionsIn(dir); path == "" {
-		return "", "", fika.Errorf(fika.NotFound, op, "nothing to trust: no .fika, AGENTS.md or CLAUDE.md here (fika init)")
+		return "", "", fika.WithHint(fika.Errorf(fika.NotFound, op, "nothing to trust: no .fika, AGENTS.md or CLAUDE.md here"), hint.Init)
 	}
 	c, err := a.Config()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Endpoint is where a server listens and as which user to log in.
@@ -72,10 +73,10 @@ func ReadEndpoint(runDir string) (HubInfo, error) {
 	var info HubInfo
 	err := readJSON(hubPath(runDir), &info)
 	if errors.Is(err, fs.ErrNotExist) {
-		return info, fika.Errorf(fika.NotFound, "find hub", "no hub is running here (%s is missing): start one with fika up", hubPath(runDir))
+		return info, fika.WithHint(fika.Errorf(fika.NotFound, "find hub", "no hub is running here (%s is missing)", hubPath(runDir)), hint.Up)
 	}
 	if err == nil && info.URL == "" {
-		err = fika.Errorf(fika.Invalid, "read "+hubPath(runDir), "it names no url: restart the hub with fika down and fika up")
+		err = fika.Errorf(fika.Invalid, "read "+hubPath(runDir), "it names no url: restart the hub with %s and %s", hint.Down, hint.Up)
 	}
 	return info, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // LostRequest is a request of another program that was accepted and disappeared from the
@@ -122,8 +123,8 @@ func lostWarnings(runDir string) []string {
 		which = strings.TrimPrefix(fmt.Sprintf("%s and %d whose id is not known", which, unknown), " and ")
 	}
 	return []string{fmt.Sprintf(lostBegins+"%s of other programs, accepted and then gone because the files of the stream were damaged, noticed %s: %s (the senders were told; "+
-		"sending one again with the same id is safe and takes it off this list; fika doctor --fix: you know of them; all are in %s)",
-		countedRequests(len(list)), since.Local().Format("2006-01-02 15:04"), which, lostPath(runDir))}
+		"sending one again with the same id is safe and takes it off this list; %s: you know of them; all are in %s)",
+		countedRequests(len(list)), since.Local().Format("2006-01-02 15:04"), which, hint.DoctorFix, lostPath(runDir))}
 }
 
 // IsLostWarning reports whether w, one of [DamageWarnings], is about lost requests, which

@@ -16,6 +16,7 @@ import (
 
 	"fika"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/text/safetext"
 )
 
@@ -154,7 +155,7 @@ func LostWarnings(dir string) []string {
 	for _, path := range found {
 		name, _, _ := strings.Cut(filepath.Base(path), lostMark)
 		out = append(out, fmt.Sprintf("the database is older than its files: it lacks messages of the chat %s, which %s has "+
-			"(an older copy was put back, or fika.db-wal was removed: fika store restore brings back a backup; remove the file once you do not need it)", name, path))
+			"(an older copy was put back, or fika.db-wal was removed: %s brings back a backup; remove the file once you do not need it)", name, path, hint.Restore))
 	}
 	return out
 }

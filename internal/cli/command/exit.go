@@ -43,9 +43,13 @@ func ErrorKind(err error) fika.Kind {
 }
 
 // Complain prints an error for the person: what is wrong, and on a line of its own the
-// command that helps, if the error ends with one.
+// command that helps, if the error has one.
 func (e *Env) Complain(err error) {
-	text, hint := Hint(ErrorText(err))
+	hint := fika.HintOf(err)
+	text := strings.TrimSuffix(ErrorText(err), " ("+hint+")")
+	if hint == "" {
+		text, hint = Hint(text)
+	}
 	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(text))))
 	if hint != "" {
 		fmt.Fprintln(e.Err, "hint: "+term.Clean(hint))
@@ -87,7 +91,7 @@ func ErrorText(err error) string {
 	if e.Err != nil {
 		parts = append(parts, ErrorText(e.Err))
 	}
-	return (&fika.Error{Op: op, Msg: strings.Join(parts, ": ")}).Error()
+	return (&fika.Error{Op: op, Msg: strings.Join(parts, ": "), Hint: e.Hint}).Error()
 }
 
 // ExitStatus returns the exit code of a kind of error, as the help lists them.

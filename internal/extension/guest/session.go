@@ -102,7 +102,7 @@ func (s *Session) open(ctx context.Context, p Program, kept string, replay bool)
 		return err
 	}
 	if is.ProtocolVersion != acp.ProtocolVersion {
-		return fika.Errorf(fika.Invalid, "", "it speaks version %d of the protocol, and fika version %d", is.ProtocolVersion, acp.ProtocolVersion)
+		return fika.Errorf(fika.Invalid, "", "it speaks version %d of the protocol, not %d, as fika does", is.ProtocolVersion, acp.ProtocolVersion)
 	}
 	s.can, s.is = is.Capabilities, is.Info
 	open := acp.SessionParams{SessionID: kept, Cwd: p.Dir, Servers: []json.RawMessage{}}

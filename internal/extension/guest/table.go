@@ -242,7 +242,7 @@ func Bridges(args []string) bool {
 func Bridge(path string, in io.Reader, out, complain io.Writer) int {
 	c, err := dial(path)
 	if err != nil {
-		io.WriteString(complain, "fika mcp bridge: an agent program that is a guest of fika starts this, in its turn: "+err.Error()+"\n")
+		io.WriteString(complain, "fika: an agent program that is a guest of fika starts this, in its turn: "+err.Error()+"\n")
 		return 1
 	}
 	defer c.Close()

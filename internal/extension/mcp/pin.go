@@ -10,6 +10,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // failureLife is how long a server that could not list its tools is left alone.
@@ -118,8 +119,8 @@ func (p Pins) resting(s Server, pin Pin) error {
 	if pin.Failure == "" || p.Now().Sub(pin.FailedAt).Abs() >= failureLife {
 		return nil
 	}
-	return fika.Errorf(fika.Failed, "mcp server "+s.Name, "left out because of what happened at %s: %s; \"fika mcp check %s\" tries it again",
-		pin.FailedAt.Local().Format(time.TimeOnly), pin.Failure, s.Name)
+	return fika.Errorf(fika.Failed, "mcp server "+s.Name, "left out because of what happened at %s: %s; \"%s\" tries it again",
+		pin.FailedAt.Local().Format(time.TimeOnly), pin.Failure, hint.MCPCheck.With(s.Name))
 }
 
 func (p Pins) save(s Server, pin Pin) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"fika"
+	"fika/internal/text/hint"
 	"fika/internal/text/safetext"
 )
 
@@ -161,14 +162,14 @@ func (r *requester) unauthorized(resp *http.Response, known bool) error {
 	name, status := r.server.Name, resp.StatusCode
 	switch {
 	case !known:
-		return needsLogin("it wants to know who calls (HTTP %d); needs login: fika mcp login %s, or bearer_env if it takes a key", status, name)
+		return needsLogin("it wants to know who calls (HTTP %d); needs login: %s, or bearer_env if it takes a key", status, hint.MCPLogin.With(name))
 	case !r.server.ByLogin:
 		return fika.Errorf(fika.Denied, "", "it refuses the token (HTTP %d): bearer_env names the variable or stored key that is sent", status)
 	case status == http.StatusUnauthorized:
-		return needsLogin("it refuses the login (HTTP 401); needs login: fika mcp login %s", name)
+		return needsLogin("it refuses the login (HTTP 401); needs login: %s", hint.MCPLogin.With(name))
 	}
 	if scope := wantedScope(resp.Header); scope != "" {
-		return fika.Errorf(fika.Denied, "", "the login is not enough for this call: fika mcp login %s --scope %s asks for more", name, scope)
+		return fika.Errorf(fika.Denied, "", "the login is not enough for this call: %s asks for more", hint.MCPLoginScope.With(name, scope))
 	}
 	return fika.Errorf(fika.Denied, "", "it does not permit this call to the person who is logged in (HTTP %d)", status)
 }

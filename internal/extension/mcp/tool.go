@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"fika"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -150,9 +151,9 @@ func (t *serverTool) changed(ctx context.Context, on *session) (*tool.Result, er
 	case there && is.same(t.pinned) && is.same(agreed):
 		return nil, nil
 	case !there:
-		return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("the server %s has no tool %s any more; a person sees what has changed with: fika mcp check %s", t.server.Name, t.pinned.Name, t.server.Name)}, nil
+		return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("the server %s has no tool %s any more; a person sees what has changed with: %s", t.server.Name, t.pinned.Name, hint.MCPCheck.With(t.server.Name))}, nil
 	}
-	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("not called: the server %s describes %s otherwise than when a person agreed to it; do without it, or ask a person to look at the change and agree to it: fika mcp check %s", t.server.Name, t.pinned.Name, t.server.Name)}, nil
+	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("not called: the server %s describes %s otherwise than when a person agreed to it; do without it, or ask a person to look at the change and agree to it: %s", t.server.Name, t.pinned.Name, hint.MCPCheck.With(t.server.Name))}, nil
 }
 
 // run makes the call itself.

@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/extension/hook"
+	"fika/internal/text/hint"
 )
 
 // cacheVersion changes whenever the meaning of the cached data does.
@@ -78,8 +79,8 @@ func (c *cache) findSchema(f *file) (*schema, error) {
 	case e.Failure == "":
 		return e.Schema, nil
 	case time.Since(time.UnixMilli(e.FailedAt)).Abs() < failureLife:
-		return nil, fika.Errorf(fika.Failed, "plugin "+f.Name, "left out because of what it did at %s: %s; \"fika plugin check %s\" tries it again",
-			time.UnixMilli(e.FailedAt).Format(time.TimeOnly), e.Failure, f.Name)
+		return nil, fika.Errorf(fika.Failed, "plugin "+f.Name, "left out because of what it did at %s: %s; \"%s\" tries it again",
+			time.UnixMilli(e.FailedAt).Format(time.TimeOnly), e.Failure, hint.PluginCheck.With(f.Name))
 	}
 	return nil, nil
 }

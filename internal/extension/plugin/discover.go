@@ -14,6 +14,7 @@ import (
 
 	"fika"
 	"fika/internal/extension/hook"
+	"fika/internal/text/hint"
 )
 
 // file is one plugin: an executable and its description of itself.
@@ -276,7 +277,7 @@ func (p *Plugins) missingGuards(c *cache, found []*file) []*file {
 			c.forgetFile(path)
 			continue
 		}
-		why := fika.Errorf(fika.Denied, "plugin "+f.Name, "it guards which tools run, and %s cannot be executed any more; put it back, or: fika plugin remove %s", path, f.Name)
+		why := fika.WithHint(fika.Errorf(fika.Denied, "plugin "+f.Name, "it guards which tools run, and %s cannot be executed any more; put it back, or", path), hint.PluginRemove.With(f.Name))
 		p.reportFailure(f, c, why)
 		list = append(list, f)
 	}

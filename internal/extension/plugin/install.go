@@ -13,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // The shipped plugins are the examples people copy from: they run with any
@@ -88,7 +89,7 @@ func CopyIn(from, dir string) (string, error) {
 	name := filepath.Base(from)
 	to := filepath.Join(dir, name)
 	if _, err := os.Lstat(to); err == nil {
-		return "", fika.Errorf(fika.Conflict, op, "%s exists already; remove it first (fika plugin remove %s)", to, name)
+		return "", fika.WithHint(fika.Errorf(fika.Conflict, op, "%s exists already; remove it first", to), hint.PluginRemove.With(name))
 	}
 	tmp, err := os.MkdirTemp(dir, ".install-*") // a hidden name is no plugin
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/bus/message"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Announcements is the store's record of outcomes that are not published yet.
@@ -83,7 +84,7 @@ func ResponseBody(r store.RequestInfo, limit int) []byte {
 	}
 	body.Result.ToolCalls = []fika.ToolUsed{}
 	body.Error = beginning(body.Error, 2000)
-	note := "\n… (shortened; the whole answer: fika request show " + string(r.ID) + ")"
+	note := "\n… (shortened; the whole answer: " + hint.RequestShow.With(r.ID) + ")"
 	body.Result.Content = beginning(body.Result.Content, limit/8) + note // a character may take six bytes in JSON
 	data, _ = json.Marshal(body)
 	return data

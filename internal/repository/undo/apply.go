@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 )
 
 // Apply carries out what [Log.Plan] now says about a turn, and returns the plan with
@@ -61,7 +62,7 @@ func (l *Log) lock() (*os.File, error) {
 	if err := process.LockFile(f); err != nil {
 		f.Close()
 		if errors.Is(err, process.ErrHeld) {
-			return nil, fika.Errorf(fika.Conflict, "undo", "another fika undo is at work: wait for it")
+			return nil, fika.Errorf(fika.Conflict, "undo", "another %s is at work: wait for it", hint.Undo)
 		}
 		return nil, fika.Wrap(fika.Storage, "undo", err)
 	}

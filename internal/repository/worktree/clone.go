@@ -13,6 +13,7 @@ import (
 
 	"fika"
 	"fika/internal/repository/git"
+	"fika/internal/text/hint"
 )
 
 // Open makes the tree if there is none: from what had been committed there, else from the
@@ -314,7 +315,7 @@ func (t Tree) check(ctx context.Context) error {
 		}
 	}
 	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
-		return fika.Errorf(fika.Denied, "worktree", "%s is not a clone of %s (any more): fika agent discard %s --force removes it", t.Root, home.Top, t.Name())
+		return fika.Errorf(fika.Denied, "worktree", "%s is not a clone of %s (any more): %s removes it", t.Root, home.Top, hint.AgentDiscardForce.With(t.Name()))
 	}
 	_ = root.Remove(alternates)
 	f, err := root.OpenFile(alternates, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

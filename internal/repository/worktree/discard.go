@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/repository/git"
+	"fika/internal/text/hint"
 )
 
 // Discarded is what became of a tree.
@@ -115,13 +116,14 @@ func (t Tree) refuse(own int, dirty bool) error {
 	if dirty {
 		has = append(has, "changes that are not committed")
 	}
-	return fika.Errorf(fika.Conflict, "discard", "the worktree of %[3]s has %[2]s: fika agent diff %[1]s shows them, fika agent merge %[1]s brings them to you, fika agent discard %[1]s --force throws them away", t.Name(), strings.Join(has, " and "), t.whose())
+	return fika.Errorf(fika.Conflict, "discard", "the worktree of %s has %s: %s shows them, %s brings them to you, %s throws them away",
+		t.whose(), strings.Join(has, " and "), hint.AgentDiff.With(t.Name()), hint.AgentMerge.With(t.Name()), hint.AgentDiscardForce.With(t.Name()))
 }
 
 // keep gives a commit a ref, so that git does not collect it.
 func (t Tree) keep(ctx context.Context, commit string, d *Discarded) error {
 	d.Kept, d.Ref = commit, "refs/fika/discarded/"+t.Name()+"-"+commit[:12]
-	_, err := git.Run(ctx, t.Project, "update-ref", "-m", "fika agent discard", d.Ref, commit)
+	_, err := git.Run(ctx, t.Project, "update-ref", "-m", hint.AgentDiscard.With(), d.Ref, commit)
 	return err
 }
 

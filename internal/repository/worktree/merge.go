@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/repository/git"
+	"fika/internal/text/hint"
 )
 
 // Merged is the result of a merge.
@@ -81,9 +82,9 @@ func (t Tree) Merge(ctx context.Context, into string, accepted []string) (Merged
 func (t Tree) whole(ctx context.Context, head, open string, dirty bool, message string) (string, error) {
 	switch {
 	case open == "conflicts":
-		return "", fika.Errorf(fika.Conflict, "merge", "the worktree of %s has conflicts that are not resolved: git status in fika agent shell %s shows them", t.whose(), t.Name())
+		return "", fika.Errorf(fika.Conflict, "merge", "the worktree of %s has conflicts that are not resolved: git status in %s shows them", t.whose(), hint.AgentShell.With(t.Name()))
 	case open == "operation":
-		return "", fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of %s: git status in fika agent shell %s says what", t.whose(), t.Name())
+		return "", fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of %s: git status in %s says what", t.whose(), hint.AgentShell.With(t.Name()))
 	case dirty:
 		return t.commit(ctx, message)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/repository/git"
+	"fika/internal/text/hint"
 )
 
 // Target is a branch of the person's repository on which work lands. What has landed is
@@ -141,7 +142,7 @@ func (t Target) Move(ctx context.Context, old, new string) error {
 	if was == "" {
 		was = strings.Repeat("0", len(new))
 	}
-	_, err := git.Run(ctx, t.Project, "update-ref", "--create-reflog", "-m", "fika land", t.Ref(), new, was)
+	_, err := git.Run(ctx, t.Project, "update-ref", "--create-reflog", "-m", hint.Land.With(), t.Ref(), new, was)
 	if err == nil {
 		return nil
 	}

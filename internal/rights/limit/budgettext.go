@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // DollarText returns an amount of money as people read it, with as many digits as
@@ -62,7 +63,7 @@ func (r Refusal) Text() string {
 	if !r.Window.Ends.IsZero() {
 		why += "; the next begins at " + ClockText(r.Window.Ends)
 	}
-	return why + fmt.Sprintf("; fika budget set %s --per %s changes it", r.Scope, r.Budget.Per)
+	return why + fmt.Sprintf("; %s changes it", hint.BudgetSet.With(r.Scope, r.Budget.Per))
 }
 
 // UnknownCost says why a guest makes no turn under a limit of money.

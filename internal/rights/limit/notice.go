@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Reached describes a chain that has reached a limit.
@@ -24,7 +25,7 @@ type Reached struct {
 func (r Reached) Notice() string {
 	command := r.Command
 	if command == "" {
-		command = fmt.Sprintf("fika chat continue %s", r.Where)
+		command = fmt.Sprintf("%s", hint.ChatContinue.With(r.Where))
 	}
 	return "limit reached (" + r.why() + "): this chain of messages has stopped; continue with: " + command
 }
@@ -32,7 +33,7 @@ func (r Reached) Notice() string {
 // NoticeElsewhere returns the notice that is posted where the chain began, if that is
 // another conversation.
 func (r Reached) NoticeElsewhere(began fika.ConversationName) string {
-	return fmt.Sprintf("limit reached (%s): a chain of messages that began here has stopped in %s; continue with: fika chat continue %s", r.why(), r.Where, began)
+	return fmt.Sprintf("limit reached (%s): a chain of messages that began here has stopped in %s; continue with: %s", r.why(), r.Where, hint.ChatContinue.With(began))
 }
 
 // NoticeID returns an id that is the same for the same chain, limit and measure, so
@@ -89,9 +90,9 @@ func ContinueCommand(kind fika.RequestKind, id fika.RequestID) string {
 	case fika.NotifyRequest:
 		return ""
 	case fika.RunRequest:
-		return "fika run --continue"
+		return hint.RunContinue.With()
 	}
-	return "fika request retry " + string(id)
+	return hint.RequestRetry.With(id)
 }
 
 func noticeID(kind string, parts ...string) fika.EntryID {

@@ -25,6 +25,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 const (
@@ -69,7 +70,7 @@ func (d Dir) Place() (Place, error) {
 		return p, fika.Wrap(fika.Storage, "web", err)
 	}
 	if err := json.Unmarshal(data, &p); err != nil || p.Host == "" {
-		return p, fika.Errorf(fika.Invalid, "web", "%s is damaged: delete it, and log in again with fika web", d.file("place.json"))
+		return p, fika.Errorf(fika.Invalid, "web", "%s is damaged: delete it, and log in again with %s", d.file("place.json"), hint.Web)
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 )
 
 // HubLock is the right to be the hub of a home. The lock decides; its content only
@@ -25,7 +26,7 @@ func (h Home) LockHub() (*HubLock, error) {
 	file, err := h.lockProcess(h.hubLockFile())
 	if errors.Is(err, process.ErrHeld) {
 		who, _ := h.HubProcess()
-		return nil, fika.Errorf(fika.Locked, "up", "a hub is already running (pid %d); stop it first (fika down)", who.PID)
+		return nil, fika.WithHint(fika.Errorf(fika.Locked, "up", "a hub is already running (pid %d); stop it first", who.PID), hint.Down.With())
 	}
 	if err != nil {
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)
@@ -46,7 +47,7 @@ func (l *HubLock) CheckHeld() error {
 	case os.IsNotExist(err):
 		return fika.Errorf(fika.Storage, "hub", "the home %s was deleted while its hub ran; there is nothing left to look after", l.home)
 	case err == nil && !os.SameFile(now, l.info):
-		return fika.Errorf(fika.Storage, "hub", "the home %s was replaced while its hub ran; the new one needs a hub of its own (fika up)", l.home)
+		return fika.WithHint(fika.Errorf(fika.Storage, "hub", "the home %s was replaced while its hub ran; the new one needs a hub of its own", l.home), hint.Up.With())
 	}
 	return nil
 }

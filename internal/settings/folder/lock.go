@@ -15,6 +15,7 @@ import (
 	"fika"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // LockKind says what kind of process holds a context.
@@ -73,7 +74,7 @@ func (e *HeldError) Error() string {
 		}
 	}
 	if e.Stale {
-		return fmt.Sprintf("context %q is held by %s, silent for %s: fika context unlock %s ends it", e.Name, who, e.Age.Round(time.Second), e.Name)
+		return fmt.Sprintf("context %q is held by %s, silent for %s: %s ends it", e.Name, who, e.Age.Round(time.Second), hint.ContextUnlock.With(e.Name))
 	}
 	return fmt.Sprintf("context %q is in use by %s", e.Name, who)
 }

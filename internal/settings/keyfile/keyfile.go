@@ -17,6 +17,7 @@ import (
 	"fika"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 const op = "keys"
@@ -64,7 +65,7 @@ func (f File) Use(name, host string) (string, error) {
 	case slices.Contains(k.Hosts, host):
 		return k.Value, nil
 	case len(k.Hosts) > 0:
-		return "", fika.Errorf(fika.Denied, op, "the key %s is stored for %s and is not given to %s; fika key set %s --host %s stores it for that host", name, strings.Join(k.Hosts, ", "), host, name, host)
+		return "", fika.Errorf(fika.Denied, op, "the key %s is stored for %s and is not given to %s; %s stores it for that host", name, strings.Join(k.Hosts, ", "), host, hint.KeySetHost.With(name, host))
 	}
 	err = f.change(func(keys map[string]stored) error {
 		k, ok = keys[name]
@@ -86,7 +87,7 @@ func (f File) Has(name string) bool {
 }
 
 func notStored(name string) error {
-	return fika.Errorf(fika.NotFound, op, "key %q not found (fika key list)", name)
+	return fika.WithHint(fika.Errorf(fika.NotFound, op, "key %q not found", name), hint.KeyList.With())
 }
 
 // Values returns the stored keys and the secrets of logins by name, for redaction.
@@ -110,7 +111,7 @@ func (f File) Values() map[string]string {
 func (f File) Set(name, value string, hosts []string, now time.Time) error {
 	switch {
 	case value == "":
-		return fika.Errorf(fika.Invalid, op, "the key is empty: give it on stdin, as in: fika key set %s < FILE", name)
+		return fika.Errorf(fika.Invalid, op, "the key is empty: give it on stdin, as in: %s < FILE", hint.KeySet.With(name))
 	case len(value) > maxValue:
 		return fika.Errorf(fika.Invalid, op, "that is longer than %d bytes, and no key", maxValue)
 	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }):
@@ -167,7 +168,7 @@ func (f File) read() (map[string]stored, error) {
 	}
 	keys := map[string]stored{}
 	if err := json.Unmarshal(data, &keys); err != nil {
-		return nil, fika.Errorf(fika.Invalid, op, "%s is damaged (it is not JSON): move it away and store the keys again with fika key set", f.path) // the cause may quote a key
+		return nil, fika.Errorf(fika.Invalid, op, "%s is damaged (it is not JSON): move it away and store the keys again with %s", f.path, hint.KeySet.With()) // the cause may quote a key
 	}
 	return keys, nil
 }

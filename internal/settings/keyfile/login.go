@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // Login is what logging in to a server by OAuth left: who fika is there, and its tokens.
@@ -43,7 +44,7 @@ func (f File) Login(server string) (Login, error) {
 	}
 	k := keys[loginPrefix+server]
 	if k.Login == nil {
-		return Login{}, fika.Errorf(fika.NotFound, op, "no login to %s is stored; fika mcp login %s stores one", server, server)
+		return Login{}, fika.Errorf(fika.NotFound, op, "no login to %s is stored; %s stores one", server, hint.MCPLogin.With(server))
 	}
 	return *k.Login, nil
 }

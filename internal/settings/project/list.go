@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Known is a project that this person has used.
@@ -57,7 +58,7 @@ func (p *Project) MoveTo(to *Project, now time.Time) error {
 	const op = "move project"
 	if p.Home != to.Home {
 		if _, err := os.Lstat(to.Home); err == nil {
-			return fika.Errorf(fika.Conflict, op, "%s has data of its own in %s: fika project forget %s removes them", to.Main, to.Home, to.ID)
+			return fika.Errorf(fika.Conflict, op, "%s has data of its own in %s: %s removes them", to.Main, to.Home, hint.ProjectForget.With(to.ID))
 		}
 		if err := os.Rename(p.Home, to.Home); err != nil {
 			return fika.Wrap(fika.Storage, op, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Project is a folder with a .fika in it, and the home that holds its data. It is an
@@ -95,7 +96,7 @@ func Load(home string) (*Project, error) {
 		err = json.Unmarshal(data, &r)
 	}
 	if err != nil || r.ID == "" || !filepath.IsAbs(r.Root) {
-		return nil, fika.Errorf(fika.Invalid, "read project", "%s does not say which project this is: restore it, or go to the project's folder and run fika project move %s", recordFile(home), filepath.Base(home))
+		return nil, fika.Errorf(fika.Invalid, "read project", "%s does not say which project this is: restore it, or go to the project's folder and run %s", recordFile(home), hint.ProjectMove.With(filepath.Base(home)))
 	}
 	return &Project{ID: r.ID, Root: r.Root, Main: r.Root, Home: home}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Instructions is the name of the files with instructions to agents about a
@@ -160,7 +161,7 @@ func readFolder(root string) (Tree, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return Tree{}, fika.Errorf(fika.NotFound, "read project", "there is no %s; fika init makes one", dir)
+		return Tree{}, fika.Errorf(fika.NotFound, "read project", "there is no %s; %s makes one", dir, hint.Init)
 	}
 	if err != nil {
 		return Tree{}, readError(dir, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 )
 
@@ -98,7 +99,7 @@ func (s Set) Find(name string) (Template, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return Template{}, fika.Errorf(fika.NotFound, "find template", "template %q not found%s (fika agent template list)", name, spelling.DidYouMean(name, names))
+	return Template{}, fika.WithHint(fika.Errorf(fika.NotFound, "find template", "template %q not found%s", name, spelling.DidYouMean(name, names)), hint.TemplateList.With())
 }
 
 // Description returns the template's own description.

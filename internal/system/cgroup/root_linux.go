@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // restName is the folder for processes that are in the way: a group that is divided may
@@ -20,7 +21,9 @@ import (
 const restName = "fika.rest"
 
 // howToGet says what a person can do to have limits.
-const howToGet = "start the hub with systemd-run --user --scope -p Delegate=yes fika up, or by a unit with Delegate=yes"
+func howToGet() string {
+	return "start the hub with systemd-run --user --scope -p Delegate=yes " + hint.Up.With() + ", or by a unit with Delegate=yes"
+}
 
 // Root is a folder of control groups that this user may divide.
 type Root struct {
@@ -114,7 +117,7 @@ func isDelegated(dir string) bool {
 func divide(dir string, ours bool) (*Root, error) {
 	r := &Root{dir: dir, controllers: intersection([]string{"memory", "cpu", "pids"}, controllersOf(dir))}
 	if len(r.controllers) == 0 {
-		return nil, fika.Errorf(fika.NotFound, "", "the control group %s has no controllers to give: %s", dir, howToGet)
+		return nil, fika.Errorf(fika.NotFound, "", "the control group %s has no controllers to give: %s", dir, howToGet())
 	}
 	err := enable(dir, r.controllers)
 	if errors.Is(err, syscall.EBUSY) && ours {
@@ -132,7 +135,7 @@ func divide(dir string, ours bool) (*Root, error) {
 	case err == nil:
 		return r, nil
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EBUSY):
-		return nil, fika.Errorf(fika.NotFound, "", "the control group %s is not this user's to divide: %s", dir, howToGet)
+		return nil, fika.Errorf(fika.NotFound, "", "the control group %s is not this user's to divide: %s", dir, howToGet())
 	}
 	return nil, fika.Errorf(fika.NotFound, "", "the control group %s cannot be divided: %v", dir, err)
 }

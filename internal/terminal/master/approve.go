@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/terminal/question"
+	"fika/internal/text/hint"
 )
 
 // questions shows the tool calls that wait for a person's approval, and accepts the
@@ -33,7 +34,7 @@ func (q *questions) showNews(ctx context.Context) {
 // approve runs /approve, /approve N and /approve N --deny WHY.
 func (q *questions) approve(ctx context.Context, words []string) error {
 	if q.readByNobody() {
-		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: fika approve N")
+		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: %s N", hint.Approve.With())
 	}
 	said, err := q.desk.CarryOut(ctx, q.approvals, words)
 	q.print(said)

@@ -6,6 +6,7 @@ import (
 	"fika"
 	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
+	"fika/internal/text/hint"
 )
 
 // showChanges runs /diff [REQUEST].
@@ -22,7 +23,7 @@ func (m *Master) undo(ctx context.Context, args []string) error {
 // returns.
 func (m *Master) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), words []string) error {
 	if m.o.Changes == nil {
-		return fika.Errorf(fika.Invalid, "", "what agents change is not known here; fika undo")
+		return fika.Errorf(fika.Invalid, "", "what agents change is not known here; %s", hint.Undo)
 	}
 	width := m.o.Width
 	if width == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // beginCompaction runs /compact AGENT [WHAT TO KEEP]: it has an agent's conversation
@@ -14,7 +15,7 @@ func (m *Master) beginCompaction(ctx context.Context, args []string) error {
 		return fika.Errorf(fika.Invalid, "", "/compact takes the name of an agent, and perhaps what the summary should keep")
 	}
 	if m.o.Compact == nil {
-		return fika.Errorf(fika.Invalid, "", "nothing is compacted here; fika context compact")
+		return fika.Errorf(fika.Invalid, "", "nothing is compacted here; %s", hint.ContextCompact.With())
 	}
 	row, err := m.o.Directory.Find(ctx, strings.TrimPrefix(args[0], "@"))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 // addPending adds a request to the pending ones.
@@ -145,7 +146,7 @@ func (m *Master) giveUp() error {
 	if len(left) == 0 {
 		return fika.Errorf(fika.Detached, "", "you stopped waiting")
 	}
-	return fika.Errorf(fika.Detached, "", "you stopped waiting for %s; the work continues, and fika request wait ID gets an answer", strings.Join(left, ", "))
+	return fika.Errorf(fika.Detached, "", "you stopped waiting for %s; the work continues, and %s ID gets an answer", strings.Join(left, ", "), hint.RequestWait.With())
 }
 
 // sayFarewell says what goes on without the console.
@@ -160,6 +161,6 @@ func (m *Master) sayFarewell() {
 		}
 	}
 	if n > 0 {
-		m.out.printNote(fmt.Sprintf("%d still at work; the next console shows what comes of it (or fika request list)", n))
+		m.out.printNote(fmt.Sprintf("%d still at work; the next console shows what comes of it (or %s)", n, hint.RequestList))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // beginSummary runs /summarise AGENT: it has an agent's conversation summarised, without
@@ -14,7 +15,7 @@ func (m *Master) beginSummary(ctx context.Context, args []string) error {
 		return fika.Errorf(fika.Invalid, "", "/summarise takes the name of an agent")
 	}
 	if m.o.Summarise == nil {
-		return fika.Errorf(fika.Invalid, "", "no summary is written here; fika agent summarise")
+		return fika.Errorf(fika.Invalid, "", "no summary is written here; %s", hint.AgentSummarise.With())
 	}
 	row, err := m.o.Directory.Find(ctx, strings.TrimPrefix(args[0], "@"))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/system/process"
+	"fika/internal/text/hint"
 )
 
 // WaitList keeps the ids of a console's pending requests in a file, so that the next
@@ -53,7 +54,7 @@ func (l *WaitList) Load() ([]fika.RequestID, error) {
 	var ids []fika.RequestID
 	if err := json.Unmarshal(data, &ids); err != nil {
 		_ = os.Rename(l.path, l.path+".bad")
-		return nil, fika.Errorf(fika.Invalid, "console", "%s is not readable and was set aside as master.json.bad; fika request list shows what is at work", l.path)
+		return nil, fika.Errorf(fika.Invalid, "console", "%s is not readable and was set aside as master.json.bad; %s shows what is at work", l.path, hint.RequestList)
 	}
 	return ids, nil
 }

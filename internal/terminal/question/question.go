@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 // ShowCall shows a tool call in full, with hidden characters made visible.
@@ -103,5 +104,5 @@ func ParseAnswer(words []string) (Command, error) {
 
 // yesOrNo is the error for words that do not answer a question about a tool call.
 func yesOrNo(n int64) error {
-	return fika.Errorf(fika.Invalid, "", "/approve %d allows the call once, /approve %d --deny WHY refuses it; a rule for all such calls is written by fika approve %d --always", n, n, n)
+	return fika.Errorf(fika.Invalid, "", "/approve %d allows the call once, /approve %d --deny WHY refuses it; a rule for all such calls is written by %s", n, n, hint.ApproveAlways.With(n))
 }

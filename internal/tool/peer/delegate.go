@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -47,7 +48,7 @@ func (d *Delegate) Spec() tool.Spec {
 // Call implements [tool.Tool] for turns that cannot wait.
 func (d *Delegate) Call(context.Context, tool.Call) (tool.Result, error) {
 	return tool.Errorf("not delegated: a one-shot prompt cannot wait for another agent. Do the work yourself, or send_message and answer without waiting; " +
-		"an agent with a process of its own (fika agent start, or fika agent run) can delegate"), nil
+		"an agent with a process of its own (" + hint.AgentStart.With() + ", or " + hint.AgentRun.With() + ") can delegate"), nil
 }
 
 // Delegate implements [tool.Delegator].

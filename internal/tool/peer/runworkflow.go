@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 	"fika/internal/tool"
 )
 
@@ -49,7 +50,7 @@ func (r *RunWorkflow) Spec() tool.Spec {
 
 // Call implements [tool.Tool] for turns that cannot wait.
 func (r *RunWorkflow) Call(context.Context, tool.Call) (tool.Result, error) {
-	return tool.Errorf("not run: a one-shot prompt cannot wait for a workflow; an agent with a process of its own (fika agent start, or fika agent run) can"), nil
+	return tool.Errorf("not run: a one-shot prompt cannot wait for a workflow; an agent with a process of its own (" + hint.AgentStart.With() + ", or " + hint.AgentRun.With() + ") can"), nil
 }
 
 // Delegate implements [tool.Delegator].

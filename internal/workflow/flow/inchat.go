@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/workflow"
 )
 
@@ -47,7 +48,7 @@ func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow
 			return "", err
 		}
 		if len(text) > workflow.MaxText {
-			text = strings.ToValidUTF8(text[:workflow.MaxText], "") + fmt.Sprintf("\n… (fika workflow output %s %s shows all of it)", r.ID, p.Step)
+			text = strings.ToValidUTF8(text[:workflow.MaxText], "") + fmt.Sprintf("\n… (%s shows all of it)", hint.WorkflowOutput.With(r.ID, p.Step))
 		}
 		fmt.Fprintf(&b, "%s:\n%s\n\n", who, strings.TrimSpace(text))
 	}
@@ -56,7 +57,7 @@ func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow
 		if result.State == workflow.Cancelled && r.Reason != "" { // in the words of whoever cancelled it
 			why = r.Reason
 		}
-		fmt.Fprintf(&b, "The run %s is %s: %s. fika workflow resume %s continues with what is not done.", r.ID, result.State, why, r.ID)
+		fmt.Fprintf(&b, "The run %s is %s: %s. %s continues with what is not done.", r.ID, result.State, why, hint.WorkflowResume.With(r.ID))
 	}
 	return strings.TrimSpace(b.String()), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 	"fika/internal/workflow"
 )
 
@@ -127,7 +128,7 @@ func (a *Advancer) withFiles(ctx context.Context, run fika.RequestID, given Outp
 		if err != nil {
 			return "", err
 		}
-		where := fmt.Sprintf("what fika workflow output %s STEP shows", run)
+		where := fmt.Sprintf("what %s %s STEP shows", hint.WorkflowOutput.With(), run)
 		for i, name := range readers {
 			path, err := a.opts.Keep(fika.AgentName(name), f.Name, o.Text)
 			switch {
@@ -163,7 +164,7 @@ func answer(ctx context.Context, given Outputs, r workflow.Result) (string, erro
 		b.WriteString(text)
 		b.WriteString("\n\n")
 		if b.Len() > maxAnswer {
-			return strings.ToValidUTF8(b.String()[:maxAnswer], "") + "\n… (shortened: fika workflow output shows each step's whole)", nil
+			return strings.ToValidUTF8(b.String()[:maxAnswer], "") + "\n… (shortened: " + hint.WorkflowOutput.With() + " shows each step's whole)", nil
 		}
 	}
 	return strings.TrimSpace(b.String()), nil
@@ -179,7 +180,7 @@ func partText(ctx context.Context, given Outputs, p workflow.Part) (string, erro
 	items, err := given.Items(ctx, p.From, workflow.MaxList)
 	switch {
 	case errors.Is(err, workflow.ErrTooMuch): // this must not keep the run from ending
-		return fmt.Sprintf("(more than %d MiB: fika workflow output shows it)", workflow.MaxList>>20), nil
+		return fmt.Sprintf("(more than %d MiB: %s shows it)", workflow.MaxList>>20, hint.WorkflowOutput.With()), nil
 	case err != nil:
 		return "", err
 	}
