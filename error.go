@@ -105,6 +105,19 @@ func HintOf(err error) string {
 	return ""
 }
 
+// ReasonOf returns the message of an error, with what helps, and without the operation and
+// the cause; all of the error's text if it is no [Error] with a message.
+func ReasonOf(err error) string {
+	e, is := err.(*Error)
+	switch {
+	case !is || e.Msg == "":
+		return err.Error()
+	case e.Hint != "":
+		return e.Msg + " (" + e.Hint + ")"
+	}
+	return e.Msg
+}
+
 // KindOf classifies any error. It returns the kind of the outermost [Error] in its
 // chain, [Interrupted] for a cancelled context, and [Failed] otherwise; for nil it
 // returns "".

@@ -330,7 +330,7 @@ func (g *gate) askPerson(ctx context.Context, j *job) error {
 	case !fika.IsKind(err, fika.Denied):
 		return g.signals.failTurn(ctx, err)
 	}
-	j.result = refusedBy("", fikaMessage(err))
+	j.result = refusedBy("", fika.ReasonOf(err))
 	if g.refusals++; g.refusals >= maxRefusals {
 		return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", g.refusals)}
 	}
@@ -378,12 +378,4 @@ func denialOf(v Verdict) *tool.Result {
 		return nil
 	}
 	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("denied: %s (%s)", v.What, v.Rule)}
-}
-
-// fikaMessage returns an error's message without its operation.
-func fikaMessage(err error) string {
-	if e, ok := err.(*fika.Error); ok {
-		return e.Msg
-	}
-	return err.Error()
 }

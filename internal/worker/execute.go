@@ -111,7 +111,7 @@ func (x Execution) Undo(warn func(string)) {
 func (x Execution) Run(ctx context.Context, c store.ClaimedStep, started func(fika.Process)) tool.Result {
 	t, call, err := x.prepare(ctx, c)
 	if err != nil {
-		return tool.Result{IsError: true, Denied: true, Text: "refused by the executor " + x.Name + ": " + wordsOf(err)}
+		return tool.Result{IsError: true, Denied: true, Text: "refused by the executor " + x.Name + ": " + fika.ReasonOf(err)}
 	}
 	call.Started = started
 	r, err := t.Call(ctx, call)
@@ -124,14 +124,6 @@ func (x Execution) Run(ctx context.Context, c store.ClaimedStep, started func(fi
 		return tool.Result{IsError: true, Unknown: true, Text: "ended: it took too long"}
 	}
 	return tool.Errorf(err.Error())
-}
-
-func wordsOf(err error) string {
-	var e *fika.Error
-	if errors.As(err, &e) && e.Msg != "" {
-		return e.Msg
-	}
-	return err.Error()
 }
 
 // prepare decides whether a call may be made, and how.

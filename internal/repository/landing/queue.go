@@ -113,9 +113,9 @@ func (q *Queue) Step(ctx context.Context) (did bool, err error) {
 	g, err := r.Ground(ctx)
 	switch {
 	case fika.IsKind(err, fika.Conflict):
-		return q.stop(ctx, o, g.Commit, reasonOf(err), "")
+		return q.stop(ctx, o, g.Commit, fika.ReasonOf(err), "")
 	case fika.IsKind(err, fika.Invalid):
-		return true, q.end(ctx, o, fika.OfferRefused, reasonOf(err), "")
+		return true, q.end(ctx, o, fika.OfferRefused, fika.ReasonOf(err), "")
 	case err != nil:
 		return false, err
 	}
@@ -124,7 +124,7 @@ func (q *Queue) Step(ctx context.Context) (did bool, err error) {
 	}
 	set, err := q.o.Settings()
 	if fika.IsKind(err, fika.Invalid) {
-		return q.stop(ctx, o, g.Commit, reasonOf(err), "")
+		return q.stop(ctx, o, g.Commit, fika.ReasonOf(err), "")
 	}
 	if err != nil {
 		return false, err
@@ -140,14 +140,6 @@ func orError(err error, next func() error) error {
 		return err
 	}
 	return next()
-}
-
-// reasonOf returns what an error says.
-func reasonOf(err error) string {
-	if e, ok := err.(*fika.Error); ok && e.Msg != "" {
-		return e.Msg
-	}
-	return err.Error()
 }
 
 // stop leaves an offer where it is, and says why the queue stands still. It reports whether
@@ -196,7 +188,7 @@ func (q *Queue) try(ctx context.Context, r Repository, o fika.Offer, g worktree.
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return q.end(ctx, o, fika.OfferRefused, reasonOf(err), "")
+		return q.end(ctx, o, fika.OfferRefused, fika.ReasonOf(err), "")
 	case len(p.Conflicts) > 0:
 		return q.back(ctx, o, set, "it conflicts with "+o.Into+" in "+strings.Join(p.Conflicts, ", "), p.Text, merging(g.Commit))
 	case p.Nothing && g.Again == "":

@@ -28,11 +28,11 @@ func reviewersOf(o fika.Offer, set Settings) []fika.AgentName {
 func (q *Queue) review(ctx context.Context, r Repository, o fika.Offer, g worktree.Ground, by []fika.AgentName) error {
 	diff, err := r.Diff(ctx, g.Commit, o.Tip)
 	if err != nil {
-		return q.end(ctx, o, fika.OfferRefused, reasonOf(err), "")
+		return q.end(ctx, o, fika.OfferRefused, fika.ReasonOf(err), "")
 	}
 	_, err = q.o.Store.AskReviews(ctx, o, by, reviewText(o, g.Commit, diff))
 	if fika.IsKind(err, fika.NotFound) {
-		return q.end(ctx, o, fika.OfferHeld, reasonOf(err), "")
+		return q.end(ctx, o, fika.OfferHeld, fika.ReasonOf(err), "")
 	}
 	return err
 }

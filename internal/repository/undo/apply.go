@@ -84,7 +84,7 @@ func (l *Log) begin(p *Plan, files Files) (operation, error) {
 			content, mode, err := files.Read(i.Path)
 			switch {
 			case err != nil:
-				i.Do, i.Why = Leave, message(err)
+				i.Do, i.Why = Leave, fika.ReasonOf(err)
 				continue
 			case sum(content) != i.From:
 				i.Do, i.Why = Leave, "it has been changed since"
@@ -122,7 +122,7 @@ func (l *Log) apply(attempt string, i *Item, files Files) error {
 		}
 	}
 	if err != nil {
-		i.Do, i.Why = Leave, message(err)
+		i.Do, i.Why = Leave, fika.ReasonOf(err)
 	}
 	return err
 }

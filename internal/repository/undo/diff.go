@@ -1,6 +1,10 @@
 package undo
 
-import "fmt"
+import (
+	"fmt"
+
+	"fika"
+)
 
 // Difference is what a turn did to one file.
 type Difference struct {
@@ -26,9 +30,9 @@ func (l *Log) Differences(t Turn, files Files) []Difference {
 		}
 		var err error
 		if d.Before, err = l.contentOf(from, i.Path, files); err != nil {
-			d.Note = message(err)
+			d.Note = fika.ReasonOf(err)
 		} else if d.After, err = l.contentOf(to, i.Path, files); err != nil {
-			d.Note = message(err)
+			d.Note = fika.ReasonOf(err)
 		}
 		if err != nil {
 			d.Before, d.After = nil, nil

@@ -141,7 +141,7 @@ func (l *Log) exchange(path, from, to string, mode fs.FileMode, made []string, f
 	i := Item{Path: path, Do: Restore, From: from, To: to, mode: mode, made: made}
 	switch now, err := files.Hash(path); {
 	case err != nil:
-		i.Do, i.Why = Leave, message(err)
+		i.Do, i.Why = Leave, fika.ReasonOf(err)
 	case now == Absent && from != Absent:
 		i.Do, i.Why = Leave, "it has been deleted since"
 	case now != from:
@@ -161,7 +161,7 @@ func (l *Log) exchange(path, from, to string, mode fs.FileMode, made []string, f
 func (l *Log) back(t Turn, path string, files Files) Item {
 	now, err := files.Hash(path)
 	if err != nil {
-		return Item{Path: path, Do: Leave, Why: message(err)}
+		return Item{Path: path, Do: Leave, Why: fika.ReasonOf(err)}
 	}
 	at := now
 	var mode fs.FileMode
@@ -196,11 +196,4 @@ func (l *Log) back(t Turn, path string, files Files) Item {
 		i.Why = why
 	}
 	return i
-}
-
-func message(err error) string {
-	if e, ok := err.(*fika.Error); ok && e.Msg != "" {
-		return e.Msg
-	}
-	return err.Error()
 }

@@ -3,7 +3,6 @@ package confine
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"os"
 	"sync"
 
@@ -63,7 +62,7 @@ func (p *Probe) NoLimits(l Limits) string {
 		err = g.CanLimit(l.Limits)
 	}
 	if err != nil {
-		return words(err)
+		return fika.ReasonOf(err)
 	}
 	return ""
 }
@@ -76,7 +75,7 @@ func (l Limits) begin(p *Probe) (*cgroup.Call, *os.File, error) {
 	}
 	c, dir, err := l.make(p)
 	if err != nil && l.Required {
-		return nil, nil, fika.Errorf(fika.Denied, "limits", "nothing is run, because its limits are required and cannot be kept here: %s", words(err))
+		return nil, nil, fika.Errorf(fika.Denied, "limits", "nothing is run, because its limits are required and cannot be kept here: %s", fika.ReasonOf(err))
 	}
 	return c, dir, nil
 }
@@ -96,13 +95,4 @@ func (l Limits) make(p *Probe) (*cgroup.Call, *os.File, error) {
 		return nil, nil, err
 	}
 	return c, dir, nil
-}
-
-// words returns the message of an error without its operation.
-func words(err error) string {
-	var e *fika.Error
-	if errors.As(err, &e) && e.Msg != "" {
-		return e.Msg
-	}
-	return err.Error()
 }

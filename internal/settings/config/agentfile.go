@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"fika"
 	"fika/internal/settings/front"
 	"fika/internal/settings/toml"
 )
@@ -19,7 +20,7 @@ func readAgent(file string, data []byte, problems *toml.Problems) *toml.Source {
 	s.Root = &table{Entries: []entry{{Name: "agents", Value: value{Kind: toml.KindList, Items: []value{{Kind: toml.KindTable, Table: own}}}}}}
 	name, err := agentName(file)
 	if err != nil {
-		s.Problem(0, "an agent's file is called by its name, as in coder.md: %s", reasonOf(err))
+		s.Problem(0, "an agent's file is called by its name, as in coder.md: %s", fika.ReasonOf(err))
 		s.Broken = true
 		return s
 	}

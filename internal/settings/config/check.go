@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"net"
 	"net/url"
 	"slices"
@@ -21,7 +20,7 @@ func checkName(v value, at any) string {
 	s := at.(*string)
 	n, err := fika.ParseAgentName(*s)
 	if err != nil {
-		return reasonOf(err)
+		return fika.ReasonOf(err)
 	}
 	*s = string(n)
 	return ""
@@ -57,7 +56,7 @@ func parseNames(at any, parse func(string) (fika.AgentName, error)) string {
 	for i, s := range *list {
 		n, err := parse(s)
 		if err != nil {
-			return reasonOf(err)
+			return fika.ReasonOf(err)
 		}
 		(*list)[i] = string(n)
 	}
@@ -73,7 +72,7 @@ func checkCallers(_ value, at any) string {
 		}
 		n, err := fika.ParseAgentName(s)
 		if err != nil {
-			return reasonOf(err) + "; besides agents there are user and *"
+			return fika.ReasonOf(err) + "; besides agents there are user and *"
 		}
 		(*list)[i] = string(n)
 	}
@@ -93,7 +92,7 @@ func checkSkills(_ value, at any) string {
 func checkHosts(_ value, at any) string {
 	for _, text := range *at.(*[]string) {
 		if _, err := address.ParseHost(text); err != nil {
-			return reasonOf(err)
+			return fika.ReasonOf(err)
 		}
 	}
 	return ""
@@ -101,7 +100,7 @@ func checkHosts(_ value, at any) string {
 
 func checkUsername(v value, _ any) string {
 	if _, err := fika.ParseUsername(v.Text); err != nil {
-		return reasonOf(err)
+		return fika.ReasonOf(err)
 	}
 	return ""
 }
@@ -110,15 +109,6 @@ func checkUsername(v value, _ any) string {
 func checkZone(_ value, at any) string {
 	_, wrong := schedule.FindZone(*at.(*string))
 	return wrong
-}
-
-// reasonOf returns the message of a *fika.Error without its operation.
-func reasonOf(err error) string {
-	var e *fika.Error
-	if errors.As(err, &e) {
-		return e.Msg
-	}
-	return err.Error()
 }
 
 func checkURL(v value, _ any) string {

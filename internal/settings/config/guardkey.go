@@ -69,7 +69,7 @@ func ruleWrong(err error) string {
 	if errors.As(err, &e) && e.Op != "" {
 		return e.Op + ": " + e.Msg
 	}
-	return reasonOf(err)
+	return fika.ReasonOf(err)
 }
 
 // allRules returns the rules of a context: its own, its agent's, and those of the home.

@@ -88,7 +88,7 @@ func checkMCPName(v value, at any) string {
 	n, err := fika.ParseAgentName(*s)
 	switch {
 	case err != nil:
-		return strings.Replace(reasonOf(err), "agent name", "name of a server", 1)
+		return strings.Replace(fika.ReasonOf(err), "agent name", "name of a server", 1)
 	case strings.Contains(string(n), "__") || strings.HasSuffix(string(n), "_"):
 		return "two underscores stand between a server and its tool: the name of a server has no two in a row, and none at its end"
 	}

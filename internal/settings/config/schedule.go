@@ -59,7 +59,7 @@ func checkScheduleChat(_ value, at any) string {
 	s := at.(*string)
 	name, err := fika.ParseChatName(*s)
 	if err != nil {
-		return reasonOf(err)
+		return fika.ReasonOf(err)
 	}
 	*s = string(name)
 	return ""
