@@ -97,7 +97,7 @@ func (s *Agents) awaitAway(ctx context.Context, before AgentView) error {
 			return err
 		}
 		if sleep.For(ctx, pollEvery) != nil {
-			return fika.Errorf(fika.Detached, "", "@%s (on %s) has not stopped yet; it will when its current work allows (fika agent list)", before.Row.Name, before.Host)
+			return fika.WithHint(fika.Errorf(fika.Detached, "", "@%s (on %s) has not stopped yet; it will when its current work allows", before.Row.Name, before.Host), hint.AgentList.With())
 		}
 	}
 }

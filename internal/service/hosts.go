@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Hosts is the interface to the hosts that share the database: the homes in which a hub
@@ -84,7 +85,7 @@ func (h *Hosts) Show(ctx context.Context, name string) (Host, error) {
 			return one, nil
 		}
 	}
-	return Host{}, fika.Errorf(fika.NotFound, "", "host %q not found (fika store host list)", name)
+	return Host{}, fika.WithHint(fika.Errorf(fika.NotFound, "", "host %q not found", name), hint.HostList.With())
 }
 
 // isLabel reports whether a text can be a label.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // Hosts keeps the homes whose hubs share the database, and what one hub at a time does
@@ -104,8 +105,8 @@ func (s Hosts) EnterHost(ctx context.Context, where Site, machine, version strin
 			out.Session, where.Copy, version, t.now, t.now+d.Milliseconds(), where.Home)
 	})
 	if err == nil && refused {
-		err = fika.Errorf(fika.Locked, op, "this home is a copy: the hub of %s has the same home_id and is up (last seen %s). Delete home_id here to make this a new home, or run fika down there",
-			host.Name, host.Seen.UTC().Format(time.RFC3339))
+		err = fika.Errorf(fika.Locked, op, "this home is a copy: the hub of %s has the same home_id and is up (last seen %s). Delete home_id here to make this a new home, or run %s there",
+			host.Name, host.Seen.UTC().Format(time.RFC3339), hint.Down)
 	}
 	return out, host.Host, err
 }
@@ -226,14 +227,14 @@ func (s Hosts) ForgetHost(ctx context.Context, name string) error {
 	const op = "forget host"
 	return s.changeHost(ctx, op, name, func(ctx context.Context, t *tx, h Host) error {
 		if h.Alive(at(t.now)) {
-			return fika.Errorf(fika.Locked, op, "%s is up: run fika down there first", name)
+			return fika.Errorf(fika.Locked, op, "%s is up: run %s there first", name, hint.Down)
 		}
 		who, held, err := one(ctx, t, scanText, `SELECT a.name FROM agents a WHERE a.home_id = ? AND a.owner <> '' AND a.lease_until > ? ORDER BY a.name LIMIT 1`, h.ID, t.now)
 		if err != nil {
 			return err
 		}
 		if held {
-			return fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again when its lease has ended (%s)", who, name, "fika agent list")
+			return fika.WithHint(fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again when its lease has ended", who, name), hint.AgentList)
 		}
 		return t.put(ctx, `DELETE FROM hosts WHERE id = ?`, h.ID)
 	})

@@ -15,6 +15,7 @@ import (
 	"fika/internal/store"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 	"fika/internal/tool/job"
 )
 
@@ -161,7 +162,7 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 		return err
 	}
 	if w.Agent.HomeID != home {
-		return fika.Errorf(fika.Locked, "", "@%s belongs to another home that has the same database (home %s; fika store host list): give yours another name", w.Agent.Name, w.Agent.HomeID)
+		return fika.Errorf(fika.Locked, "", "@%s belongs to another home that has the same database (home %s; %s): give yours another name", w.Agent.Name, w.Agent.HomeID, hint.HostList.With())
 	}
 	asked := process.Boottime()
 	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)

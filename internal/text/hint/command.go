@@ -45,6 +45,7 @@ const (
 	Down              Command = "fika down"
 	DownNow           Command = "fika down --now"
 	Executor          Command = "fika executor {}"
+	HostList          Command = "fika store host list"
 	Init              Command = "fika init"
 	JobList           Command = "fika agent job list"
 	KeyList           Command = "fika key list"
