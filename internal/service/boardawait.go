@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/system/sleep"
+	"fika/internal/text/hint"
 )
 
 // Await waits until each of some tasks is done, dropped or held for a person, and returns
@@ -33,7 +34,7 @@ func (b *Board) Await(ctx context.Context, list []fika.TaskNumber, moved func(Ta
 			return out, nil
 		}
 		if err := sleep.For(ctx, pollEvery); err != nil {
-			return out, fika.Errorf(fika.Detached, "", "%d of %d tasks continue: fika board shows how they stand", going, len(list))
+			return out, fika.WithHint(fika.Errorf(fika.Detached, "", "%d of %d tasks continue", going, len(list)), hint.Board)
 		}
 	}
 }

@@ -57,7 +57,8 @@ func (r Refusal) Text() string {
 		if !r.Window.Ends.IsZero() {
 			why += "; the next begins at " + ClockText(r.Window.Ends)
 		}
-		return why + fmt.Sprintf("; limit its tokens instead (fika budget set %s --per %s --tokens N), or set billing or prices in the settings of %s", r.Scope, r.Budget.Per, r.Unknown)
+		return why + fmt.Sprintf("; limit its tokens instead (%s), or set billing or prices in the settings of %s",
+			hint.BudgetSetTokens.With(r.Scope, r.Budget.Per, "N"), r.Unknown)
 	}
 	why := fmt.Sprintf("%s is used up: %s spent, and the next call is estimated at %s", r.named(), r.AmountText(r.Spent), r.AmountText(r.Need))
 	if !r.Window.Ends.IsZero() {
