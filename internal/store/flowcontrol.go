@@ -96,7 +96,7 @@ func (t flowRows) pauseIn(ctx context.Context, conversations []string, paused bo
 		return nil, nil
 	}
 	runs, err := many(ctx, t, func(sc scanner) (id fika.RequestID, err error) { return id, sc.Scan(&id) },
-		`SELECT f.id FROM flow_runs f WHERE f.ended_at = 0 AND f.conversation IN (`+placeholders(len(conversations))+`) ORDER BY f.id`, appendAll(nil, conversations)...)
+		`SELECT f.id FROM requests q JOIN flow_runs f ON f.id = q.id WHERE q.conversation IN (`+placeholders(len(conversations))+`) AND q.finished_at = 0 ORDER BY f.id`, appendAll(nil, conversations)...)
 	if err != nil {
 		return nil, err
 	}
