@@ -148,10 +148,14 @@ func (s Hosts) KeepHost(ctx context.Context, h HostSession, d time.Duration, dut
 		if err != nil {
 			return err
 		}
+		var values []any
 		for _, name := range duties {
-			err := t.put(ctx, `INSERT INTO duties (name, host, session, until) VALUES (?, ?, ?, ?)
+			values = append(values, name, h.Host, h.Session, until)
+		}
+		if len(duties) > 0 {
+			err := t.put(ctx, `INSERT INTO duties (name, host, session, until) VALUES `+strings.TrimSuffix(strings.Repeat(`(?, ?, ?, ?), `, len(duties)), `, `)+`
 ON CONFLICT (name) DO UPDATE SET host = excluded.host, session = excluded.session, until = excluded.until WHERE duties.session = excluded.session OR duties.until <= ?`,
-				name, h.Host, h.Session, until, t.now)
+				append(values, t.now)...)
 			if err != nil {
 				return err
 			}
