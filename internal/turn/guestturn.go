@@ -100,7 +100,7 @@ func (g *guestTurn) run(ctx context.Context) error {
 		Kept: kept.Session, Replay: !kept.Settled, Mark: fmt.Sprintf("%s/0", g.fence.Request), Rights: g.permits.rights, Tools: g.offered,
 	})
 	if err != nil {
-		return g.signals.failTurn(ctx, fika.Errorf(fika.KindOf(err), "", "the program of @%s: %v; fika doctor tells what helps", g.claimed.Agent.Name, err))
+		return g.signals.failTurn(ctx, fika.WithHint(fika.Errorf(fika.KindOf(err), "", "the program of @%s: %v", g.claimed.Agent.Name, err), hint.Doctor))
 	}
 	defer func() {
 		for _, line := range s.Close() {
