@@ -9,6 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 // New makes fika agent.
@@ -35,7 +36,7 @@ func namedAgents(ctx context.Context, agents *service.Agents, args []string, all
 	case all:
 		args = []string{"*"}
 	case len(args) == 0:
-		return nil, command.UsageError("which agent? give a name, a pattern such as 'r*', or --all (fika agent list)")
+		return nil, fika.WithHint(command.UsageError("which agent? give a name, a pattern such as 'r*', or --all"), hint.AgentList)
 	}
 	return agents.Match(ctx, args)
 }

@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 	"fika/internal/text/words"
 )
 
@@ -89,5 +90,5 @@ func onlyAgent(views []service.AgentView, text string) ([]service.AgentView, err
 			return []service.AgentView{v}, nil
 		}
 	}
-	return nil, fika.Errorf(fika.NotFound, "", "agent %s not found (fika agent list)", name)
+	return nil, fika.WithHint(fika.Errorf(fika.NotFound, "", "agent %s not found", name), hint.AgentList)
 }

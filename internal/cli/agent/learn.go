@@ -14,6 +14,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 	"fika/internal/worker"
 )
 
@@ -96,7 +97,7 @@ func (o *learnOptions) run(ctx context.Context, name string) error {
 		case err != nil:
 			return err
 		case p == nil:
-			return fika.Errorf(fika.NotFound, "", "nothing is proposed for @%s (fika agent learn %s)", row.Name, row.Name)
+			return fika.WithHint(fika.Errorf(fika.NotFound, "", "nothing is proposed for @%s", row.Name), hint.AgentLearn.With(row.Name))
 		}
 		return o.settle(row.Name, l, *p, o.accept)
 	}

@@ -20,6 +20,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/system/term"
 	"fika/internal/terminal/question"
+	"fika/internal/text/hint"
 	"fika/internal/turn"
 )
 
@@ -65,13 +66,13 @@ instead: --answer gives it.`,
 			ctx := cmd.Context()
 			if len(args) == 0 {
 				if always || cmd.Flags().Changed("deny") || cmd.Flags().Changed("answer") {
-					return command.UsageError("which one? fika approve ID; fika approve alone lists them")
+					return command.UsageError("which one? %s ID; %s alone lists them", hint.Approve.With(), hint.Approve.With())
 				}
 				return listApprovals(ctx, e, asJSON)
 			}
 			n, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || n < 1 {
-				return command.UsageError("%q is not the number of an approval (fika approve)", args[0])
+				return fika.WithHint(command.UsageError("%q is not the number of an approval", args[0]), hint.Approve.With())
 			}
 			refuse := cmd.Flags().Changed("deny")
 			if refuse && always {
@@ -143,9 +144,9 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 	q, _ := service.StepQuestionOf(a)
 	switch wants := q.Wants(); {
 	case said.words && wants == "":
-		return command.UsageError("%d is answered with yes or no: fika approve %d, or fika approve %d --deny WHY", n, n, n)
+		return command.UsageError("%d is answered with yes or no: %s, or %s --deny WHY", n, hint.Approve.With(n), hint.Approve.With(n))
 	case said.allow && !said.words && wants != "":
-		return command.UsageError("%d is answered with %s: fika approve %d --answer ANSWER", n, wants, n)
+		return command.UsageError("%d is answered with %s: %s --answer ANSWER", n, wants, hint.Approve.With(n))
 	}
 	var rule guard.Rule
 	if said.always {

@@ -17,6 +17,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/request"
 	"fika/internal/service"
+	"fika/internal/text/hint"
 )
 
 // askOptions are the flags of ask and task.
@@ -220,7 +221,7 @@ func (o *askOptions) await(ctx context.Context, c *service.Service, follow *serv
 		if info, err := c.Requests.Request(ctx, id); err == nil {
 			state = request.StateText(info)
 		}
-		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s (fika request wait %s)", state, id)
+		return fika.WithHint(fika.Errorf(fika.Detached, "", "you stopped waiting; %s", state), hint.RequestWait.With(id))
 	case err != nil:
 		return err
 	}
@@ -238,7 +239,7 @@ func (o *askOptions) cancelled(c *service.Service, follow *service.Follow, id fi
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})
 	if err != nil {
-		return fika.Errorf(fika.Interrupted, "", "cancelling, but request %s has not ended yet (fika request show %s)", id, id)
+		return fika.WithHint(fika.Errorf(fika.Interrupted, "", "cancelling, but request %s has not ended yet", id), hint.RequestShow.With(id))
 	}
 	return view.End(info)
 }

@@ -90,7 +90,7 @@ func (f *taskFlags) edit(c *cobra.Command) (out service.TaskEdit, err error) {
 		out.Review = &t.Review
 	}
 	if given == 0 {
-		return out, command.UsageError("nothing to change: give a flag, as in --priority 1 (fika board edit --help)")
+		return out, fika.WithHint(command.UsageError("nothing to change: give a flag, as in --priority 1"), "fika board edit --help")
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/rights/limit"
 	"fika/internal/service"
+	"fika/internal/text/hint"
 )
 
 func newList(e *command.Env) *cobra.Command {
@@ -82,7 +83,7 @@ func newShow(e *command.Env) *cobra.Command {
 			case err != nil:
 				return err
 			case len(list) == 0:
-				return fika.Errorf(fika.NotFound, "", "budget of %q not found (fika budget list)", strings.TrimSpace(args[0]+" "+per))
+				return fika.WithHint(fika.Errorf(fika.NotFound, "", "budget of %q not found", strings.TrimSpace(args[0]+" "+per)), hint.BudgetList)
 			case asJSON:
 				return command.PrintLines(e, list, ToJSON)
 			}

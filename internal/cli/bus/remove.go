@@ -6,6 +6,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/text/hint"
 )
 
 func newRemove(e *command.Env) *cobra.Command {
@@ -19,7 +20,7 @@ func newRemove(e *command.Env) *cobra.Command {
 				return err
 			}
 			if err := c.RemoveBusMember(args[0]); fika.IsKind(err, fika.NotFound) {
-				return fika.Errorf(fika.NotFound, "", "member %q not found (fika bus list)", args[0])
+				return fika.WithHint(fika.Errorf(fika.NotFound, "", "member %q not found", args[0]), hint.BusList)
 			} else if err != nil {
 				return err
 			}

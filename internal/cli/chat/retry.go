@@ -10,6 +10,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
 	"fika/internal/service"
+	"fika/internal/text/hint"
 )
 
 func newRetry(e *command.Env) *cobra.Command {
@@ -55,7 +56,7 @@ func chatRetry(ctx context.Context, e *command.Env, args []string) error {
 		return err
 	}
 	if only.Name != "" {
-		return fika.Errorf(fika.NotFound, "", "nothing of @%s is dead in %q (fika chat queue %s)", only.Name, conv.Name, conv.Name)
+		return fika.WithHint(fika.Errorf(fika.NotFound, "", "nothing of @%s is dead in %q", only.Name, conv.Name), hint.ChatQueue.With(conv.Name))
 	}
-	return fika.Errorf(fika.NotFound, "", "nothing is dead in %q (fika chat queue %s)", conv.Name, conv.Name)
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "nothing is dead in %q", conv.Name), hint.ChatQueue.With(conv.Name))
 }

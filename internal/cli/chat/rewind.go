@@ -14,6 +14,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/system/term"
 	"fika/internal/terminal/changes"
+	"fika/internal/text/hint"
 )
 
 // rewindOptions are the flags of chat rewind.
@@ -67,7 +68,7 @@ func (o *rewindOptions) run(ctx context.Context, args []string) error {
 	}
 	from, err := strconv.ParseInt(strings.TrimPrefix(args[1], "#"), 10, 64)
 	if err != nil {
-		return command.UsageError("%q is not the number of a message (fika chat rewind %s)", args[1], conv.Name)
+		return fika.WithHint(command.UsageError("%q is not the number of a message", args[1]), hint.ChatRewind.With(conv.Name))
 	}
 	done, err := c.ChatControl.Rewind(ctx, conv, from, !o.keepFiles)
 	return o.report(done, err)

@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
+	"fika/internal/text/hint"
 	"fika/internal/text/spelling"
 )
 
@@ -132,5 +133,5 @@ func orCreate(ctx context.Context, c *service.Service, word string, missing erro
 	if spelling.Nearest(word, names) != "" {
 		return missing
 	}
-	return fika.Errorf(fika.NotFound, "", "chat %q not found (fika chat create %s)", word, command.ShellWord(word))
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "chat %q not found", word), hint.ChatCreate.With(command.ShellWord(word)))
 }

@@ -12,6 +12,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/cli/page"
 	"fika/internal/service"
+	"fika/internal/text/hint"
 )
 
 func newWait(e *command.Env) *cobra.Command {
@@ -89,7 +90,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 				e.Say("%s", itemLine(e, i))
 			}
 		}
-		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s is still busy: %d under way (fika chat queue %s)", conv.Name, left, conv.Name)
+		return fika.WithHint(fika.Errorf(fika.Detached, "", "you stopped waiting; %s is still busy: %d under way", conv.Name, left), hint.ChatQueue.With(conv.Name))
 	}
 	if err != nil {
 		return err

@@ -47,23 +47,10 @@ func ErrorKind(err error) fika.Kind {
 func (e *Env) Complain(err error) {
 	hint := fika.HintOf(err)
 	text := strings.TrimSuffix(ErrorText(err), " ("+hint+")")
-	if hint == "" {
-		text, hint = Hint(text)
-	}
 	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(text))))
 	if hint != "" {
 		fmt.Fprintln(e.Err, "hint: "+term.Clean(hint))
 	}
-}
-
-// Hint splits the text of an error into what is wrong and the command that helps, which
-// is "" if the text does not end with one in brackets.
-func Hint(text string) (what, command string) {
-	what, command, found := strings.Cut(text, " (fika ")
-	if command, closed := strings.CutSuffix(command, ")"); found && closed && !strings.ContainsAny(command, "()\n") {
-		return what, "fika " + command
-	}
-	return text, ""
 }
 
 // ErrorText returns the text of an error for a person. What a person can fix by asking

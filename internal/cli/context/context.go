@@ -9,6 +9,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 )
 
 // New returns the command fika context.
@@ -43,20 +44,18 @@ func Find(e *command.Env, args []string) (folder.Folder, error) {
 		if name == current {
 			return h.Folder(name), nil
 		}
-		return f, noContext(e, h, name, "")
+		return f, noContext(e, h, name, hint.ContextList)
 	}
 	return f, err
 }
 
-func noContext(e *command.Env, h folder.Home, name fika.AgentName, hint string) error {
+// noContext returns the error for a context that does not exist, with the command that helps.
+func noContext(e *command.Env, h folder.Home, name fika.AgentName, helps hint.Command) error {
 	msg := fmt.Sprintf("context %q not found", name)
 	if near := e.NearContext(h, name); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	}
-	if hint == "" {
-		hint = " (fika context list)"
-	}
-	return fika.Errorf(fika.NotFound, "", "%s%s", msg, hint)
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "%s", msg), helps)
 }
 
 // oneContext makes c complete and check its optional argument NAME.

@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 )
 
 func newDelete(e *command.Env) *cobra.Command {
@@ -34,7 +35,7 @@ said in chats stays. Asks first; without a terminal, or for the current context,
 			err = contexts.Delete(cmd.Context(), e.App(), name, wait, e.Person())
 			if fika.IsKind(err, fika.NotFound) {
 				if h, herr := e.App().Home(); herr == nil {
-					return noContext(e, h, name, "")
+					return noContext(e, h, name, hint.ContextList)
 				}
 			}
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fika/internal/admin/contexts"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/text/hint"
 )
 
 func newRename(e *command.Env) *cobra.Command {
@@ -31,7 +32,7 @@ func newRename(e *command.Env) *cobra.Command {
 			err = contexts.Rename(cmd.Context(), e.App(), from, to, wait, e.Person())
 			if fika.IsKind(err, fika.NotFound) {
 				if h, herr := e.App().Home(); herr == nil {
-					return noContext(e, h, from, "")
+					return noContext(e, h, from, hint.ContextList)
 				}
 			}
 			if err != nil {

@@ -1,7 +1,6 @@
 package context
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/settings/folder"
+	"fika/internal/text/hint"
 )
 
 func newSwitch(e *command.Env) *cobra.Command {
@@ -70,7 +70,7 @@ func switchTarget(e *command.Env, cmd *cobra.Command, word string, create bool) 
 		_, err := contexts.Create(cmd.Context(), e.App(), name, contexts.CreateOptions{Who: who, IfMissing: true})
 		return name, err
 	}
-	return "", noContext(e, h, name, fmt.Sprintf(" (fika context switch --create %s)", name))
+	return "", noContext(e, h, name, hint.Command(hint.ContextSwitchCreate.With(name)))
 }
 
 func switchTo(e *command.Env, cmd *cobra.Command, name fika.AgentName) error {

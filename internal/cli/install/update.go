@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/admin/install"
 	"fika/internal/cli/command"
+	"fika/internal/text/hint"
 )
 
 type updateJSON struct {
@@ -33,7 +34,7 @@ Exit status:
 		Example: "  fika update --check\n  FIKA_UPDATE_URL=https://example.com/fika fika update --check --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !check {
-				return command.UsageError("fika update installs nothing; to update, install again as you did the first time (fika update --check)")
+				return fika.WithHint(command.UsageError("fika update installs nothing; to update, install again as you did the first time"), hint.UpdateCheck)
 			}
 			here, source, err := sourceOfUpdates(e)
 			if err != nil {

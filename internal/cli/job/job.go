@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 // New returns the command fika job.
@@ -61,7 +62,7 @@ func toJSON(j service.Job) jobJSON {
 func numberOf(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, command.UsageError("%q is not the number of a job (fika agent job list)", text)
+		return 0, fika.WithHint(command.UsageError("%q is not the number of a job", text), hint.JobList)
 	}
 	return n, nil
 }

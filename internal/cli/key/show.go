@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/settings/keyfile"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 func newShow(e *command.Env) *cobra.Command {
@@ -29,7 +30,7 @@ func newShow(e *command.Env) *cobra.Command {
 			}
 			i := slices.IndexFunc(list, func(k keyfile.Key) bool { return k.Name == args[0] })
 			if i < 0 {
-				return fika.Errorf(fika.NotFound, "", "key %q not found (fika key list)", args[0])
+				return fika.WithHint(fika.Errorf(fika.NotFound, "", "key %q not found", args[0]), hint.KeyList)
 			}
 			k := list[i]
 			if asJSON {

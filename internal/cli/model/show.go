@@ -10,6 +10,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 func newShow(e *command.Env) *cobra.Command {
@@ -27,7 +28,7 @@ func newShow(e *command.Env) *cobra.Command {
 				if err := e.App().CheckModel(args[0]); err != nil {
 					return err
 				}
-				return fika.Errorf(fika.NotFound, "", "%s is not a model of the config, though it could be used (fika model list)", args[0])
+				return fika.WithHint(fika.Errorf(fika.NotFound, "", "%s is not a model of the config, though it could be used", args[0]), hint.ModelList)
 			}
 			if asJSON {
 				return e.PrintLine(toModelJSON(list[i]))

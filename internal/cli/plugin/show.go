@@ -11,6 +11,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 func newShow(e *command.Env) *cobra.Command {
@@ -26,7 +27,7 @@ func newShow(e *command.Env) *cobra.Command {
 			}
 			i := slices.IndexFunc(list, func(s pluginadmin.State) bool { return s.Name == args[0] })
 			if i < 0 {
-				return fika.Errorf(fika.NotFound, "", "plugin %q not found (fika plugin list)", args[0])
+				return fika.WithHint(fika.Errorf(fika.NotFound, "", "plugin %q not found", args[0]), hint.PluginList)
 			}
 			j := toPluginJSON(list[i])
 			if asJSON {

@@ -12,6 +12,7 @@ import (
 	"fika/internal/cli/watch"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 	"fika/internal/text/words"
 )
 
@@ -175,7 +176,7 @@ func outcomeError(info service.RequestInfo) error {
 	case fika.StateInterrupted:
 		return fika.Errorf(fika.Interrupted, "", "request %s was interrupted: %s", info.ID, why)
 	case fika.Dead:
-		return fika.Errorf(fika.Failed, "", "request %s is dead: %s (fika request retry %s)", info.ID, why, info.ID)
+		return fika.WithHint(fika.Errorf(fika.Failed, "", "request %s is dead: %s", info.ID, why), hint.RequestRetry.With(info.ID))
 	}
 	return fika.Errorf(OrKind(info.Outcome.ErrorKind, fika.Failed), "", "@%s failed: %s", info.AgentName, why)
 }

@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/text/hint"
 )
 
 func newWait(e *command.Env) *cobra.Command {
@@ -45,7 +46,7 @@ func newWait(e *command.Env) *cobra.Command {
 			info, err = follow.Await(waiting, info.ID, view.Show)
 			if waiting.Err() != nil {
 				view.EndLine()
-				return fika.Errorf(fika.Detached, "", "you stopped waiting; request %s continues (fika request show %s)", args[0], args[0])
+				return fika.WithHint(fika.Errorf(fika.Detached, "", "you stopped waiting; request %s continues", args[0]), hint.RequestShow.With(args[0]))
 			}
 			if err != nil {
 				return err

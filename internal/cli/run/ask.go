@@ -12,6 +12,7 @@ import (
 	"fika/internal/service"
 	"fika/internal/settings/folder"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )
@@ -21,7 +22,7 @@ import (
 // request, and reads the outcome from the store.
 func (o *Options) askHolder(ctx context.Context, name fika.AgentName, prompt string, flags map[string]string) error {
 	if o.cont {
-		return fika.Errorf(fika.Locked, "", "@%s runs as a process: it continues with what was interrupted by itself; fika request list --agent %s shows what was", name, name)
+		return fika.Errorf(fika.Locked, "", "@%s runs as a process: it continues with what was interrupted by itself; %s --agent %s shows what was", name, hint.RequestList.With(), name)
 	}
 	c, err := o.Service(ctx)
 	if err != nil {
@@ -96,7 +97,7 @@ func (o *Options) cancelHolder(c *service.Service, follow *service.Follow, id fi
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})
 	if err != nil {
-		return info, fika.Errorf(fika.Interrupted, "", "cancelling, but request %s has not ended yet (fika request show %s)", id, id)
+		return info, fika.WithHint(fika.Errorf(fika.Interrupted, "", "cancelling, but request %s has not ended yet", id), hint.RequestShow.With(id))
 	}
 	return info, nil
 }

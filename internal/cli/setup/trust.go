@@ -14,6 +14,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/settings/project"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 // NewTrust returns the command fika trust.
@@ -71,7 +72,7 @@ Where there is no AGENTS.md, CLAUDE.md counts.`,
 func revokeTrust(e *command.Env) error {
 	p := e.App().Project()
 	if p == nil {
-		return fika.Errorf(fika.NotFound, "trust", "this is not a project (fika init)")
+		return fika.WithHint(fika.Errorf(fika.NotFound, "trust", "this is not a project"), hint.Init)
 	}
 	if err := p.Revoke(); err != nil {
 		return err

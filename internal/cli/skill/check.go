@@ -13,6 +13,7 @@ import (
 	"fika/internal/cli/complete"
 	"fika/internal/extension/skill"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 )
 
 // problemJSON is a deviation from the format as --json prints it.
@@ -94,7 +95,7 @@ func check(e *command.Env, args []string) (problems []skill.Problem, n int, err 
 		}
 	}
 	if n == 0 && len(args) > 0 {
-		return nil, 0, fika.Errorf(fika.NotFound, "", "skill %q not found; for a folder, write ./%s (fika skill list)", args[0], args[0])
+		return nil, 0, fika.WithHint(fika.Errorf(fika.NotFound, "", "skill %q not found; for a folder, write ./%s", args[0], args[0]), hint.SkillList)
 	}
 	return problems, n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/text/hint"
 )
 
 func newRetry(e *command.Env) *cobra.Command {
@@ -16,7 +17,7 @@ func newRetry(e *command.Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := command.OptionalArg(args)
 			if all == (id != "") {
-				return command.UsageError("name the id of one event that was refused (fika web webhook list shows them), or give --all")
+				return command.UsageError("name the id of one event that was refused (%s shows them), or give --all", hint.WebhookList)
 			}
 			c, err := e.Service(cmd.Context())
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/hint"
 	"fika/internal/workflow"
 )
 
@@ -131,5 +132,5 @@ func outcomeOf(r service.Run) error {
 	if kind == "" {
 		kind = fika.Failed
 	}
-	return fika.Errorf(kind, "", "run %s failed: %s (fika workflow resume %s continues where it stopped)", r.ID, r.Outcome.Error, r.ID)
+	return fika.Errorf(kind, "", "run %s failed: %s (%s continues where it stopped)", r.ID, r.Outcome.Error, hint.WorkflowResume.With(r.ID))
 }

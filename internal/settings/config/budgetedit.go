@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/settings/toml"
+	"fika/internal/text/hint"
 )
 
 // SetBudget writes a budget into a file of settings, in place of one with the same
@@ -33,7 +34,7 @@ func SetBudget(path string, b Budget, remove bool) error {
 	var changed string
 	switch {
 	case begin < 0 && remove:
-		return fika.Errorf(fika.NotFound, op, "budget of %s per %s not found (fika budget list)", toml.Quote(b.Scope), b.Per)
+		return fika.WithHint(fika.Errorf(fika.NotFound, op, "budget of %s per %s not found", toml.Quote(b.Scope), b.Per), hint.BudgetList)
 	case begin < 0:
 		changed = strings.TrimRight(string(data), "\n")
 		if changed != "" {
