@@ -191,11 +191,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 // Refusal returns the result that a model reads when a call was not carried out because
 // of err.
 func Refusal(err error) Result {
-	text := err.Error()
-	if e, ok := err.(*fika.Error); ok && e.Msg != "" {
-		text = e.Msg
-	}
-	return Result{Text: text, IsError: true, Denied: fika.IsKind(err, fika.Denied)}
+	return Result{Text: fika.ReasonOf(err), IsError: true, Denied: fika.IsKind(err, fika.Denied)}
 }
 
 func (s *Set) isAllowed(spec Spec) bool {
