@@ -209,7 +209,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 			c := w.foreground("go")
 			res, err := turn.New(cfg).Run(t.Context(), c)
 			w.ok(err)
-			if res.State != fika.RequestFailed || res.Kind != fika.Limit || !strings.Contains(res.Reason, "fika run --continue continues") {
+			if res.State != fika.RequestFailed || res.Kind != fika.Limit || !strings.Contains(res.Reason, "continue with: fika run --continue") {
 				t.Errorf("%+v", res)
 			}
 			if n := len(w.calls()); n != 1 {

@@ -64,7 +64,8 @@ func Serve(how string) int {
 		case method == "":
 			p.answered(m)
 		case method == "session/prompt":
-			go p.respond(id, func() (object, error) { return p.prompt(params) })
+			s := p.begin(textOf(params, "sessionId")) // here, so that a cancellation right behind it counts
+			go p.respond(id, func() (object, error) { return p.prompt(s, params) })
 		case method == "session/cancel":
 			p.cancel(textOf(params, "sessionId"))
 		case isRequest:
@@ -171,13 +172,18 @@ func (p *program) cancel(id string) {
 	}
 }
 
-func (p *program) prompt(params object) (object, error) {
+// begin returns the session that a prompt is for, ready to be cancelled; nil if there is none.
+func (p *program) begin(id string) *session {
 	p.mu.Lock()
-	s := p.sessions[textOf(params, "sessionId")]
+	defer p.mu.Unlock()
+	s := p.sessions[id]
 	if s != nil {
 		s.cancel, s.canceled = make(chan struct{}), false
 	}
-	p.mu.Unlock()
+	return s
+}
+
+func (p *program) prompt(s *session, params object) (object, error) {
 	if s == nil {
 		return nil, fmt.Errorf("no such session")
 	}
