@@ -2,6 +2,7 @@ package fika
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,14 +48,18 @@ const (
 	Dead             RequestState = "dead"
 )
 
-// Terminal reports whether s is the state of a request that has ended.
-func (s RequestState) Terminal() bool {
-	switch s {
-	case Done, RequestFailed, Cancelled, StateInterrupted, Dead:
-		return true
-	}
-	return false
+// RequestStates returns all states, those of unfinished requests first.
+func RequestStates() []RequestState {
+	return append([]RequestState{Open, Running, Waiting}, EndedStates()...)
 }
+
+// EndedStates returns the states of requests that have ended.
+func EndedStates() []RequestState {
+	return []RequestState{Done, RequestFailed, Cancelled, StateInterrupted, Dead}
+}
+
+// Terminal reports whether s is the state of a request that has ended.
+func (s RequestState) Terminal() bool { return slices.Contains(EndedStates(), s) }
 
 // WaitReason says what a waiting request waits for.
 type WaitReason string

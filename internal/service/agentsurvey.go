@@ -162,9 +162,7 @@ func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
 // which of all this is trouble.
 func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	if v.Row.ID != "" {
-		last, err := s.c.sight().requests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
-			fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,
-		}})
+		last, err := s.c.sight().requests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: fika.EndedStates()})
 		if err == nil && len(last) == 1 {
 			v.Last = &last[0]
 		}

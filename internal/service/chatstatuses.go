@@ -74,7 +74,5 @@ func (s *Chats) SoFar(ctx context.Context, conv fika.Conversation) ([]message.St
 // EndedSince returns the requests of a chat that have ended since a time, or all of
 // them for the zero time.
 func (s *Chats) EndedSince(ctx context.Context, conv fika.Conversation, since time.Time) ([]RequestInfo, error) {
-	return s.c.sight().requests(ctx, store.RequestFilter{Conversation: conv.ID, Since: since, States: []fika.RequestState{
-		fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,
-	}})
+	return s.c.sight().requests(ctx, store.RequestFilter{Conversation: conv.ID, Since: since, States: fika.EndedStates()})
 }

@@ -102,7 +102,7 @@ func withZeros(list []api.Sample, figures []store.Figure) []api.Sample {
 		if f.Name != store.AgentUp {
 			continue
 		}
-		for _, state := range []fika.RequestState{fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead} {
+		for _, state := range fika.EndedStates() {
 			if zero := (api.Sample{Agent: string(f.Agent), Outcome: string(state)}); !known[zero] {
 				list = append(list, zero)
 			}

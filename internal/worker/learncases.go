@@ -32,8 +32,7 @@ type found struct {
 // at least one.
 func (r caseReader) since(ctx context.Context, from learn.Position, room int64) (found, error) {
 	f := store.RequestFilter{
-		Agent: r.agent.ID, Limit: mostCases,
-		States: []fika.RequestState{fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead},
+		Agent: r.agent.ID, Limit: mostCases, States: fika.EndedStates(),
 	}
 	if !from.At.IsZero() {
 		f.Since = from.At.Add(-1)

@@ -34,8 +34,8 @@ func newList(e *command.Env) *cobra.Command {
 				f.Concerns = row.ID
 			}
 			if state != "" {
-				if !slices.Contains(requestStates[:], fika.RequestState(state)) {
-					return command.UsageError("--state is one of %s, not %q", command.JoinWords(requestStates[:]), state)
+				if !slices.Contains(fika.RequestStates(), fika.RequestState(state)) {
+					return command.UsageError("--state is one of %s, not %q", command.JoinWords(fika.RequestStates()), state)
 				}
 				f.States = []fika.RequestState{fika.RequestState(state)}
 			}
@@ -55,11 +55,11 @@ func newList(e *command.Env) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only those addressed to this agent or worked on by it")
-	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(requestStates[:]))
+	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(fika.RequestStates()))
 	command.LimitFlag(c, &limit, 50, "list at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
-	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), complete.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(fika.RequestStates()), ", "), complete.NoFiles))
 	return c
 }
 

@@ -3,7 +3,6 @@ package request
 import (
 	"github.com/spf13/cobra"
 
-	"fika"
 	"fika/internal/cli/command"
 )
 
@@ -13,6 +12,3 @@ func New(e *command.Env) *cobra.Command {
 		"A request is a piece of work that one agent has taken or will take. Its id may\nbe shortened to any unique beginning of at least 6 characters.", "  fika request list\n  fika request wait 01a1fd6e",
 		newList(e), newShow(e), newWait(e), newCancel(e), newRetry(e))
 }
-
-// requestStates holds all states of requests.
-var requestStates = [...]fika.RequestState{fika.Open, fika.Running, fika.Waiting, fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead}
