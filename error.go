@@ -81,10 +81,11 @@ func Wrap(kind Kind, op string, err error) error {
 	return &Error{Kind: kind, Op: op, Err: err}
 }
 
-// WithHint returns err with a command that helps, of the same kind, or nil if err is nil.
+// WithHint returns err with a command that helps, of the same kind; nil if err is nil, and err
+// as it is if nothing helps.
 func WithHint[C ~string](err error, command C) error {
-	if err == nil {
-		return nil
+	if err == nil || command == "" {
+		return err
 	}
 	if e, is := err.(*Error); is && e.Hint == "" {
 		hinted := *e

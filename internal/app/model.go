@@ -82,7 +82,7 @@ func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 			if e := (*fika.Error)(nil); errors.As(err, &e) {
 				cause = &fika.Error{Msg: e.Msg, Err: e.Err}
 			}
-			err = fika.Errorf(fika.KindOf(err), "model", "one of the %d models of @%s cannot be asked: %v", len(s.Choice.Models), s.Agent, cause)
+			err = fika.WithHint(fika.Errorf(fika.KindOf(err), "model", "one of the %d models of @%s cannot be asked: %v", len(s.Choice.Models), s.Agent, cause), fika.HintOf(err))
 		}
 		if err != nil {
 			return nil, err

@@ -151,7 +151,7 @@ func workCommands() []entry {
 			{names: "mode", does: declaration{verb: "conversation.show", then: "conversation.mode", more: "accept", one: true}},
 		}},
 		{name: "board", new: board.New, does: is("board.list"), often: true, verbs: []verbs{
-			{on: api.BoardObject, names: "add import:add list show why note:report edit assign release close reopen"},
+			{on: api.BoardObject, names: "add import:add list show wait:show why note:report edit assign release close reopen"},
 		}},
 		{name: "land", new: land.New, does: is("offer.add"), verbs: []verbs{{on: api.OfferObject, names: "list show cancel retry undo:add apply"}}},
 		{name: "workflow", new: workflow.New, does: noun(), verbs: []verbs{
