@@ -29,7 +29,7 @@ func walked() (args map[string]string, left map[string]string) {
 		"fika agent logs": "coder", "fika agent show": "coder", "fika agent recall": "coder hello", "fika plugin show": "nosuch", "fika skill show": "nosuch", "fika model show": "script", "fika key show": "NOSUCH", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
 		"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
 		"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
-		"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika board show": "1", "fika board why": "1", "fika land show": "1", "fika workflow output": "nothing step", "fika workflow wait": "nothing", "fika job show": "1", "fika job logs": "1",
+		"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika host show": "box", "fika board wait": "1 --timeout 1s", "fika board show": "1", "fika board why": "1", "fika land show": "1", "fika workflow output": "nothing step", "fika workflow wait": "nothing", "fika job show": "1", "fika job logs": "1",
 	}
 	left = map[string]string{
 		"fika monitor": "continues until it is ended", "fika agent attach": "continues until it is ended",

@@ -447,7 +447,8 @@ func lastSaid(r llmtest.Request) string {
 func (h *home) one(r result, code int, words ...string) {
 	h.Helper()
 	line := strings.TrimSuffix(r.stderr, "\n")
-	if r.code != code || r.stdout != "" || strings.Count(line, "\n") != 0 || !strings.HasPrefix(line, "fika: ") {
+	_, rest, _ := strings.Cut(line, "\n") // the hint, if there is one
+	if r.code != code || r.stdout != "" || rest != "" && !strings.HasPrefix(rest, "hint: fika ") || strings.Contains(rest, "\n") || !strings.HasPrefix(line, "fika: ") {
 		h.Errorf("exit %d (want %d), stdout %.200q, stderr %.600q", r.code, code, r.stdout, r.stderr)
 	}
 	for _, w := range words {
