@@ -25,7 +25,7 @@ type Reached struct {
 func (r Reached) Notice() string {
 	command := r.Command
 	if command == "" {
-		command = fmt.Sprintf("%s", hint.ChatContinue.With(r.Where))
+		command = hint.ChatContinue.With(r.Where)
 	}
 	return "limit reached (" + r.why() + "): this chain of messages has stopped; continue with: " + command
 }
