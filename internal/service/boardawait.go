@@ -34,7 +34,7 @@ func (b *Board) Await(ctx context.Context, list []fika.TaskNumber, moved func(Ta
 			return out, nil
 		}
 		if err := sleep.For(ctx, pollEvery); err != nil {
-			return out, fika.WithHint(fika.Errorf(fika.Detached, "", "%d of %d tasks continue", going, len(list)), hint.Board)
+			return out, fika.WithHint(fika.Errorf(fika.Detached, "", "you stopped waiting; %d of %d tasks are not done", going, len(list)), hint.Board)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *Conversations) named(ctx context.Context, name string) (fika.Conversati
 	}
 	row, rowErr := s.c.store.Agent(ctx, agent)
 	if rowErr != nil {
-		return conv, fika.WithHint(fika.Errorf(fika.NotFound, "", "no conversation and agent %q not found", name), hint.ConversationList)
+		return conv, fika.WithHint(fika.Errorf(fika.NotFound, "", "conversation or agent %q not found", name), hint.ConversationList)
 	}
 	return s.c.store.ActiveAsk(ctx, row.ID)
 }
