@@ -66,9 +66,9 @@ func TestAGuestIsFenced(t *testing.T) {
 	}
 }
 
-// killAll ends with SIGKILL what runs for a home and has all words in its command line and
-// environment, and returns how much that was.
-func (h *home) killAll(words ...string) (n int) {
+// running returns the processes that run for a home and have all words in their command line
+// and environment.
+func (h *home) running(words ...string) (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -84,11 +84,102 @@ func (h *home) killAll(words ...string) (n int) {
 		for _, word := range words {
 			matches = matches && strings.Contains(about, word)
 		}
-		if matches && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if matches {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// killAll ends them with SIGKILL, and returns how many that were.
+func (h *home) killAll(words ...string) (n int) {
+	for _, pid := range h.running(words...) {
+		if syscall.Kill(pid, syscall.SIGKILL) == nil {
 			n++
 		}
 	}
 	return n
+}
+
+// TestAGuestStays: the turns of a conversation find the program of the turn before, which ends
+// with the process of its agent, however that ends, and is used for nothing that it was not
+// started for. With guest_idle = 0 each turn starts one.
+func TestAGuestStays(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	for idle, starts := range map[string]int{"10m": 1, "0s": 3} {
+		t.Run(idle, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[tools]\nguest_idle = \""+idle+"\"\n")
+			h.write("r.toml", "[[rule]]\nreply = \"hello\"\n")
+			h.write("agents/guest.md", "---\nengine: acp\ncommand: [\"guestprog\"]\n---\n")
+			home := filepath.Join(h.dir, "guests", "guest")
+			started := func() int {
+				raw, _ := os.ReadFile(filepath.Join(home, "starts.log"))
+				return strings.Count(string(raw), "\n")
+			}
+			programs := func() int { return len(h.running("guestprog", "HOME="+home)) }
+			is := func(what string, done func() bool) {
+				t.Helper()
+				if !eventually(done) {
+					t.Fatalf("never: %s", what)
+				}
+			}
+			said := 0
+			say := func(room string) {
+				t.Helper()
+				said++
+				text := fmt.Sprintf("answer %d", said)
+				h.run(0, "chat", "send", room, "@guest guest: say "+text)
+				is(text, func() bool { out, _ := h.run(0, "chat", "view", room); return strings.Contains(out, "guest|"+text) })
+				is("the turn ends", func() bool {
+					out, _ := h.run(0, "request", "list", "--limit", "1")
+					return strings.Contains(out, " done ")
+				})
+			}
+			h.run(0, "up")
+			t.Cleanup(func() { h.run(0, "down") })
+			h.run(0, "chat", "create", "room")
+			h.run(0, "chat", "create", "hall")
+			for range 3 {
+				say("room")
+			}
+			if n := started(); n != starts {
+				t.Errorf("%d programs were started for three turns, not %d", n, starts)
+			}
+			if idle == "0s" {
+				is("nothing runs between turns", func() bool { return programs() == 0 })
+				return
+			}
+			out, _ := h.run(0, "status")
+			if !strings.Contains(out, "for its program, which stays for its next turn") || strings.Contains(out, " 0 bytes of memory") {
+				t.Errorf("status:\n%s", out)
+			}
+			say("hall")
+			if n := started(); n != 2 {
+				t.Errorf("%d programs were started for two conversations", n)
+			}
+			h.write("agents/guest.md", "---\nengine: acp\ncommand: [\"guestprog\"]\nhosts: [\"example.org\"]\n---\n") // another profile
+			say("room")
+			if n := started(); n != 3 {
+				t.Errorf("%d programs were started after what it may reach has changed", n)
+			}
+			out, _ = h.run(0, "request", "list", "--state", "running")
+			if strings.Contains(out, "guest") {
+				t.Errorf("a program that stays is at work:\n%s", out)
+			}
+			if h.killAll("agent", "run", "guest") == 0 {
+				t.Fatal("no process of the agent runs")
+			}
+			is("nothing is left of its programs", func() bool { return programs() == 0 })
+			say("room")
+			if n := started(); n != 4 {
+				t.Errorf("%d programs were started after a kill", n)
+			}
+			h.run(0, "agent", "stop", "guest")
+			is("it ends with its agent", func() bool { return programs() == 0 })
+		})
+	}
 }
 
 // TestGuestsAtOneTable: three guests and an agent of fika's own hand a chain on for ten hops,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	busnats "fika/internal/bus/nats"
 	"fika/internal/sandbox"
 	"fika/internal/store"
+	"fika/internal/system/process"
+	"fika/internal/worker"
 )
 
 // Status is the state of a home.
@@ -39,6 +42,7 @@ type Status struct {
 	Sandbox      SandboxStatus
 	Budgets      []BudgetBalance
 	Schedules    []Schedule
+	Guests       []GuestPrograms
 	// Executors are the executors that the settings define.
 	Executors []ExecutorStatus
 }
@@ -48,6 +52,42 @@ type ExecutorStatus struct {
 	Name    string
 	User    string // the user that tools run as; empty: the user that runs it
 	Running bool
+}
+
+// GuestPrograms are the programs of a guest that may stay after a turn.
+type GuestPrograms struct {
+	Agent fika.AgentName
+	Count int
+	Idle  int   // of Count: those that wait for a next turn
+	Bytes int64 // of memory that they use
+}
+
+// guestPrograms returns the programs of the guests among agents, as far as this machine tells.
+func (c *Service) guestPrograms(agents []AgentView) (out []GuestPrograms) {
+	var memory map[string]int64 // by mark; nil: not looked yet
+	for _, v := range agents {
+		if !strings.HasPrefix(v.Model, fika.GuestModels) || v.PID == 0 {
+			continue
+		}
+		if memory == nil {
+			memory = process.MarkedMemory(worker.GuestMarks)
+		}
+		g, prefix := GuestPrograms{Agent: v.Row.Name}, worker.GuestMark(c.home.Root, v.Row.Name)
+		for mark, bytes := range memory {
+			conversation, own := strings.CutPrefix(mark, prefix)
+			if !own {
+				continue
+			}
+			g.Count, g.Bytes = g.Count+1, g.Bytes+bytes
+			if !slices.ContainsFunc(v.Running, func(r RequestInfo) bool { return string(r.Conversation) == conversation }) {
+				g.Idle++
+			}
+		}
+		if g.Count > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // executors returns the state of the executors of this home.
@@ -124,8 +164,11 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 	if st.Executors, err = c.executors(ctx); err != nil {
 		return st, err
 	}
-	st.Agents, err = c.Agents.List(ctx, false)
-	return st, err
+	if st.Agents, err = c.Agents.List(ctx, false); err != nil {
+		return st, err
+	}
+	st.Guests = c.guestPrograms(st.Agents)
+	return st, nil
 }
 
 // statusOfHome collects what needs no store.

@@ -16,7 +16,7 @@ import (
 type Guest interface {
 	// Program identifies the program: another one knows nothing of its sessions.
 	Program() string
-	// Open starts the program and opens a session. The caller must close it.
+	// Open starts the program, unless it runs, and opens a session. The caller must close it.
 	Open(context.Context, GuestOpen) (GuestSession, error)
 	// Plan keeps what the program plans as the agent's list of things to do.
 	Plan(ctx context.Context, text string) error
@@ -38,12 +38,15 @@ type Guest interface {
 type GuestOpen struct {
 	Kept   string // the id of the session to open again; empty: a new one
 	Replay bool   // the program is to tell what was said in it last, if it can
-	Mark   string // of its processes, see package process
-	Rights *fika.Rights
-	Tools  []tool.Spec // fika's own tools, which the program reaches with [GuestHost.Call]
+	Mark   string // of its processes, see package process, if they end with the turn
+	// Conversation is the one that the session is of: its program may have stayed since the
+	// turn before.
+	Conversation fika.ConversationID
+	Rights       *fika.Rights
+	Tools        []tool.Spec // fika's own tools, which the program reaches with [GuestHost.Call]
 }
 
-// GuestSession is a session of a program that was started for one turn.
+// GuestSession is a session of a program, for one turn.
 type GuestSession interface {
 	ID() string
 	Known() bool        // it is the session that was asked for
@@ -52,7 +55,8 @@ type GuestSession interface {
 	// ended. It fails with a [*GuestGone] if the program ends first, with the cause of ctx
 	// when that ends, and with an error of host.
 	Prompt(ctx context.Context, text string, host GuestHost) (GuestEnd, error)
-	// Close ends the program, and returns what its confinement had to undo, a line each.
+	// Close ends the use of the program, which may stay for the next turn, and returns what its
+	// confinement had to undo, a line each.
 	Close() []string
 }
 

@@ -97,7 +97,7 @@ func (g *guestTurn) run(ctx context.Context) error {
 		}
 	}
 	s, err := g.guest.Open(ctx, GuestOpen{
-		Kept: kept.Session, Replay: !kept.Settled, Mark: fmt.Sprintf("%s/0", g.fence.Request), Rights: g.permits.rights, Tools: g.offered,
+		Kept: kept.Session, Replay: !kept.Settled, Mark: fmt.Sprintf("%s/0", g.fence.Request), Conversation: g.claimed.Conversation.ID, Rights: g.permits.rights, Tools: g.offered,
 	})
 	if err != nil {
 		return g.signals.failTurn(ctx, fika.WithHint(fika.Errorf(fika.KindOf(err), "", "the program of @%s: %v", g.claimed.Agent.Name, err), hint.Doctor))

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"fika"
 	"fika/internal/app"
@@ -51,21 +54,64 @@ func (g guestProgram) Program() string {
 
 // Open implements [turn.Guest].
 func (g guestProgram) Open(ctx context.Context, o turn.GuestOpen) (turn.GuestSession, error) {
-	process.EndMarked(o.Mark) // what a killed process of this agent left running
 	b := g.toolbox.within(o.Rights)
 	if g.cause != nil && !g.cause.AllowsTool("bash") && !g.cause.AllowsTool("edit") {
 		b.readOnly = true
 	}
-	p, err := b.GuestProgram(g.workspace, o.Tools)
+	l, err := b.guestLaunch(g.workspace, o.Tools)
 	if err != nil {
 		return nil, err
 	}
-	p.Cmd.Mark = o.Mark
-	s, err := guest.Open(ctx, p, o.Kept, o.Replay)
-	if err != nil {
+	u := &guestUse{pool: g.worker.guests, place: string(o.Conversation)}
+	if l.tier == string(sandbox.Full) { // elsewhere commands that it leaves running would speak as the agent between turns
+		if u.stay = g.settings.Tools.GuestIdle; u.stay > 0 {
+			o.Mark = GuestMark(b.folder.Home.Root, b.folder.Name) + string(o.Conversation)
+		}
+		if u.alike, err = l.alike(); err != nil {
+			return nil, err
+		}
+	}
+	if u.unwatch, err = l.confinement("").Watch(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	if u.Session = u.pool.Take(u.place, u.alike, o.Kept); u.Session != nil {
+		return u, nil
+	}
+	process.EndMarked(o.Mark) // what a killed process of this agent left running
+	if u.Session, err = l.open(ctx, o.Mark, o.Kept, o.Replay); err != nil {
+		u.unwatch()
+		return nil, err
+	}
+	return u, nil
+}
+
+// guestUse is the session of a program, for one turn.
+type guestUse struct {
+	*guest.Session
+	pool         *guest.Pool
+	place, alike string // see [guest.Pool.Take]
+	stay         time.Duration
+	unwatch      func() []string
+	once         sync.Once
+}
+
+// Close implements [turn.GuestSession].
+func (u *guestUse) Close() (undone []string) {
+	u.once.Do(func() {
+		undone = u.pool.Leave(u.place, u.alike, u.stay, u.Session)
+		undone = append(undone, u.unwatch()...)
+	})
+	return undone
+}
+
+// GuestMarks begins the marks of the programs of guests.
+const GuestMarks = "guest/"
+
+// GuestMark begins the mark of the programs of an agent that may stay after a turn; the
+// conversation that they work in follows. No agent of another home has the same.
+func GuestMark(home string, name fika.AgentName) string {
+	sum := sha256.Sum256([]byte(home))
+	return GuestMarks + string(name) + "/" + hex.EncodeToString(sum[:8]) + "/"
 }
 
 // Plan implements [turn.Guest].
@@ -113,43 +159,85 @@ func GuestHome(h folder.Home, name fika.AgentName) string {
 	return filepath.Join(h.Root, "guests", string(name))
 }
 
-// GuestProgram returns how the program of an agent is started in a workspace, with tools of
-// fika's own. Whoever opens it closes what it holds.
-func (b Toolbox) GuestProgram(workspace string, tools []tool.Spec) (guest.Program, error) {
+// guestLaunch is how the program of an agent is started in a workspace.
+type guestLaunch struct {
+	box   Toolbox
+	cmd   proc.PeerCmd // without what a start of its own needs
+	place confine.Place
+	dir   string
+	tier  string
+	self  string
+	tools []tool.Spec // fika's own, that it is offered
+}
+
+// guestLaunch prepares to start the program of an agent in a workspace, with tools of fika's
+// own.
+func (b Toolbox) guestLaunch(workspace string, tools []tool.Spec) (guestLaunch, error) {
 	h, s := b.folder.Home, b.settings
+	l := guestLaunch{box: b, dir: workspace, tier: b.Confinement().Tools(workspace).Tier()}
 	home := GuestHome(h, b.folder.Name)
 	for _, dir := range []string{home, filepath.Join(home, claudeDir), filepath.Join(home, codexDir)} { // Codex wants its own to be there
 		if err := h.EnsureDir(dir); err != nil {
-			return guest.Program{}, err
+			return l, err
 		}
 	}
-	cmd := proc.PeerCmd{Command: s.Command[0], Args: s.Command[1:], Dir: workspace, Env: b.guestEnvironment(home), Children: b.app.Children()}
-	path, err := proc.LookPath(cmd.Command, cmd.Env, workspace)
+	l.cmd = proc.PeerCmd{Command: s.Command[0], Args: s.Command[1:], Dir: workspace, Env: b.guestEnvironment(home), Children: b.app.Children()}
+	path, err := proc.LookPath(l.cmd.Command, l.cmd.Env, workspace)
 	if err != nil {
-		return guest.Program{}, err
+		return l, err
 	}
-	self, err := os.Executable()
+	if l.self, err = os.Executable(); err != nil {
+		return l, fika.Wrap(fika.Failed, "", err)
+	}
+	l.cmd.Command, l.place = path, confine.Place{Program: path, Home: home}
+	if l.tier != string(sandbox.None) { // Gemini CLI uses no MCP server in a folder that nobody has trusted; fika's sandbox holds what it runs there
+		l.cmd.Env = append([]string{"GEMINI_CLI_TRUST_WORKSPACE=true"}, l.cmd.Env...)
+	}
+	if len(tools) > 0 && l.tier != string(sandbox.Landlock) {
+		l.tools, l.place.Shown = tools, l.self
+	}
+	return l, nil
+}
+
+// confinement returns that of the program, which reaches a socket if one is named.
+func (l guestLaunch) confinement(socket string) *confine.Guest {
+	l.place.Socket = socket
+	return l.box.Confinement().Guest(l.place, l.dir)
+}
+
+// alike returns the same text for as long as the program would be started in the same way: one
+// that runs can then work another turn.
+func (l guestLaunch) alike() (string, error) {
+	confined, err := l.confinement("").Key()
 	if err != nil {
-		return guest.Program{}, fika.Wrap(fika.Failed, "", err)
+		return "", err
 	}
-	log, err := openGuestLog(h, b.folder.Name, b.app.Secrets())
+	about, err := os.Stat(l.cmd.Command) // follows links: another version is another file
 	if err != nil {
-		return guest.Program{}, err
+		return "", fika.Wrap(fika.Failed, "", err)
 	}
-	p := guest.Program{Cmd: cmd, Log: log, Dir: workspace, Version: "1"}
-	place, tier := confine.Place{Program: path, Home: home}, b.Confinement().Tools(workspace).Tier()
-	if tier != string(sandbox.None) { // Gemini CLI uses no MCP server in a folder that nobody has trusted; fika's sandbox holds what it runs there
-		p.Cmd.Env = append([]string{"GEMINI_CLI_TRUST_WORKSPACE=true"}, p.Cmd.Env...)
+	text, err := json.Marshal([]any{confined, l.cmd.Command, l.cmd.Args, l.cmd.Env, l.dir, l.tools, about.Size(), about.ModTime().UnixNano()})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// open starts the program and opens a session.
+func (l guestLaunch) open(ctx context.Context, mark, kept string, replay bool) (*guest.Session, error) {
+	log, err := openGuestLog(l.box.folder.Home, l.box.folder.Name, l.box.app.Secrets())
+	if err != nil {
+		return nil, err
 	}
-	if len(tools) > 0 && tier != string(sandbox.Landlock) {
-		if p.Table, err = guest.NewTable(home); err != nil {
+	p := guest.Program{Cmd: l.cmd, Log: log, Dir: l.dir, Version: "1", Tools: l.tools, Self: l.self}
+	socket := ""
+	if len(l.tools) > 0 {
+		if p.Table, err = guest.NewTable(l.place.Home); err != nil {
 			log.Close()
-			return guest.Program{}, err
+			return nil, err
 		}
-		p.Self, p.Tools, place.Shown, place.Socket = self, tools, self, p.Table.Path
+		socket = p.Table.Path
 	}
-	p.Cmd.Command, p.Cmd.Confine = path, b.Confinement().Guest(place, workspace)
-	return p, nil
+	p.Cmd.Mark, p.Cmd.Confine = mark, l.confinement(socket)
+	return guest.Open(ctx, p, kept, replay)
 }
 
 // Where Claude Code and Codex keep their settings and logins, in a home.
@@ -189,12 +277,11 @@ func TryGuest(ctx context.Context, a *app.App, name fika.AgentName) (GuestTrial,
 	}
 	b := NewToolbox(a, f, s)
 	b.keys = a.Secrets()
-	p, err := b.GuestProgram(f.Workspace(), nil)
+	l, err := b.guestLaunch(f.Workspace(), nil)
 	if err != nil {
 		return out, err
 	}
-	p.Cmd.Mark = "guest/" + string(name)
-	session, err := guest.Open(ctx, p, "", false)
+	session, err := l.open(ctx, GuestMarks+string(name), "", false)
 	if err != nil {
 		return out, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/extension/guest"
 	"fika/internal/extension/mcp"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
@@ -36,9 +37,10 @@ type Worker struct {
 	Created  bool // the folder was created by this opening
 
 	lock    *folder.Lock
-	notes   []string  // for the person, see Notes
-	servers *mcp.Pool // MCP servers of this process; nil: none needed yet
-	jobs    *job.Pool // background commands of this process; nil: it runs none
+	notes   []string    // for the person, see Notes
+	servers *mcp.Pool   // MCP servers of this process; nil: none needed yet
+	guests  *guest.Pool // programs that stay for their next turn
+	jobs    *job.Pool   // background commands of this process; nil: it runs none
 	// serverTrouble names the servers whose trouble has been reported.
 	serverTrouble map[string]bool
 	lease         atomic.Pointer[store.Lease] // nil: not held yet, or released
@@ -76,7 +78,7 @@ func Open(ctx context.Context, a *app.App, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{App: a, Settings: settings}
+	w := &Worker{App: a, Settings: settings, guests: guest.NewPool()}
 	if o.Must {
 		w.Folder, err = folder.OpenFolder(h, o.Name)
 	} else {
@@ -258,6 +260,7 @@ func (w *Worker) Close() error {
 		errs = append(errs, w.servers.Close())
 		w.servers = nil
 	}
+	w.guests.Close()
 	if w.Mirror != nil && w.lock != nil {
 		_ = w.Mirror.Sync(context.Background()) // for what arrived meanwhile; the next opening also does it
 	}

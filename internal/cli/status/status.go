@@ -33,12 +33,20 @@ type statusJSON struct {
 	Wait  int          `json:"waiting"`
 	Pause bool         `json:"paused_all"`
 
+	Guests    []guestJSON    `json:"guests"`
 	Executors []executorJSON `json:"executors"`
 
 	Sandbox sandboxJSON   `json:"sandbox"`
 	Budgets []budget.JSON `json:"budgets"`
 
 	Schedules []schedule.JSON `json:"schedules"`
+}
+
+type guestJSON struct {
+	Agent    string `json:"agent"`
+	Programs int    `json:"programs"`
+	Idle     int    `json:"idle"` // of programs: those that wait for a next turn
+	Bytes    int64  `json:"memory_bytes"`
 }
 
 type executorJSON struct {
@@ -162,7 +170,10 @@ func toStatusJSON(st service.Status, now time.Time) statusJSON {
 		Store: store.ToJSON(st.Store, st.Bytes), Away: command.Optional(st.StoreTrouble),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
-		Budgets: []budget.JSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{},
+		Budgets: []budget.JSON{}, Guests: []guestJSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{},
+	}
+	for _, g := range st.Guests {
+		j.Guests = append(j.Guests, guestJSON{string(g.Agent), g.Count, g.Idle, g.Bytes})
 	}
 	for _, x := range st.Executors {
 		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Running: x.Running})
@@ -218,6 +229,9 @@ func showStatus(e *command.Env, st service.Status) error {
 	}
 	for i, x := range st.Executors {
 		p([]string{"executors", ""}[min(i, 1)], executorLine(x))
+	}
+	for i, g := range st.Guests {
+		p([]string{"guests", ""}[min(i, 1)], guestLine(g))
 	}
 	for _, v := range st.Agents {
 		if v.NoLimits != "" {
@@ -335,6 +349,22 @@ func withLogin(server string, access service.BusAccess) string {
 		u.User = url.UserPassword(access.User, access.Password)
 	}
 	return u.String()
+}
+
+// guestLine returns the state of the programs of a guest.
+func guestLine(g service.GuestPrograms) string {
+	line := fmt.Sprintf("@%s: %s of memory for its program", g.Agent, command.ByteCount(g.Bytes))
+	if g.Count > 1 {
+		line = fmt.Sprintf("@%s: %s of memory for its %d programs", g.Agent, command.ByteCount(g.Bytes), g.Count)
+	}
+	switch {
+	case g.Idle == 0:
+	case g.Count == 1:
+		line += ", which stays for its next turn"
+	default:
+		line += fmt.Sprintf(", %d of which stay for a next turn", g.Idle)
+	}
+	return line
 }
 
 // executorLine returns the state of an executor.

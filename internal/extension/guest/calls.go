@@ -24,10 +24,20 @@ const (
 // calls remembers the tool calls of a turn: an update tells only what has changed.
 type calls struct {
 	byID map[string]*acp.Update
-	ours []tool.Spec // fika's own tools
+	past map[string]bool // those of the turn before, of which something may still be told
+	ours []tool.Spec     // fika's own tools
 }
 
-func newCalls(ours []tool.Spec) *calls { return &calls{map[string]*acp.Update{}, ours} }
+func newCalls(ours []tool.Spec) *calls { return &calls{map[string]*acp.Update{}, nil, ours} }
+
+// turn begins a new turn.
+func (c *calls) turn() {
+	c.past = map[string]bool{}
+	for id := range c.byID {
+		c.past[id] = true
+	}
+	clear(c.byID)
+}
 
 // isOurs reports whether a call is of one of fika's own tools, in the words in which
 // programs name the tools of a server. Such a call is stored as it arrives at the table.
@@ -62,7 +72,10 @@ func (c *calls) event(u acp.Update) (turn.GuestEvent, bool) {
 		text := u.Said()
 		return turn.GuestEvent{Thought: text}, text != ""
 	case acp.ToolCall, acp.ToolUpdate:
-		if u.ToolCallID == "" {
+		if u.Kind == acp.ToolCall {
+			delete(c.past, u.ToolCallID)
+		}
+		if u.ToolCallID == "" || c.past[u.ToolCallID] {
 			return turn.GuestEvent{}, false
 		}
 		call := c.merge(u)

@@ -55,16 +55,18 @@ type Session struct {
 	id    string
 	known bool
 
-	last     strings.Builder // the user's message that was replayed last
+	last     strings.Builder // the user's message that was replayed last, or the last prompt
 	answered bool            // and something came after it
 
 	reading sync.WaitGroup
 	once    sync.Once
 
-	mu   sync.Mutex
-	host turn.GuestHost // of the prompt under way; nil: there is none
-	cost *acp.Cost      // as told last
-	err  error          // of the host: the turn is to end
+	mu       sync.Mutex
+	prompted bool           // nothing is replayed any more
+	spoilt   bool           // a turn has not come to an end that the program agrees about
+	host     turn.GuestHost // of the prompt under way; nil: there is none
+	cost     *acp.Cost      // as told last in the turn
+	err      error          // of the host: the turn is to end
 }
 
 // Open starts a program and opens a session: the one with the id kept, if the program can,
@@ -207,9 +209,7 @@ func (s *Session) LastPrompt() string { return s.last.String() }
 // Prompt implements [turn.GuestSession]. When ctx ends, the program is asked to cancel the
 // turn, and ended if it does not within cancelTime.
 func (s *Session) Prompt(ctx context.Context, text string, host turn.GuestHost) (turn.GuestEnd, error) {
-	s.mu.Lock()
-	s.host = host
-	s.mu.Unlock()
+	s.begin(text, host)
 	defer func() {
 		s.mu.Lock()
 		s.host = nil
@@ -231,6 +231,7 @@ func (s *Session) Prompt(ctx context.Context, text string, host turn.GuestHost) 
 	err := s.conn.Ask(asking, "session/prompt", acp.SessionParams{SessionID: s.id, Prompt: []acp.Block{{Type: "text", Text: text}}}, &got)
 	s.mu.Lock()
 	failed, cost := s.err, s.cost
+	s.spoilt = s.spoilt || failed != nil || err != nil || ctx.Err() != nil && got.Stop != acp.Cancelled
 	s.mu.Unlock()
 	end := turn.GuestEnd{Stop: got.Stop, Usage: usageOf(got)}
 	end.Cost, end.Priced = microDollars(cost)
@@ -249,6 +250,29 @@ func (s *Session) Prompt(ctx context.Context, text string, host turn.GuestHost) 
 		return end, s.explain(ctx, err)
 	}
 	return end, nil
+}
+
+// begin makes what the program tells from now on that of a new turn.
+func (s *Session) begin(text string, host turn.GuestHost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prompted, s.host, s.cost = true, host, nil
+	s.last.Reset()
+	s.last.WriteString(text)
+	s.calls.turn()
+}
+
+// canStay reports whether the program can work another turn: it runs, and it and its client
+// agree about how the turns before have ended.
+func (s *Session) canStay() bool {
+	select {
+	case <-s.peer.Ended():
+		return false
+	default:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.spoilt
 }
 
 // Close ends the program. It may be called twice.
@@ -303,7 +327,9 @@ func (s *Session) update(n acp.Notification) {
 		s.cost = u.Cost
 	}
 	if s.host == nil {
-		s.replayed(u)
+		if !s.prompted {
+			s.replayed(u)
+		}
 		return
 	}
 	if s.isNotice(u) {

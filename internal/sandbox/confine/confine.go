@@ -110,16 +110,6 @@ type Place struct {
 	Socket  string // a Unix socket that it can reach; empty: there is none
 }
 
-// Guest confines another agent program for one turn.
-func (a *Agent) Guest(p Place, workspace string) tool.Confinement {
-	o := a.opts
-	o.Write = append(slices.Clone(o.Write), p.Home)
-	if p.Socket != "" {
-		o.Sockets = append(slices.Clone(o.Sockets), p.Socket)
-	}
-	return &call{agent: &Agent{opts: o}, workspace: workspace, program: p.Program, shown: p.Shown}
-}
-
 // Unconfined says in words what commands of this agent may do in spite of the sandbox.
 func (a *Agent) Unconfined() []string {
 	var out []string

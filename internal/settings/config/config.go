@@ -290,6 +290,7 @@ type Tools struct {
 	MaxFetchBytes     int64
 	SearchAbove       int           // tools of MCP servers; 0: all are in each request
 	ServerIdle        time.Duration // 0: servers are kept until the process ends
+	GuestIdle         time.Duration // 0: programs end with their turn
 
 	DelegateDeadline    time.Duration // of a delegated task without one
 	MaxDelegateDeadline time.Duration

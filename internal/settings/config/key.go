@@ -295,6 +295,7 @@ func toolKeys() []key[Tools] {
 		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may download."},
 		{name: "search_above", at: func(t *Tools) any { return &t.SearchAbove }, doc: "How many tools of MCP servers an agent is shown in each request. If it may use more, it is shown tool_search instead, and from then on what it finds; 0 always shows all."},
 		{name: "server_idle", at: func(t *Tools) any { return &t.ServerIdle }, example: `"10m"`, doc: "How long an MCP server may be idle before its process is ended; the next call starts it again. 0 keeps it until the agent's process ends."},
+		{name: "guest_idle", at: func(t *Tools) any { return &t.GuestIdle }, example: `"10m"`, doc: "How long the program of a guest may be idle after a turn, ready for the next one in the same conversation, before it is ended. 0 ends it with each turn."},
 		{name: "delegate_deadline", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a delegated task may take if the delegating agent sets no deadline."},
 		executorKey(func(t *Tools) *string { return &t.Executor }),
 	}

@@ -44,7 +44,7 @@ func Default() *Config {
 		Chat:     Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
 		Answer:   Answer{MaxToolCalls: 128, MaxBytes: 8 << 20, MaxSilent: 15 * time.Minute, MaxTime: 2 * time.Hour},
 		Tools: Tools{
-			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20, SearchAbove: 20, ServerIdle: 10 * time.Minute,
+			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20, SearchAbove: 20, ServerIdle: 10 * time.Minute, GuestIdle: 10 * time.Minute,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
 		},
 		Guard:   Guard{Confinement: Confinement{SandboxMode: "best", Network: "off", Rights: guard.RightsOwn, Taint: guard.TaintTighten}, Default: "allow", ApprovalTimeout: 24 * time.Hour},

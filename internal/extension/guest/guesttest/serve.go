@@ -35,6 +35,7 @@ type session struct {
 	Cost     float64  `json:"cost"`
 	cancel   chan struct{}
 	canceled bool
+	later    string  // a command that it asks to run when its turn has ended
 	servers  []any   // MCP servers, as the client named them
 	talk     *server // the first of them, once it was needed
 }
@@ -65,7 +66,10 @@ func Serve(how string) int {
 			p.answered(m)
 		case method == "session/prompt":
 			s := p.begin(textOf(params, "sessionId")) // here, so that a cancellation right behind it counts
-			go p.respond(id, func() (object, error) { return p.prompt(s, params) })
+			go func() {
+				p.respond(id, func() (object, error) { return p.prompt(s, params) })
+				p.goOn(s)
+			}()
 		case method == "session/cancel":
 			p.cancel(textOf(params, "sessionId"))
 		case isRequest:
@@ -89,6 +93,9 @@ func (p *program) respond(id any, do func() (object, error)) {
 func (p *program) do(method string, params object) (object, error) {
 	switch method {
 	case "initialize":
+		if err := p.note("starts.log", fmt.Sprint(os.Getpid())); err != nil {
+			return nil, err
+		}
 		version := 1
 		if p.can("v2") {
 			version = 2
@@ -120,6 +127,17 @@ func (p *program) do(method string, params object) (object, error) {
 		return object{}, nil
 	}
 	return nil, fmt.Errorf("method not found: %s", method)
+}
+
+// note adds a line to a file in the program's home.
+func (p *program) note(name, line string) error {
+	f, err := os.OpenFile(filepath.Join(p.home, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = fmt.Fprintln(f, line)
+	return err
 }
 
 func (p *program) file(id string) string {
@@ -194,9 +212,8 @@ func (p *program) prompt(s *session, params object) (object, error) {
 			text += textOf(one, "text")
 		}
 	}
-	if f, err := os.OpenFile(filepath.Join(p.home, "prompts.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
-		fmt.Fprintf(f, "%q\n", text)
-		f.Close()
+	if err := p.note("prompts.log", fmt.Sprintf("%q", text)); err != nil {
+		return nil, err
 	}
 	s.Said = append(s.Said, text)
 	if err := p.keep(s); err != nil {
@@ -239,7 +256,9 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 		verb, rest, _ := strings.Cut(order, " ")
 		select {
 		case <-s.cancel:
-			return answer, "cancelled"
+			if verb != "hang" { // it hears nothing
+				return answer, "cancelled"
+			}
 		default:
 		}
 		switch verb {
@@ -287,6 +306,8 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 		case "unknown":
 			answer := p.ask("fs/read_text_file", object{"sessionId": s.id, "path": rest})
 			p.update(s, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": fmt.Sprint(answer["error"] != nil)}})
+		case "later":
+			s.later = rest
 		case "wait":
 			<-s.cancel
 			return answer, "cancelled"
@@ -297,6 +318,20 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 		}
 	}
 	return answer, "end_turn"
+}
+
+// goOn asks for what a turn has left for later, and notes the answer.
+func (p *program) goOn(s *session) {
+	if s == nil || s.later == "" {
+		return
+	}
+	answer := p.ask("session/request_permission", object{
+		"sessionId": s.id, "toolCall": object{"toolCallId": "later", "title": s.later, "kind": "execute", "rawInput": object{"command": s.later}},
+		"options": []object{{"optionId": "yes", "name": "Allow", "kind": "allow_once"}},
+	})
+	result, _ := answer["result"].(object)
+	outcome, _ := result["outcome"].(object)
+	_ = p.note("later.log", textOf(outcome, "outcome")) // who looks for it finds nothing
 }
 
 // does carries an order out, and returns what is said of it, or why the turn ends.
