@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"fika"
@@ -56,9 +57,11 @@ type ChatWatch struct {
 	// Renamed is called with the chat after it was renamed; may be nil.
 	Renamed func(fika.Conversation) error
 
-	c     *Service
-	sub   bus.Subscription
-	woken chan struct{} // capacity 1: look at the store
+	c        *Service
+	entries  bus.Subscription
+	turns    bus.Subscription // nil without ShowStatuses
+	statuses *statusGate      // nil without ShowStatuses
+	woken    chan struct{}    // capacity 1: look at the store
 }
 
 // Watch starts listening to a chat. Call it before the first read, so that nothing is
@@ -69,13 +72,16 @@ func (s *Chats) Watch(conv fika.Conversation) (*ChatWatch, error) {
 }
 
 func (w *ChatWatch) listen(name fika.ConversationName) (err error) {
-	w.sub, err = w.c.bus.Subscribe(w.c.subjects.Chat(name), func(bus.Msg) {
-		select {
-		case w.woken <- struct{}{}:
-		default:
-		}
-	})
+	w.entries, err = w.c.bus.Subscribe(w.c.subjects.Chat(name), func(bus.Msg) { w.wake() })
 	return err
+}
+
+// wake makes Run look at the store.
+func (w *ChatWatch) wake() {
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
 }
 
 // follow listens to a chat under its current name.
@@ -84,19 +90,31 @@ func (w *ChatWatch) follow(ctx context.Context, id fika.ConversationID) error {
 	if err != nil {
 		return err
 	}
-	old := w.sub
+	before := *w
 	if err := w.listen(conv.Name); err != nil {
-		w.sub = old
+		w.entries = before.entries
 		return err
 	}
-	if err := old.Close(); err != nil || w.Renamed == nil {
+	if w.turns != nil {
+		if err := w.listenToTurns(conv.Name); err != nil {
+			w.turns = before.turns
+			return errors.Join(err, before.entries.Close())
+		}
+	}
+	if err := before.Close(); err != nil || w.Renamed == nil {
 		return err
 	}
 	return w.Renamed(conv)
 }
 
 // Close stops listening.
-func (w *ChatWatch) Close() error { return w.sub.Close() }
+func (w *ChatWatch) Close() error {
+	err := w.entries.Close()
+	if w.turns != nil {
+		err = errors.Join(err, w.turns.Close())
+	}
+	return err
+}
 
 // Run passes the entries that match the query, and later ones, to show until ctx ends,
 // which is not an error.
@@ -106,9 +124,13 @@ func (w *ChatWatch) Run(ctx context.Context, q EntryQuery, show func(fika.Entry)
 	renamed := false
 	seen := func(x fika.Entry) error {
 		renamed = renamed || x.Meta.Kind == fika.RenamedNotice
+		if x.Meta.Writer == fika.ByAgent {
+			w.statuses.open(string(x.Request)) // what it answers was shown before it
+		}
 		return show(x)
 	}
 	for {
+		waiting := w.statuses.waiting()
 		last, err := w.c.Chats.Read(ctx, q, seen)
 		if err == nil && renamed {
 			renamed = false
@@ -120,6 +142,7 @@ func (w *ChatWatch) Run(ctx context.Context, q EntryQuery, show func(fika.Entry)
 		if err != nil {
 			return err
 		}
+		w.statuses.open(waiting...)
 		q.Since = max(q.Since, last)
 		if w.AfterLook != nil {
 			w.AfterLook(ctx)

@@ -62,26 +62,14 @@ func (w *watcher) follow(ctx context.Context, c *service.Service, since *int64) 
 		return err
 	}
 	defer live.Close()
-	stopListening, err := c.Chats.Statuses(conv, w.screen.ShowStatus)
-	if err != nil {
+	if err := live.ShowStatuses(ctx, conv, w.screen.ShowStatus); err != nil {
 		return err
 	}
-	defer func() { stopListening() }()
-	w.screen.MissedStatuses()                              // of turns before that
-	if said, err := c.Chats.SoFar(ctx, conv); err == nil { // else it comes with the answer
-		for _, st := range said {
-			w.screen.ShowStatus(st)
-		}
-	}
+	w.screen.MissedStatuses() // of turns before that
 	live.Renamed = func(now fika.Conversation) error {
 		w.chat.rename(now.Name)
 		w.input.ShowPrompt()
-		next, err := c.Chats.Statuses(now, w.screen.ShowStatus)
-		if err == nil {
-			stopListening()
-			stopListening = next
-		}
-		return err
+		return nil
 	}
 	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
 	q := service.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(false), Since: *since}
