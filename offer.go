@@ -1,6 +1,7 @@
 package fika
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -76,6 +77,7 @@ type Offer struct {
 	Reviews   []OfferReview // by whom it was, or is, looked at before it lands
 	Round     int           // how often it has come back to its agent
 	Rework    RequestID     // in which its agent works on it after that; empty: it has not come back, or was offered again
+	Push      OfferPush     // how far one that has landed is on its way to the remote
 	Version   int64         // counts its changes
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -89,6 +91,73 @@ func (o Offer) Stands() string {
 		text += ": " + o.Reason
 	}
 	return text
+}
+
+// Asking returns what needs a person's yes now: paths that an offer changes, or the command
+// that is to run after it was pushed.
+func (o Offer) Asking() []PathRisk {
+	if o.Push.After == AfterAsks {
+		return append(slices.Clone(o.Asks), PathRisk{Path: o.Push.Command, Why: "is to run after each push ([landing] after): as you, and confined by nothing"})
+	}
+	return o.Asks
+}
+
+// Unpushed says why what has landed is not where it is to be pushed, or what is missing
+// there; empty: nothing, or it is on its way.
+func (o Offer) Unpushed() string {
+	switch {
+	case o.State != OfferLanded:
+		return ""
+	case o.Push.State == PushWaiting && o.Push.Reason != "":
+		return "not pushed: " + o.Push.Reason
+	case o.Push.After == AfterAsks:
+		return "what is to run after the push waits for your yes"
+	case o.Push.After == AfterFailed || o.Push.After == AfterUnknown:
+		return "pushed, but " + o.Push.Reason
+	}
+	return ""
+}
+
+// PushState is how far an offer that has landed is on its way to the remote.
+type PushState string
+
+// The states of a push.
+const (
+	PushNone    PushState = ""        // nobody has asked for it
+	PushWaiting PushState = "waiting" // it has failed, and is tried again
+	PushPushed  PushState = "pushed"  // the remote has it; the command after it has not ended
+	PushDone    PushState = "done"    // nothing is left to do
+)
+
+// AfterState is how the command stands that runs after a push.
+type AfterState string
+
+// The states of a command.
+const (
+	AfterNone    AfterState = ""        // there is none, or it has not been looked at
+	AfterAsks    AfterState = "asks"    // a person has to say yes to it first
+	AfterRunning AfterState = "running" // it runs, or whoever ran it is gone
+	AfterDone    AfterState = "done"    // it ended with status 0
+	AfterFailed  AfterState = "failed"  // it did not
+	AfterUnknown AfterState = "unknown" // fika was ended while it ran
+)
+
+// OfferPush is what became of an offer after it had landed: it is pushed with the others that
+// have landed then, and a command runs.
+type OfferPush struct {
+	State  PushState `json:"-"`
+	Remote string    `json:"remote,omitempty"` // its name
+	Branch string    `json:"branch,omitempty"` // of the remote
+	Commit string    `json:"commit,omitempty"` // that was pushed, or that the remote did not take
+	Reason string    `json:"reason,omitempty"` // why it waits, or what is wrong
+	Output string    `json:"output,omitempty"` // the end of what git, or then the command, said
+	Tries  int       `json:"tries,omitempty"`
+	Next   time.Time `json:"next,omitzero"` // when it is tried again
+	At     time.Time `json:"at,omitzero"`   // when it was pushed
+	// Command runs after the push. By is the person who has said yes to it.
+	Command string     `json:"command,omitempty"`
+	By      string     `json:"by,omitempty"`
+	After   AfterState `json:"after,omitempty"`
 }
 
 // OfferReview is a look at the commit of an offer. Without an agent, a person has let it go

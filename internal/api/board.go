@@ -145,7 +145,8 @@ type OfferInfo struct {
 	State    string     `json:"state"` // waiting trying moving rework landed back asks held refused cancelled
 	Over     bool       `json:"over"`  // nothing happens to it until somebody asks for it
 	Reason   string     `json:"reason,omitempty"`
-	Request  string     `json:"request,omitempty"` // in which an agent has offered it
+	Unpushed string     `json:"unpushed,omitempty"` // why what has landed is not pushed, or what is missing there
+	Request  string     `json:"request,omitempty"`  // in which an agent has offered it
 	Chain    string     `json:"chain,omitempty"`
 	Rework   string     `json:"rework,omitempty"` // in which its agent works on it
 	Rounds   int        `json:"rounds,omitempty"` // how often it has come back

@@ -8,6 +8,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/repository/landing"
 	"fika/internal/repository/worktree"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/system/crash"
 	"fika/internal/system/sleep"
@@ -94,4 +95,55 @@ func landingOf(a *app.App, offers landing.Store, project, home string) *landing.
 func (h hubHome) landing(ctx context.Context) bool {
 	list, err := h.store.ListOffers(ctx, store.OfferFilter{Going: true, Limit: 1})
 	return len(list) > 0 || err != nil
+}
+
+// keepPushing pushes what has landed, where the settings say so, until ctx ends. It has a
+// loop of its own, because a remote that does not answer must keep nothing from landing.
+func (h hubHome) keepPushing(ctx context.Context) {
+	p := h.app.Project()
+	if p == nil {
+		return
+	}
+	id, err := h.home.ID()
+	if err != nil {
+		h.app.Log().Warn("nothing is pushed", "err", err)
+		return
+	}
+	q := pusherOf(h.app, h.store, p.Main, string(id))
+	said := ""
+	for {
+		did, err := q.Step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			said = ""
+		case fika.IsKind(err, fika.Conflict): // a person has changed the offer meanwhile
+		case err.Error() != said:
+			said = err.Error()
+			h.app.Log().Warn("pushing waits", "err", err)
+		}
+		if did && err == nil {
+			continue
+		}
+		if sleep.For(ctx, crash.Pace(pollTime)) != nil {
+			return
+		}
+	}
+}
+
+// pusherOf returns what pushes what has landed in the repository of a project.
+func pusherOf(a *app.App, offers landing.PushStore, project, home string) *landing.Pusher {
+	by := worker.Pushes{App: a, Project: project, Mark: home + "-push/1"}
+	return landing.NewPusher(landing.PusherOptions{
+		Store: offers, Now: a.Now, Push: by.Push, After: by.After,
+		Repository: func(into string) landing.PushRepository { return worktree.Target{Project: project, Into: into} },
+		Settings: func() (landing.PushSettings, error) {
+			c, err := a.Config()
+			if err != nil {
+				return landing.PushSettings{}, err
+			}
+			return landing.PushSettings{On: c.Landing.Mode == config.PushRemote, Into: c.Landing.Into, Remote: c.Landing.Remote, After: c.Landing.After}, nil
+		},
+	})
 }

@@ -46,9 +46,9 @@ func offerInfo(o fika.Offer) api.OfferInfo {
 	out := api.OfferInfo{
 		Number: int64(o.Number), Source: o.Source, Agent: string(o.Agent), Title: o.Title, Into: o.Into, By: o.By, State: string(o.State),
 		Over: o.State.Ended(), Reason: o.Reason, Request: string(o.Request), Chain: string(o.Chain), Rework: string(o.Rework), Rounds: o.Round,
-		Accepted: o.Accepted, Created: o.CreatedAt, Updated: o.UpdatedAt,
+		Accepted: o.Accepted, Unpushed: o.Unpushed(), Created: o.CreatedAt, Updated: o.UpdatedAt,
 	}
-	for _, r := range o.Asks {
+	for _, r := range o.Asking() {
 		out.Asks = append(out.Asks, api.PathRisk{Path: r.Path, Why: r.Why})
 	}
 	return out

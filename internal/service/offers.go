@@ -291,8 +291,9 @@ func (o *Offers) Cancel(ctx context.Context, n fika.OfferNumber, why string) (fi
 
 // Retry puts an offer into the queue again, with what its source has now; one that is held,
 // and with paths that the person accepts, with the same commit. It may come back to its agent
-// as often as at first. Error kinds: as for [Offers.Add], and Conflict for an offer that has
-// landed, is being tried or is worked on by its agent.
+// as often as at first. One that has landed and is not pushed is pushed at once, see
+// retryPush. Error kinds: as for [Offers.Add], and Conflict for an offer that has landed and
+// needs nothing, is being tried or is worked on by its agent.
 func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string) (fika.Offer, error) {
 	if err := o.mayOne("offer.retry"); err != nil {
 		return fika.Offer{}, err
@@ -300,6 +301,9 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 	before, err := o.c.store.Offer(ctx, n)
 	if err != nil {
 		return before, err
+	}
+	if before.State == fika.OfferLanded {
+		return o.retryPush(ctx, before, accept)
 	}
 	for _, path := range accept {
 		if !slices.ContainsFunc(before.Asks, func(r fika.PathRisk) bool { return r.Path == path }) && !slices.Contains(before.Accepted, path) {

@@ -13,7 +13,7 @@ import (
 type Offers struct{ *db }
 
 const offerColumns = `o.n, o.source, o.agent, o.title, o.tip, o.target, o.created_by, o.state, o.reason, o.base, o.old, o.new, o.output, o.asks, o.accepted,
-o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews,
+o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews, o.push_state, o.push,
 COALESCE((SELECT a.name FROM tasks t JOIN agents a ON a.id = t.review_by WHERE t.n = o.task AND o.task > 0), '')`
 
 const selectOffer = `SELECT ` + offerColumns + ` FROM offers o`
@@ -22,10 +22,10 @@ func scanOffer(s scanner) (fika.Offer, error) { return offerRow(s) }
 
 // offerRow scans an offer, and the columns after it into more.
 func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
-	var asks, accepted, rights, reviews string
+	var asks, accepted, rights, reviews, push string
 	var checked, created, updated, ended int64
 	dest := []any{&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
-		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews, &o.Reviewer}
+		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews, &o.Push.State, &push, &o.Reviewer}
 	if err = s.Scan(append(dest, more...)...); err != nil {
 		return o, err
 	}
@@ -36,7 +36,7 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 	for _, list := range []struct {
 		text string
 		to   any
-	}{{asks, &o.Asks}, {accepted, &o.Accepted}, {reviews, &o.Reviews}} {
+	}{{asks, &o.Asks}, {accepted, &o.Accepted}, {reviews, &o.Reviews}, {push, &o.Push}} {
 		if list.text == "" {
 			continue
 		}

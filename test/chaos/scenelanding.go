@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"fika/internal/llm"
@@ -12,11 +14,17 @@ import (
 
 // landed is a person who offers branches for landing: one that fits, one that conflicts with
 // it, one whose check fails, and one that they cancel; and an agent whose work fails first.
+// What has landed is pushed to a remote, and a command runs after that.
 func landed(r *run) {
-	repo := r.repository("[landing]\ncheck = \"test ! -e broken\"\nreviewers = [\"critic\"]\n"+making, map[string]string{"fits": "a", "conflicts": "a", "breaks": "broken", "late": "b"})
+	after := filepath.Join(r.dir, "after")
+	command := "echo $FIKA_LANDED_COMMIT >> " + after
+	repo := r.repository("[landing]\ncheck = \"test ! -e broken\"\nreviewers = [\"critic\"]\nmode = \"push\"\nafter = \""+command+"\"\n"+making, map[string]string{"fits": "a", "conflicts": "a", "breaks": "broken", "late": "b"})
 	if repo == "" {
 		return
 	}
+	far := filepath.Join(r.dir, "far.git")
+	r.git(repo, "init", "-q", "--bare", far)
+	r.git(repo, "remote", "add", "origin", far)
 	for _, name := range []string{"fits", "conflicts", "breaks", "late"} {
 		r.people("land", name, "--key", name)
 	}
@@ -28,6 +36,39 @@ func landed(r *run) {
 		r.offersEnd(5)
 	}
 	r.checkLanded(repo, j.accepted)
+	r.checkPushed(repo, far, command, after)
+}
+
+// checkPushed says yes to the command after a push, and holds that the remote gets what has
+// landed, nothing else and by no force, and that the command runs once for each push, or is
+// said to have been interrupted.
+func (r *run) checkPushed(repo, far, command, after string) {
+	last, said := 0, false
+	if !wait(patience, func() bool {
+		if r.hubPID() == 0 && !r.start() {
+			return true
+		}
+		n, err := r.number(`SELECT n FROM offers WHERE state = 'landed' AND new <> '' ORDER BY ended_at DESC, n DESC LIMIT 1`)
+		asks, failed := r.number(`SELECT count(*) FROM offers WHERE n = ` + strconv.Itoa(n) + ` AND push_state = 'pushed' AND push LIKE '%"after":"asks"%'`)
+		if err == nil && failed == nil && asks > 0 && !said {
+			said = r.people("land", "retry", strconv.Itoa(n), "--accept", command, "--key", "yes").code == 0
+		}
+		last = n
+		done, err := r.number(`SELECT count(*) FROM offers WHERE n = ` + strconv.Itoa(n) + ` AND push_state = 'done'`)
+		return r.over() || err == nil && done > 0
+	}) {
+		r.bad("what has landed is not pushed")
+		return
+	}
+	landed := r.git(repo, "rev-parse", "fika/landing/main")
+	if refs := r.git(far, "for-each-ref", "--format=%(objectname) %(refname)"); refs != landed+" refs/heads/fika/landing/main" {
+		r.bad("the remote has %q, and %s has landed", refs, landed)
+	}
+	unknown, err := r.number(`SELECT count(*) FROM offers WHERE n = ` + strconv.Itoa(last) + ` AND push LIKE '%"after":"unknown"%'`)
+	ran, _ := os.ReadFile(after)
+	if times := strings.Count(string(ran), landed); err != nil || times > 1 || times == 0 && unknown == 0 {
+		r.bad("the command after the push has run %d times, %d unknown: %v", times, unknown, err)
+	}
 }
 
 // offersEnd waits until there are n offers and all of them have ended, and starts the hub if

@@ -59,6 +59,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("the files of %s can be read, but others are in use, and what they name was looked for in those: review them with %s", at.Root, hint.Trust))
 	}
 	report.Warnings = append(append(report.Warnings, c.Notes()...), c.BackupNotes()...)
+	report.Warnings = append(report.Warnings, pushTrouble(ctx, a, c.Landing)...)
 	var errs []error
 	seen := map[fika.AgentName]bool{}
 	for _, n := range names {

@@ -81,6 +81,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkGuests(ctx)
 		d.checkRights()
 		d.checkWorkspaces()
+		d.checkPushing(ctx)
 	}
 	d.checkHub(ctx)
 	d.checkProcesses()
@@ -89,6 +90,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkAgents(ctx)
 		d.checkSchedules(ctx)
 		d.checkReceivers(ctx)
+		d.checkPushes(ctx)
 	}
 	return d.out, ctx.Err()
 }

@@ -55,7 +55,11 @@ One of an agent that is held continues as it was offered.
 What makes git or another program run or fetch something lands only with your yes,
 path by path: submodules, .gitmodules, filters and drivers in .gitattributes, links
 out of the tree, hooks in the tree, settings and instructions of editors and agents.
---accept PATH says it, for the commit that was offered.`,
+--accept PATH says it, for the commit that was offered.
+
+One that has landed and could not be pushed is pushed at once. The command that
+[landing] after names runs after a push once you have said yes to it as it is shown:
+--accept COMMAND says so, now and for each push after this one.`,
 	}, func(cmd *cobra.Command, o *service.Offers, n fika.OfferNumber) (fika.Offer, error) {
 		return o.Retry(cmd.Context(), n, accept)
 	})

@@ -86,6 +86,9 @@ func changed(e *command.Env, o fika.Offer, asJSON bool) error {
 	switch o.State {
 	case fika.OfferLanded:
 		text += "has landed on " + o.Into
+		if why := o.Unpushed(); why != "" {
+			text += " (" + why + ")"
+		}
 	case fika.OfferBack:
 		text += "came back"
 	case fika.OfferAsks, fika.OfferHeld:
@@ -133,6 +136,34 @@ type JSON struct {
 	CreatedAt *time.Time       `json:"created_at"`
 	UpdatedAt *time.Time       `json:"updated_at"`
 	EndedAt   *time.Time       `json:"ended_at"`
+	Push      *push            `json:"push"` // null: it is not to be pushed, or has not landed
+}
+
+// push is how far what has landed is on its way to the remote.
+type push struct {
+	State   string           `json:"state"` // waiting pushed done
+	Remote  string           `json:"remote"`
+	Branch  string           `json:"branch"`
+	Commit  string           `json:"commit"`
+	Reason  command.Nullable `json:"reason"`
+	Tries   int              `json:"tries"`
+	Next    *time.Time       `json:"next"` // when it is tried again
+	At      *time.Time       `json:"at"`
+	Command command.Nullable `json:"command"` // that runs after it
+	By      command.Nullable `json:"by"`      // the person who has said yes to the command
+	After   command.Nullable `json:"after"`   // asks running done failed unknown
+	Output  string           `json:"output"`
+}
+
+func pushJSON(o fika.Offer) *push {
+	p := o.Push
+	if p.State == fika.PushNone {
+		return nil
+	}
+	return &push{
+		State: string(p.State), Remote: p.Remote, Branch: p.Branch, Commit: p.Commit, Reason: command.Nullable(p.Reason), Tries: p.Tries, Next: command.JSONTime(p.Next),
+		At: command.JSONTime(p.At), Command: command.Nullable(p.Command), By: command.Nullable(p.By), After: command.Nullable(p.After), Output: p.Output,
+	}
 }
 
 // review is a look at an offer before it lands.
@@ -153,11 +184,11 @@ func ToJSON(o fika.Offer) JSON {
 		reviews = append(reviews, review{command.Nullable(r.Agent), command.Nullable(r.Request), r.Tip})
 	}
 	return JSON{
-		Task: task, Reviews: reviews,
+		Task: task, Reviews: reviews, Push: pushJSON(o),
 		Number: o.Number, Source: o.Source, Agent: command.Nullable(o.Agent), Title: o.Title, Into: o.Into, State: string(o.State), Reason: command.Nullable(o.Reason),
 		Tip: o.Tip, Base: command.Nullable(o.Base), Old: command.Nullable(o.Old), New: command.Nullable(o.New), Check: command.Nullable(o.Check), CheckedAt: command.JSONTime(o.Checked),
 		Request: command.Nullable(o.Request), Taint: command.Nullable(o.Taint), Round: o.Round, Rework: command.Nullable(o.Rework),
-		Asks: append([]fika.PathRisk{}, o.Asks...), Accepted: append([]string{}, o.Accepted...), By: o.By,
+		Asks: append([]fika.PathRisk{}, o.Asking()...), Accepted: append([]string{}, o.Accepted...), By: o.By,
 		CreatedAt: command.JSONTime(o.CreatedAt), UpdatedAt: command.JSONTime(o.UpdatedAt), EndedAt: command.JSONTime(o.EndedAt),
 	}
 }

@@ -1,6 +1,7 @@
 package land
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -64,5 +65,5 @@ func inOrder(list []fika.Offer, all bool) []fika.Offer {
 }
 
 func row(o fika.Offer) []string {
-	return []string{digits(o.Number), string(o.State), o.Source, o.Into, command.OrDash(o.Title), command.OrDash(o.Reason)}
+	return []string{digits(o.Number), string(o.State), o.Source, o.Into, command.OrDash(o.Title), command.OrDash(cmp.Or(o.Unpushed(), o.Reason))}
 }

@@ -73,24 +73,34 @@ func show(e *command.Env, o fika.Offer) error {
 		term.Fact{Label: "accepted", Value: strings.Join(o.Accepted, ", ")}, term.Fact{Label: "by", Value: o.By},
 		term.Fact{Label: "in request", Value: string(o.Request)}, term.Fact{Label: "came back", Value: times(o)}, term.Fact{Label: "reworked in", Value: string(o.Rework)},
 		term.Fact{Label: "task", Value: task}, term.Fact{Label: "reviewed by", Value: strings.Join(reviews, "; ")},
+		term.Fact{Label: "pushed", Value: pushed(o)}, term.Fact{Label: "after it", Value: after(o)},
 	); err != nil {
 		return err
 	}
 	if o.State == fika.OfferHeld {
 		e.Say("fika land retry %d lets it go on as it was offered; fika land cancel %d ends it", o.Number, o.Number)
 	}
-	if len(o.Asks) > 0 {
+	if asks := o.Asking(); len(asks) > 0 {
 		flags := ""
 		if err := e.Print("\n"); err != nil {
 			return err
 		}
-		for _, r := range o.Asks {
+		for _, r := range asks {
 			if err := e.Println(term.CleanLine(fmt.Sprintf("  %q %s", r.Path, r.Why))); err != nil {
 				return err
 			}
 			flags += fmt.Sprintf(" --accept %q", r.Path)
 		}
-		e.Say("fika land retry %d%s lets it land all the same", o.Number, flags)
+		if o.State == fika.OfferLanded {
+			e.Say("fika land retry %d%s says yes to it, now and from now on", o.Number, flags)
+		} else {
+			e.Say("fika land retry %d%s lets it land all the same", o.Number, flags)
+		}
+	} else if o.Unpushed() != "" {
+		e.Say("fika land retry %d tries it again at once", o.Number)
+	}
+	if o.Push.Output != "" {
+		return e.Print("\n" + term.Clean(strings.TrimRight(o.Push.Output, "\n")) + "\n")
 	}
 	if strings.TrimSpace(o.Output) == "" {
 		return nil
@@ -104,4 +114,46 @@ func times(o fika.Offer) string {
 		return ""
 	}
 	return command.Plural(o.Round, "time")
+}
+
+// pushed says where what has landed was pushed, or why it was not; "": nothing is.
+func pushed(o fika.Offer) string {
+	p := o.Push
+	switch p.State {
+	case fika.PushWaiting:
+		text := "not yet: " + p.Reason
+		if !p.Next.IsZero() {
+			text += "; next try at " + p.Next.Local().Format(time.TimeOnly)
+		}
+		return text
+	case fika.PushPushed, fika.PushDone:
+		text := fmt.Sprintf("%.12s to %s of %s at %s", p.Commit, p.Branch, p.Remote, p.At.Local().Format(time.DateTime))
+		if p.Command == "" && p.Reason != "" {
+			text = p.Reason
+		}
+		return text
+	}
+	return ""
+}
+
+// after says what became of the command after the push.
+func after(o fika.Offer) string {
+	switch p := o.Push; p.After {
+	case fika.AfterAsks:
+		return p.Command + ": waits for your yes"
+	case fika.AfterRunning:
+		return p.Command + ": is running"
+	case fika.AfterDone:
+		return p.Command + ": done" + by(p)
+	case fika.AfterFailed, fika.AfterUnknown:
+		return p.Reason + by(p)
+	}
+	return ""
+}
+
+func by(p fika.OfferPush) string {
+	if p.By == "" {
+		return ""
+	}
+	return " (" + p.By + " said yes to it)"
 }

@@ -75,7 +75,7 @@ func changeOffer(ctx context.Context, to api.Service, r *http.Request, w api.Wri
 	case "cancel":
 		return "Cancelled.", to.CancelOffer(ctx, n, r.PostFormValue("why"), w)
 	case "retry":
-		return "It is in the queue again.", to.RetryOffer(ctx, n, r.PostForm["accept"], w)
+		return "It is tried again.", to.RetryOffer(ctx, n, r.PostForm["accept"], w)
 	}
 	return "", &api.Error{Code: api.NotFound}
 }

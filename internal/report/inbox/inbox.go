@@ -66,7 +66,7 @@ func Of(ctx context.Context, to api.Service, st api.State, now time.Time) (n Nee
 		return n, err
 	}
 	for _, o := range offers.Items {
-		stands := now.Sub(o.Updated) < lately || o.State == "asks" || o.State == "held"
+		stands := now.Sub(o.Updated) < lately || o.State == "asks" || o.State == "held" || o.Unpushed != ""
 		if NeedsPerson(o) && stands && len(n.Offers) < most {
 			n.Offers = append(n.Offers, o)
 		}
@@ -86,9 +86,10 @@ func (n Needs) Count() int {
 	return count
 }
 
-// NeedsPerson reports whether an offer goes on only when a person says so.
+// NeedsPerson reports whether an offer goes on only when a person says so, or has landed and
+// is not pushed.
 func NeedsPerson(o api.OfferInfo) bool {
-	return slices.Contains([]string{"asks", "held", "back", "refused"}, o.State) || o.State == "waiting" && o.Reason != ""
+	return slices.Contains([]string{"asks", "held", "back", "refused"}, o.State) || o.State == "waiting" && o.Reason != "" || o.Unpushed != ""
 }
 
 // failed returns the work that has failed lately and that nothing has followed: whoever

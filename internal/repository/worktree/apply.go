@@ -59,6 +59,10 @@ func (t Target) Apply(ctx context.Context) (a Applied, err error) {
 		return a, err
 	}
 	if !ahead {
+		if rest, err := t.missing(ctx, a.From, landed); err != nil || len(rest) == 0 {
+			a.Nothing = err == nil
+			return a, err
+		}
 		return a, fika.Errorf(fika.Conflict, "land", "%s has commits that %s has not: what has landed is put on top of them with the next offer, or git merge %s", t.Into, t.Short(), t.Short())
 	}
 	changes, err := changed(ctx, a.Into, a.From, landed)
@@ -146,6 +150,12 @@ func (t Target) Unapplied(ctx context.Context) (landed, into string, commits int
 	if err != nil {
 		return landed, into, 0, err
 	}
-	commits, err = strconv.Atoi(n)
-	return landed, into, commits, err
+	if commits, err = strconv.Atoi(n); err != nil || commits == 0 {
+		return landed, into, 0, err
+	}
+	if ahead, err := t.contains(ctx, landed, has); err != nil || ahead {
+		return landed, into, commits, err
+	}
+	rest, err := t.missing(ctx, has, landed)
+	return landed, into, len(rest), err
 }

@@ -189,14 +189,24 @@ func (t Target) squash(ctx context.Context, on, since string, w Work, d dressing
 // rebase puts the commits of tip that are behind neither on nor since, one after the other, on
 // it. Those that change nothing there are left out.
 func (t Target) rebase(ctx context.Context, on, tip, since string, d dressing) (Put, error) {
-	out, err := git.Run(ctx, t.Project, append([]string{"rev-list", "--reverse", "--topo-order", "--no-merges", "--max-count=" + strconv.Itoa(maxLanded+1)}, between(on, tip, since)...)...)
+	list, err := t.commitsOf(ctx, on, tip, since)
 	if err != nil {
 		return Put{}, err
 	}
+	return t.pickAll(ctx, on, list, d)
+}
+
+// commitsOf returns the commits that [Target.rebase] puts on another one, the oldest first.
+func (t Target) commitsOf(ctx context.Context, on, tip, since string) ([]string, error) {
+	out, err := git.Run(ctx, t.Project, append([]string{"rev-list", "--reverse", "--topo-order", "--no-merges", "--max-count=" + strconv.Itoa(maxLanded+1)}, between(on, tip, since)...)...)
 	list := lines(out)
-	if len(list) > maxLanded {
-		return Put{}, fika.Errorf(fika.Limit, "land", "it has more than %d commits: strategy = \"merge\" or \"squash\" in [landing] lands it as one", maxLanded)
+	if err == nil && len(list) > maxLanded {
+		err = fika.Errorf(fika.Limit, "land", "it has more than %d commits: strategy = \"merge\" or \"squash\" in [landing] lands it as one", maxLanded)
 	}
+	return list, err
+}
+
+func (t Target) pickAll(ctx context.Context, on string, list []string, d dressing) (Put, error) {
 	at := on
 	for _, commit := range list {
 		next, conflicts, text, err := t.pick(ctx, at, commit, d)

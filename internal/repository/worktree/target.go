@@ -108,7 +108,16 @@ func (t Target) Ground(ctx context.Context) (g Ground, err error) {
 	if err != nil || under {
 		return g, err
 	}
-	put, err := t.rebase(ctx, branch, g.Old, "", dressing{})
+	// What the branch has in another shape, as after a pull request, is there.
+	rest, err := t.missing(ctx, branch, g.Old)
+	if err != nil || len(rest) == 0 {
+		return g, err
+	}
+	list, err := t.commitsOf(ctx, branch, g.Old, "")
+	if err != nil {
+		return g, err
+	}
+	put, err := t.pickAll(ctx, branch, slices.DeleteFunc(list, func(c string) bool { return !slices.Contains(rest, c) }), dressing{})
 	if err != nil {
 		return g, err
 	}

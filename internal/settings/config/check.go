@@ -154,6 +154,14 @@ func checkStore(v value, _ any) string {
 	}
 }
 
+// checkRemote takes the name of a remote, which is no option and no address.
+func checkRemote(v value, _ any) string {
+	if v.Text == "" || strings.HasPrefix(v.Text, "-") || strings.ContainsAny(v.Text, ":@ \t\n\\~^?*[") {
+		return "must be the name of a remote of the repository, as git remote lists it, and no address"
+	}
+	return ""
+}
+
 func checkEnvName(v value, _ any) string {
 	if v.Text == "" {
 		return ""

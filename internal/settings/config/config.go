@@ -264,7 +264,16 @@ type Landing struct {
 	Check     string // a command; empty: nothing lands
 	Strategy  string
 	Timeout   time.Duration // of the check
+	Mode      string        // one of the Push constants
+	Remote    string        // to which it is pushed
+	After     string        // a command that runs after a push; empty: none
 }
+
+// Where what has landed goes.
+const (
+	PushLocal  = "local" // nowhere
+	PushRemote = "push"  // to a remote, too
+)
 
 // The ways in which work is put on a branch.
 const (

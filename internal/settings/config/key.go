@@ -266,6 +266,9 @@ func landingKeys() []key[Landing] {
 		{name: "timeout", at: func(l *Landing) any { return &l.Timeout }, min: 1, max: 7200, doc: "How long the check may take; then it is ended and has failed."},
 		{name: "max_rounds", at: func(l *Landing) any { return &l.MaxRounds }, max: 20, doc: "How often an offer of an agent that conflicts, whose check fails or that a reviewer does not call good comes back to the agent; then it waits for you. 0: never."},
 		{name: "reviewers", at: func(l *Landing) any { return &l.Reviewers }, example: `["reviewer"]`, doc: "Agents that look at what other agents offer before it is checked. It continues when all of them call it good. Unset: nobody does."},
+		{name: "mode", at: func(l *Landing) any { return &l.Mode }, oneOf: []string{PushLocal, PushRemote}, doc: "Whether what has landed stays in this repository (local) or is pushed, too (push): with your own git, never forced, to the branch fika/landing/ and the name of the branch, and never to the branch itself."},
+		{name: "remote", at: func(l *Landing) any { return &l.Remote }, check: checkRemote, doc: "The remote of the repository to which mode = \"push\" pushes."},
+		{name: "after", at: func(l *Landing) any { return &l.After }, example: `"gh pr create --fill --head $FIKA_LANDED_BRANCH --base $FIKA_LANDED_INTO"`, doc: "With mode = \"push\", a command that runs after each push in the project's folder, as you and confined by nothing, once you have said yes to it as it stands. FIKA_LANDED_REMOTE, FIKA_LANDED_BRANCH, FIKA_LANDED_INTO, FIKA_LANDED_COMMIT and FIKA_LANDED_OFFERS say what was pushed. Unset: none."},
 	}
 }
 

@@ -37,7 +37,7 @@ func Default() *Config {
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Board:    Board{Patience: 10 * time.Minute, Tainted: TaskAsks},
-		Landing:  Landing{Into: "main", Strategy: LandRebase, Timeout: 30 * time.Minute, MaxRounds: 3},
+		Landing:  Landing{Into: "main", Strategy: LandRebase, Timeout: 30 * time.Minute, MaxRounds: 3, Mode: PushLocal, Remote: "origin"},
 		Hub:      Hub{Autostart: true, MaxIdle: 30 * time.Minute},
 		Terminal: Terminal{Markdown: true, Notify: true},
 		Store:    Store{Backups: 3},

@@ -1,0 +1,160 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fika/internal/app"
+	"fika/internal/repository/worktree"
+	"fika/internal/system/process"
+	"fika/internal/tool"
+	"fika/internal/tool/proc"
+)
+
+// Pushes push what has landed with the person's own git, and run the command that comes
+// after that. Both see the environment of the hub but for what is fika's own, and nobody who
+// could be asked for a password.
+type Pushes struct {
+	App     *app.App
+	Project string        // the project's folder
+	Mark    string        // names the processes, which do not outlive a call
+	Longest time.Duration // of a push; 0: five minutes
+}
+
+// pushTime bounds a push, and what runs after it.
+const pushTime = 5 * time.Minute
+
+// Push pushes a commit. It never forces anything: the branch of the remote moves only if the
+// commit contains what it is then.
+func (w Pushes) Push(ctx context.Context, p worktree.Push) (worktree.Pushed, error) {
+	said, code, over, err := w.run(ctx, cmp.Or(w.Longest, pushTime), append(w.environ(), w.ssh(ctx)...), "git",
+		// A hook of the person's that takes part is theirs to run, see [worktree.Target.PushHook].
+		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.askPass=", "-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60",
+		"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-force-with-lease", "--no-force", "--recurse-submodules=no", "--no-progress",
+		"--", p.Remote, p.Commit+":refs/heads/"+p.Branch)
+	switch {
+	case err != nil || code == 0 && !over:
+		return worktree.Pushed{OK: err == nil, Output: said}, err
+	case over:
+		return worktree.Pushed{Reason: fmt.Sprintf("%s has not answered within %s", p.Remote, cmp.Or(w.Longest, pushTime)), Output: said}, nil
+	}
+	return worktree.Pushed{Reason: pushReason(p, said), Output: said}, nil
+}
+
+// After runs a command of the person's in the project's folder. Variables say what was
+// pushed.
+func (w Pushes) After(ctx context.Context, p worktree.Push, command string) (worktree.Pushed, error) {
+	offers := strings.Trim(fmt.Sprint(p.Offers), "[]")
+	env := append(w.environ(), "FIKA_LANDED_REMOTE="+p.Remote, "FIKA_LANDED_BRANCH="+p.Branch, "FIKA_LANDED_INTO="+p.Into, "FIKA_LANDED_COMMIT="+p.Commit, "FIKA_LANDED_OFFERS="+offers)
+	said, code, over, err := w.run(ctx, pushTime, env, "/bin/sh", "-c", command)
+	switch {
+	case err != nil || code == 0 && !over:
+		return worktree.Pushed{OK: err == nil, Output: said}, err
+	case over:
+		return worktree.Pushed{Reason: fmt.Sprintf("did not end within %s", pushTime), Output: said}, nil
+	}
+	return worktree.Pushed{Reason: fmt.Sprintf("has failed (exit status %d)", code), Output: said}, nil
+}
+
+// run runs a program and returns what it printed. over reports whether it was ended because
+// it took too long.
+func (w Pushes) run(ctx context.Context, longest time.Duration, env []string, path string, args ...string) (said string, code int, over bool, err error) {
+	process.EndMarked(w.Mark) // what a process that was killed has left
+	bounded, end := context.WithTimeout(ctx, longest)
+	defer end()
+	e, err := proc.Run(bounded, proc.Cmd{
+		Path: path, Args: args, Dir: w.Project, Env: env, Step: w.Mark, Children: w.App.Children(),
+		Limits: tool.Limits{Head: 4 << 10, Tail: 24 << 10, SpoolMax: 1, Keys: w.App.Secrets()},
+	})
+	said = withoutLogin(e.Output.Text)
+	if err != nil && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+		return said, 0, true, nil
+	}
+	return said, e.Code, false, err
+}
+
+// withoutLogin takes the name and the password out of the addresses in a text.
+func withoutLogin(text string) string {
+	parts := strings.Split(text, "://")
+	for i, rest := range parts[1:] {
+		end := strings.IndexAny(rest, "/@ \t\n'\"")
+		if end >= 0 && rest[end] == '@' {
+			parts[i+1] = rest[end+1:]
+		}
+	}
+	return strings.Join(parts, "://")
+}
+
+// environ returns the environment of the person's own programs. It points git at no other
+// repository, and names no program that could open a window to ask for a password.
+func (w Pushes) environ() []string {
+	env := []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never", "LC_ALL=C"}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE",
+			"GIT_TERMINAL_PROMPT", "GIT_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GCM_INTERACTIVE", "LC_ALL", process.Mark:
+			continue
+		}
+		if !strings.HasPrefix(name, "FIKA_") {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// ssh returns the variable that makes the person's ssh ask nothing. Another program than ssh
+// is left as it is: it has no terminal.
+func (w Pushes) ssh(ctx context.Context) []string {
+	command := os.Getenv("GIT_SSH_COMMAND")
+	if command == "" && os.Getenv("GIT_SSH") != "" {
+		return nil
+	}
+	if command == "" {
+		said, code, _, err := w.run(ctx, pushTime, w.environ(), "git", "config", "--get", "core.sshCommand")
+		if err == nil && code == 0 {
+			command = strings.TrimSpace(said)
+		}
+	}
+	command = cmp.Or(command, "ssh")
+	if words := strings.Fields(command); len(words) == 0 || filepath.Base(words[0]) != "ssh" {
+		return nil
+	}
+	return []string{"GIT_SSH_COMMAND=" + command + " -o BatchMode=yes"}
+}
+
+// pushReason says in one line why git has not pushed: with --porcelain it says so of each ref
+// after a "!"; else its own words, up to the one that ends it.
+func pushReason(p worktree.Push, said string) string {
+	var words []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "!\t"); ok {
+			_, why, _ := strings.Cut(rest, "\t")
+			if why, ok := strings.CutPrefix(why, "[remote rejected] "); ok {
+				return fmt.Sprintf("%s refuses it: %s", p.Remote, strings.Trim(why, "()"))
+			}
+			if strings.HasPrefix(why, "[rejected]") {
+				return fmt.Sprintf("%s of %s has commits that %s does not have here, and nothing is forced: merge them into %s, or delete that branch once its work is elsewhere (git push %s --delete %s)",
+					p.Branch, p.Remote, p.Branch, p.Into, p.Remote, p.Branch)
+			}
+			return why
+		}
+		if line != "" {
+			words = append(words, line)
+		}
+		if strings.HasPrefix(line, "fatal: ") {
+			break
+		}
+	}
+	if len(words) > 3 {
+		words = words[len(words)-3:]
+	}
+	return "git push fails: " + cmp.Or(strings.Join(words, "; "), "it says nothing")
+}
