@@ -170,6 +170,8 @@ type Remedy struct {
 	Verb string
 	Arg  string // the argument that names the object; empty: the only one of its kind
 	How  string // see [Help.How]
+	// Alone says that it helps without its object, too.
+	Alone bool
 }
 
 // Meanings returns every code, by what it is about.
@@ -230,7 +232,7 @@ func waitingMeanings() []Meaning {
 	retry := Remedy{Verb: "conversation.retry", Arg: "chat"}
 	resume := Remedy{Verb: "conversation.resume", Arg: "chat"}
 	goOn := Remedy{Verb: "conversation.continue", Arg: "chat"}
-	approve := Remedy{Verb: "approval.answer"}
+	approve := Remedy{Verb: "approval.answer", Arg: "approval", Alone: true}
 	resumeAl := Remedy{Verb: "home.resume"}
 	budgets := Remedy{Verb: "budget.list"}
 	return []Meaning{
@@ -245,7 +247,7 @@ func waitingMeanings() []Meaning {
 		is(WaitingChild, "request"),
 		is(WaitingAgents, "").parts(),
 		is(WaitingAgent, "agent seconds").parts(),
-		is(WaitingApproval, "agent").person(approve),
+		is(WaitingApproval, "agent approval").person(approve),
 		is(WaitingProvider, "request").helped(again),
 		is(ProviderFails, "agent"),
 		is(WaitingNotice, "notice"),
@@ -376,7 +378,7 @@ func Stands(code Code, args ...string) Status {
 	s.NeedsPerson = m.NeedsPerson
 	for _, r := range m.Help {
 		object, _, _ := strings.Cut(r.Verb, ".")
-		if r.Arg == "" || s.Args[r.Arg] != "" {
+		if r.Arg == "" || r.Alone || s.Args[r.Arg] != "" {
 			s.Help = append(s.Help, Help{Verb: r.Verb, Object: Object{Kind: ObjectKind(object), ID: s.Args[r.Arg]}, How: r.How})
 		}
 	}

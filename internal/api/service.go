@@ -191,6 +191,7 @@ type RequestInfo struct {
 	Calls        int       `json:"calls,omitempty"`      // of the model, so far
 	Error        ErrorCode `json:"error,omitempty"`      // of one that has failed
 	Detail       string    `json:"detail,omitempty"`     // of that error, in English: its beginning, at most 300 bytes
+	Approval     int64     `json:"approval,omitempty"`   // the first question to a person that it waits for, also while it runs
 	Answer       int64     `json:"answer,omitempty"`     // seq of its answer in its conversation
 	Cancelling   bool      `json:"cancelling,omitempty"` // it was asked to end
 	Created      time.Time `json:"created"`

@@ -131,6 +131,8 @@ func (q *queue) listRequests() {
 func (q *queue) explainRunning(i *Item, r store.Underway) {
 	i.Place, i.Since, i.Status = PlaceRunning, r.StartedAt, api.Stands(api.WorkModel)
 	switch {
+	case r.Approval != 0: // its process waits with it
+		i.Place, i.Since, i.Status = PlaceWaiting, r.Asked, waitsForApproval(r)
 	case r.Tool != "":
 		i.Status = api.Stands(api.WorkTool, "tool", r.Tool)
 	case r.Calls > 0:
@@ -161,13 +163,21 @@ func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
 	case fika.WaitChild:
 		i.Status = api.Stands(api.WaitingChild, "request", string(r.Child))
 	case fika.WaitApproval:
-		i.Status = api.Stands(api.WaitingApproval, "agent", string(r.AgentName))
+		i.Status = waitsForApproval(r)
 	case fika.WaitProvider:
 		i.Status = api.Stands(api.WaitingProvider, "request", string(r.ID))
 	default:
 		i.Status = api.Stands(api.WaitingOther, "reason", r.Reason)
 	}
 	i.Status.Until = r.WaitUntil
+}
+
+func waitsForApproval(r store.Underway) api.Status {
+	number := ""
+	if r.Approval != 0 {
+		number = strconv.FormatInt(r.Approval, 10)
+	}
+	return api.Stands(api.WaitingApproval, "agent", string(r.AgentName), "approval", number)
 }
 
 // explainPending says why work that could begin has not. Reasons come in the order in

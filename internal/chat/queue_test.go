@@ -85,6 +85,16 @@ func TestQueue(t *testing.T) {
 		"an approval is a person's": {func(a *store.Activity, _ []fika.Agent) {
 			a.Requests = append(a.Requests, request("r", "arya", "waiting", "approval"))
 		}, up, "waiting approval []", false, 1},
+		"its program waits for a person": {func(a *store.Activity, _ []fika.Agent) {
+			r := request("r", "arya", "running", "")
+			r.Calls, r.Approval = 1, 3
+			a.Requests = append(a.Requests, r)
+		}, up, "waiting approval []", false, 1},
+		"its program waited, and its process is gone": {func(a *store.Activity, _ []fika.Agent) {
+			r := request("r", "arya", "running", "")
+			r.Approval = 3
+			a.Requests = append(a.Requests, r)
+		}, chat.Presence{Wakes: true, Hub: true}, "waiting starting []", false, 0},
 		"nobody starts it": {func(a *store.Activity, _ []fika.Agent) {
 			a.Notifications = append(a.Notifications, notification(1, "arya", "pending", "", ""))
 		}, chat.Presence{Hub: true}, "held absent [1]", false, 1},

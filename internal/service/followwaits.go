@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"fika"
@@ -21,6 +23,10 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	}
 	switch info.State {
 	case fika.Running:
+		if n := f.c.openApproval(ctx, info.ID); n != 0 { // its process waits with it
+			f.tellApproval(info, n)
+			return
+		}
 		f.waits = api.Status{}
 		if why := f.c.Availability.whyAbandoned(ctx, info.AgentName); !why.IsClear() {
 			f.warnOnce(why)
@@ -62,7 +68,7 @@ func (f *Follow) tellWaits(why api.Status) {
 // explainWaiting says what a request that nobody works on waits for.
 func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 	if fika.WaitReason(info.Reason) == fika.WaitApproval {
-		f.tellApproval(info)
+		f.tellApproval(info, f.c.openApproval(ctx, info.ID))
 		return
 	}
 	if fika.WaitReason(info.Reason) == fika.WaitProvider {
@@ -132,9 +138,29 @@ func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInf
 	return true
 }
 
+// openApproval returns the number of the first question to a person that a request waits for;
+// 0: there is none.
+func (c *Service) openApproval(ctx context.Context, id fika.RequestID) int64 {
+	list, err := c.store.ApprovalsAbout(ctx, id)
+	if i := slices.IndexFunc(list, func(a store.Approval) bool { return a.State == store.ApprovalOpen }); err == nil && i >= 0 {
+		return list[i].N
+	}
+	return 0
+}
+
+// waitsForApproval says that a request of an agent waits for a person's approval; n is 0 if
+// its number is not known.
+func waitsForApproval(name fika.AgentName, n int64) api.Status {
+	number := ""
+	if n != 0 {
+		number = strconv.FormatInt(n, 10)
+	}
+	return api.Stands(api.WaitingApproval, "agent", string(name), "approval", number)
+}
+
 // tellApproval says that a request waits for a person's approval.
-func (f *Follow) tellApproval(info RequestInfo) {
-	why := api.Stands(api.WaitingApproval, "agent", string(info.AgentName))
+func (f *Follow) tellApproval(info RequestInfo, n int64) {
+	why := waitsForApproval(info.AgentName, n)
 	if f.Waits == nil {
 		f.warnOnce(why)
 		return

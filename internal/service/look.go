@@ -309,7 +309,7 @@ func conversationInfo(c ConversationInfo) api.ConversationInfo {
 func requestInfo(u store.Underway) api.RequestInfo {
 	out := api.RequestInfo{
 		ID: string(u.ID), Kind: string(u.Kind), State: string(u.State), Agent: string(u.AgentName), Conversation: string(u.ConversationName),
-		Chain: string(u.Chain), Parent: string(u.Parent), Task: int64(u.Task), Tool: u.Tool, Since: u.ToolSince, Calls: u.Calls,
+		Chain: string(u.Chain), Parent: string(u.Parent), Task: int64(u.Task), Tool: u.Tool, Since: u.ToolSince, Calls: u.Calls, Approval: u.Approval,
 		Answer: u.Outcome.Seq, Cancelling: !u.CancelAt.IsZero() && !u.State.Terminal(), Created: u.CreatedAt, Ended: u.FinishedAt,
 	}
 	switch {

@@ -14,6 +14,9 @@ type Family struct {
 	RequestInfo
 	Parent   *RequestInfo // nil: nobody waits for it
 	Children []Family     // in the order of the steps that made them
+	// Approval is the number of the first question to a person that it waits for, also while
+	// it runs; 0: there is none.
+	Approval int64
 }
 
 // Family reads a request, its parent, and all its descendants. It returns Denied if an
@@ -29,6 +32,9 @@ func (s *Requests) Family(ctx context.Context, id fika.RequestID) (Family, error
 	}
 	v := s.c.sight()
 	f, err := s.family(ctx, v, info)
+	if !info.State.Terminal() {
+		f.Approval = s.c.openApproval(ctx, id)
+	}
 	if err != nil || info.Parent == "" {
 		return f, err
 	}

@@ -44,6 +44,10 @@ type Underway struct {
 	Tool      string    // the tool that runs now; empty: none
 	ToolSince time.Time
 	Child     fika.RequestID // the oldest unfinished request whose parent it is
+	// Approval is the first question to a person that it waits for, also while it runs: its
+	// number, 0 if there is none, and when it was asked.
+	Approval int64
+	Asked    time.Time
 }
 
 // NotificationInfo is a notification with the names that lists show.
@@ -74,7 +78,9 @@ FROM notifications n JOIN agents a ON a.id = n.agent`
 (SELECT count(*) FROM steps s WHERE s.request = r.id AND s.kind = 'model'),
 COALESCE((SELECT s.tool FROM steps s WHERE s.request = r.id AND s.state = 'started' AND s.kind = 'tool' ORDER BY s.n DESC LIMIT 1), ''),
 COALESCE((SELECT s.started_at FROM steps s WHERE s.request = r.id AND s.state = 'started' AND s.kind = 'tool' ORDER BY s.n DESC LIMIT 1), 0),
-COALESCE((SELECT k.id FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0 ORDER BY k.n LIMIT 1), '')
+COALESCE((SELECT k.id FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0 ORDER BY k.n LIMIT 1), ''),
+COALESCE((SELECT p.n FROM approvals p WHERE p.request = r.id AND p.state = 'open' ORDER BY p.n LIMIT 1), 0),
+COALESCE((SELECT p.asked_at FROM approvals p WHERE p.request = r.id AND p.state = 'open' ORDER BY p.n LIMIT 1), 0)
 FROM requests r JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation
 WHERE r.` + unfinished + ` AND (? = '' OR r.conversation = ? OR r.state = 'running') ORDER BY r.n`
 	liveNotifications = selectNotification + ` WHERE n.id IN (SELECT l.id FROM notifications l WHERE l.` + live + `) AND (? = '' OR n.conversation = ?)`
@@ -118,10 +124,10 @@ func (s Watch) Activity(ctx context.Context, q ActivityQuery) (Activity, error) 
 
 func scanUnderway(sc scanner) (Underway, error) {
 	var u Underway
-	var until, tool int64
+	var until, tool, asked int64
 	var err error
-	u.Request, err = requestRow(sc, &u.AgentName, &u.ConversationName, &u.AddressedName, &until, &u.Calls, &u.Tool, &tool, &u.Child)
-	u.WaitUntil, u.ToolSince = at(until), at(tool)
+	u.Request, err = requestRow(sc, &u.AgentName, &u.ConversationName, &u.AddressedName, &until, &u.Calls, &u.Tool, &tool, &u.Child, &u.Approval, &asked)
+	u.WaitUntil, u.ToolSince, u.Asked = at(until), at(tool), at(asked)
 	return u, err
 }
 

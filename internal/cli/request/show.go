@@ -53,7 +53,11 @@ func showRequest(e *command.Env, f service.Family, c *service.Service) {
 	p("asked", string(r.AddressedName))
 	p("handed over", r.Handed)
 	p("conversation", string(r.ConversationName))
-	p("state", stateOf(r))
+	state := stateOf(r)
+	if f.Approval != 0 {
+		state = fmt.Sprintf("waiting for your approval (fika approve %d)", f.Approval)
+	}
+	p("state", state)
 	if f.Parent != nil {
 		p("parent", kinOf(*f.Parent))
 	}

@@ -160,7 +160,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *service.Service, queue []ser
 		x := view.Worker{Name: string(q.Agent), Doing: words.InSession(words.Brief(q.Status, now)), Since: q.Since, Next: q.Status.Code == api.WaitingBusy}
 		switch {
 		case q.Status.Code == api.WaitingApproval: // asked in full elsewhere
-			x.Doing = "waits for your approval"
+			x.Doing, x.Asks = "waits for your approval", true
 		case q.WaitsForHub() && w.chat.conn.isTended(): // the status line says so
 		case q.Stuck():
 			instead := ""
@@ -185,8 +185,11 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 	w.mu.Lock()
 	waits := slices.Clone(w.waits)
 	w.mu.Unlock()
-	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
-		return !wait.Next && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
+	shown := slices.DeleteFunc(slices.Clone(busy), func(b view.Worker) bool {
+		return slices.ContainsFunc(waits, func(wait view.Worker) bool { return wait.Asks && wait.Name == b.Name })
+	})
+	workers := slices.Concat(shown, slices.DeleteFunc(waits, func(wait view.Worker) bool { // it was read a moment ago
+		return !wait.Next && slices.ContainsFunc(shown, func(b view.Worker) bool { return b.Name == wait.Name })
 	}))
 	st := view.Standing{
 		Workers: workers, Note: w.chat.conn.trouble(), Mode: w.mode.text(), Queued: w.queued.rows(w.desk.Person, busy), Jobs: w.jobs.text(),

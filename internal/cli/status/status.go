@@ -362,7 +362,7 @@ func guestLine(g service.GuestPrograms) string {
 	case g.Count == 1:
 		line += ", which stays for its next turn"
 	default:
-		line += fmt.Sprintf(", %d of which stay for a next turn", g.Idle)
+		line += fmt.Sprintf("; for a next turn alone: %d", g.Idle)
 	}
 	return line
 }

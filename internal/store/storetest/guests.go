@@ -158,10 +158,18 @@ var guestTests = map[string]func(*world){
 			equal(w, "signal", sig, store.Signal{})
 			return n
 		}
+		waitsFor := func() int64 {
+			a := must(w.Activity(w.ctx, store.ActivityQuery{}))(w)
+			equal(w, "under way", len(a.Requests), 1)
+			return a.Requests[0].Approval
+		}
+		equal(w, "waits for", waitsFor(), 0)
 		n := hold()
+		equal(w, "waits for", waitsFor(), n)
 		w.state(c.Request.ID, fika.Running)
 		equal(w, "open", len(must(w.OpenApprovals(w.ctx))(w)), 1)
 		w.decide(n, true)
+		equal(w, "waits for", waitsFor(), 0)
 		equal(w, "answered", must(w.Approval(w.ctx, n))(w).State, store.ApprovalGiven)
 		_, err := w.AnswerApproval(w.ctx, n, store.ApprovalAnswer{By: "ann"})
 		w.refused(err, fika.Conflict)

@@ -15,6 +15,7 @@ type Worker struct {
 	Doing string    // "thinking", "bash go test ./...", "waits for @bob"; empty: idle
 	Since time.Time // zero: unknown
 	Next  bool      // Doing is about a request that comes after what the worker does elsewhere
+	Asks  bool      // Doing is a question to the person, with which the worker's turn waits
 }
 
 // Standing is what the status line says.

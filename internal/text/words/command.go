@@ -25,7 +25,7 @@ func Commands() map[string]string {
 		"agent.run":             "fika agent run {id}",
 		"agent.start":           "fika agent start {id}",
 		"agent.stop now":        "fika agent stop --now {id}",
-		"approval.answer":       "fika approve",
+		"approval.answer":       "fika approve[ {id}]",
 		"board.edit":            "fika board edit {id}",
 		"board.release":         "fika board release {id}",
 		"budget.list":           "fika budget list",
