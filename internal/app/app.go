@@ -76,14 +76,14 @@ func New(o Options) *App {
 	home := &OpenedHome{opts: o, place: place}
 	config := &Configuration{opts: o, place: place, home: home}
 	keys := &Keyring{opts: o, place: place, home: home, config: config}
-	settings := &Resolver{opts: o, place: place, config: config, keys: keys}
 	closers := &closers{}
 	db := &Database{opts: o, home: home, config: config, closers: closers}
+	settings := &Resolver{opts: o, place: place, home: home, config: config, keys: keys, db: db}
 	return &App{
 		Place: place, OpenedHome: home, Configuration: config, Keyring: keys, Resolver: settings, Database: db,
 		Providers: &Providers{opts: o, home: home, config: config, keys: keys, settings: settings},
 		BusLink:   &BusLink{opts: o, config: config, closers: closers},
-		Names:     &Names{home: home, config: config, db: db},
+		Names:     &Names{home: home, config: config, settings: settings, db: db},
 		opts:      o, children: process.NewChildren(), closers: closers,
 	}
 }

@@ -197,7 +197,7 @@ func TestCallersAreThoseOfTheFilesNow(t *testing.T) {
 	want := func(what string, names ...string) {
 		t.Helper()
 		for range 2 {
-			if by, err := a.CallableBy("arya"); err != nil || strings.Join(by, " ") != strings.Join(names, " ") {
+			if by, err := a.CallableBy(t.Context(), "arya"); err != nil || strings.Join(by, " ") != strings.Join(names, " ") {
 				t.Fatalf("%s: %v, %v instead of %v", what, by, err, names)
 			}
 		}
@@ -216,7 +216,7 @@ func TestCallersAreThoseOfTheFilesNow(t *testing.T) {
 	if err := os.WriteFile(local, []byte("callable_by = \n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if by, err := a.CallableBy("arya"); err == nil {
+	if by, err := a.CallableBy(t.Context(), "arya"); err == nil {
 		t.Fatalf("a file that cannot be read: %v", by)
 	}
 }

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"fika"
 	"fika/internal/api"
 	"fika/internal/chat/reading"
@@ -9,10 +11,7 @@ import (
 
 // Archive returns what has been said and done in this home, for those who may read it.
 func (a *App) Archive(s *store.Store) reading.Archive {
-	return reading.Archive{Store: s, ReadableBy: func(name fika.AgentName) ([]string, error) {
-		settings, err := a.Settings(name, nil, true)
-		return settings.ReadableBy, err
-	}}
+	return reading.Archive{Store: s, ReadableBy: func(ctx context.Context, name fika.AgentName) ([]string, error) { return a.ReadableBy(ctx, name) }}
 }
 
 // ReaderOf returns the agent that a principal reads as, or "" if it is none. A tool whose

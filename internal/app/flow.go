@@ -24,12 +24,12 @@ func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.A
 		Capable: func(ctx context.Context, capability, prompt string) string {
 			return a.capable(ctx, s, capability, prompt)
 		},
-		MayAsk: func(from, to fika.AgentName) string {
-			by, err := a.CallableBy(to)
+		MayAsk: func(ctx context.Context, from, to fika.AgentName) string {
+			by, err := a.CallableBy(ctx, to)
 			switch {
 			case err != nil:
 				return "whether @" + string(to) + " may be asked cannot be told: " + err.Error()
-			case a.Allows(by, string(from)):
+			case a.Allows(ctx, by, string(from)):
 				return ""
 			}
 			return guard.UncallableReason(by, to)

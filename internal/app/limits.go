@@ -47,7 +47,7 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	return l
 }
 
-// BoardOf returns which tasks of the board an agent takes, according to its current files;
+// BoardOf returns which tasks of the board an agent of this home takes, according to its current files;
 // nil: none. A pool takes none itself: its members do.
 func (r *Resolver) BoardOf(name fika.AgentName) *limit.Board {
 	c, err := r.config.Config()
@@ -62,7 +62,7 @@ func (r *Resolver) BoardOf(name fika.AgentName) *limit.Board {
 	for _, can := range e.Capabilities {
 		b.Capabilities = append(b.Capabilities, strings.ToLower(can))
 	}
-	by, err := r.CallableBy(name)
+	by, err := r.OwnCallers(name)
 	switch {
 	case err != nil: // nobody knows who may ask it
 		b.CallableBy = []string{}

@@ -17,9 +17,10 @@ import (
 
 // Names finds out what a name belongs to: an agent, a context, or nothing.
 type Names struct {
-	home   *OpenedHome
-	config *Configuration
-	db     *Database
+	home     *OpenedHome
+	config   *Configuration
+	settings *Resolver
+	db       *Database
 }
 
 // FindRow returns the agent of a name, or nil if the database has none.
@@ -83,7 +84,7 @@ func (n *Names) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent,
 	if err != nil {
 		return fika.Agent{}, err
 	}
-	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id})
+	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, Definition: n.settings.Definition(name)})
 }
 
 // FindAgent returns an agent, given the name that a person or a model wrote. A NotFound

@@ -13,7 +13,7 @@ import (
 // members, and stores which pool the members belong to. It writes nothing if everything
 // exists.
 func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
-	row, err := ensureEntry(ctx, s, h, e)
+	row, err := n.ensureEntry(ctx, s, h, e)
 	if err != nil || !row.IsPool() && e.Instances == 0 {
 		return row, err
 	}
@@ -30,7 +30,7 @@ func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, 
 		if entry == nil {
 			continue
 		}
-		member, err := ensureEntry(ctx, s, h, entry)
+		member, err := n.ensureEntry(ctx, s, h, entry)
 		if err != nil {
 			return row, err
 		}
@@ -60,7 +60,7 @@ func (n *Names) DissolvePool(ctx context.Context, s *store.Store, h folder.Home,
 	return s.Agent(ctx, row.Name)
 }
 
-func ensureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
+func (n *Names) ensureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
 	name, err := fika.ParseAgentName(e.ID)
 	if err != nil {
 		return fika.Agent{}, err
@@ -74,7 +74,7 @@ func ensureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.A
 	if err != nil {
 		return fika.Agent{}, err
 	}
-	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description})
+	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description, Definition: n.settings.Definition(name)})
 }
 
 // PoolOf returns the pool that an agent is a member of; "" if none.

@@ -53,7 +53,7 @@ func (a *App) candidates(ctx context.Context, s *store.Store, who *Speaker, able
 		if one.Tools == nil {
 			one.Tools = c.ToolPermissions
 		}
-		if one.Barred = a.whyNot(row, name, who); one.Barred == "" {
+		if one.Barred = a.whyNot(ctx, row, name, who); one.Barred == "" {
 			one.Barred = a.overBudget(spent, name, who)
 		}
 		agents = append(agents, one)
@@ -76,7 +76,7 @@ func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.Reques
 	if r.Payload.Writer == fika.ByAgent {
 		who = &Speaker{Agent: fika.AgentName(r.Payload.From)}
 	}
-	if why := a.whyNot(row, name, who); why != "" {
+	if why := a.whyNot(ctx, row, name, who); why != "" {
 		return why, nil
 	}
 	spent, err := a.balances(ctx, s, c)
@@ -84,16 +84,18 @@ func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.Reques
 }
 
 // whyNot says why an agent cannot be chosen now, apart from budgets; "" if it can.
-func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
+func (a *App) whyNot(ctx context.Context, row fika.Agent, name fika.AgentName, who *Speaker) string {
 	caller, by := guard.User, "you may not ask it"
 	if who != nil {
 		caller, by = string(who.Agent), "@"+string(who.Agent)+" may not ask it"
 	}
-	allowed, err := a.CallableBy(name)
+	allowed, err := a.CallableBy(ctx, name)
 	switch {
+	case fika.IsKind(err, fika.Denied):
+		return "its host has not said who may ask it"
 	case err != nil:
 		return "its settings are broken (" + hint.ConfigCheck.With() + ")"
-	case !a.Allows(allowed, caller):
+	case !a.Allows(ctx, allowed, caller):
 		return by + " (callable_by)"
 	case row.Desired.Stopped():
 		return "it was stopped by hand (" + hint.AgentStart.With(name) + ")"

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -9,6 +10,8 @@ import (
 	"fika/internal/rights/guard"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
+	"fika/internal/store"
+	"fika/internal/text/hint"
 )
 
 // Resolver determines the settings of a context from the files, the environment and the
@@ -16,8 +19,10 @@ import (
 type Resolver struct {
 	opts   Options
 	place  *Place
+	home   *OpenedHome
 	config *Configuration
 	keys   *Keyring
+	db     *Database
 
 	mu       sync.Mutex
 	callable map[fika.AgentName]callers
@@ -66,11 +71,75 @@ func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, q
 	return in, nil
 }
 
+// Definition returns what this home says of an agent for the other hosts, according to its
+// current files; nil where the database is a file, because there are no others, and while
+// the files cannot be read: what was said before stays.
+func (r *Resolver) Definition(name fika.AgentName) *store.Definition {
+	c, err := r.config.Config()
+	if err != nil || c.Store.URL == "" {
+		return nil
+	}
+	in, err := r.settingInputs(name, nil, true)
+	if err != nil {
+		return nil
+	}
+	a, err := config.ResolveAccess(in)
+	if err != nil {
+		return nil
+	}
+	d := &store.Definition{CallableBy: a.CallableBy, ReadableBy: a.ReadableBy, Permissions: a.ToolPermissions}
+	if e := c.Agent(name); e != nil {
+		d.Pool = e.Pool
+	}
+	return d
+}
+
+// definedAway returns what another host says of an agent of its own, and whether the agent
+// is another host's. It fails with Denied if that host has said nothing: what is not known
+// is not permitted.
+func (r *Resolver) definedAway(ctx context.Context, name fika.AgentName) (store.Defined, bool, error) {
+	c, err := r.config.Config()
+	if err != nil || c.Store.URL == "" {
+		return store.Defined{}, false, err
+	}
+	s, err := r.db.Store(ctx)
+	if err != nil {
+		return store.Defined{}, false, err
+	}
+	h, err := r.home.Home()
+	if err != nil {
+		return store.Defined{}, false, err
+	}
+	own, err := h.ID()
+	if err != nil {
+		return store.Defined{}, false, err
+	}
+	d, known, err := s.Defined(ctx, name)
+	if err != nil || !known || d.Home == "" || d.Home == own {
+		return d, false, err
+	}
+	if d.Version == 0 {
+		host, err := s.HostName(ctx, d.Home)
+		if err != nil {
+			return d, true, err
+		}
+		return d, true, fika.Errorf(fika.Denied, "", "@%s is on %s, which has not said yet who may ask it or read its context (%s there)", name, host, hint.Up.With())
+	}
+	return d, true, nil
+}
+
 // Allows reports whether who is among those that may ask, as returned by
 // [Resolver.CallableBy]. A member of a pool may ask where its pool may.
-func (r *Resolver) Allows(by []string, who string) bool {
+func (r *Resolver) Allows(ctx context.Context, by []string, who string) bool {
 	if guard.MayCall(by, who) {
 		return true
+	}
+	d, away, err := r.definedAway(ctx, fika.AgentName(who))
+	if err != nil {
+		return false
+	}
+	if away {
+		return d.Pool != "" && guard.MayCall(by, d.Pool)
 	}
 	c, err := r.config.Config()
 	if err != nil {
@@ -80,10 +149,28 @@ func (r *Resolver) Allows(by []string, who string) bool {
 	return e != nil && e.Pool != "" && guard.MayCall(by, e.Pool)
 }
 
-// CallableBy returns who may ask an agent for work, according to its current files; nil
-// means everybody. It is called for each mention in each answer, so it reads the files
-// again only if they have changed.
-func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
+// ReadableBy returns the agents that may read an agent's context: by its current files, or
+// by what its host says of it if that is another one. nil means all.
+func (r *Resolver) ReadableBy(ctx context.Context, name fika.AgentName) ([]string, error) {
+	if d, away, err := r.definedAway(ctx, name); away || err != nil {
+		return d.ReadableBy, err
+	}
+	s, err := r.Settings(name, nil, true)
+	return s.ReadableBy, err
+}
+
+// CallableBy returns who may ask an agent for work: by its current files, or by what its
+// host says of it if that is another one. nil means everybody.
+func (r *Resolver) CallableBy(ctx context.Context, name fika.AgentName) ([]string, error) {
+	if d, away, err := r.definedAway(ctx, name); away || err != nil {
+		return d.CallableBy, err
+	}
+	return r.OwnCallers(name)
+}
+
+// OwnCallers is CallableBy for an agent of this home. It is called for each mention in
+// each answer, so it reads the files again only if they have changed.
+func (r *Resolver) OwnCallers(name fika.AgentName) ([]string, error) {
 	root, err := r.place.Root()
 	if err != nil {
 		return nil, err
@@ -102,7 +189,7 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, _, err := config.ResolveGuard(in)
+	g, err := config.ResolveAccess(in)
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +203,18 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 // BoardPermission is the name in tool_permissions with which an agent may use the board.
 const BoardPermission = "board"
 
-// MayUseBoard reports whether an agent may look at the board and add tasks to it, according
-// to its current files.
-func (r *Resolver) MayUseBoard(name fika.AgentName) (bool, error) {
+// MayUseBoard reports whether an agent may look at the board and add tasks to it: by its
+// current files, or by what its host says of it if that is another one.
+func (r *Resolver) MayUseBoard(ctx context.Context, name fika.AgentName) (bool, error) {
+	if d, away, err := r.definedAway(ctx, name); away || err != nil {
+		return slices.Contains(d.Permissions, BoardPermission), err
+	}
 	in, err := r.settingInputs(name, nil, true)
 	if err != nil {
 		return false, err
 	}
-	s, err := config.ResolvePermissions(in)
-	return err == nil && slices.Contains(s, BoardPermission), err
+	a, err := config.ResolveAccess(in)
+	return err == nil && slices.Contains(a.ToolPermissions, BoardPermission), err
 }
 
 // Limits returns the resources that the tools of an agent may use, according to its

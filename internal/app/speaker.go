@@ -120,16 +120,16 @@ func (s *Speaker) PassedOn() (*fika.Rights, string) {
 
 // MayCall returns an error if the caller may not ask an agent: the speaker, or a person
 // if s is nil. It returns Denied if the agent does not allow it (callable_by).
-func (r *Resolver) MayCall(s *Speaker, to fika.AgentName) error {
+func (r *Resolver) MayCall(ctx context.Context, s *Speaker, to fika.AgentName) error {
 	who := guard.User
 	if s != nil {
 		who = string(s.Agent)
 	}
-	by, err := r.CallableBy(to)
+	by, err := r.CallableBy(ctx, to)
 	if err != nil {
 		return err
 	}
-	if !r.Allows(by, who) {
+	if !r.Allows(ctx, by, who) {
 		return fika.Errorf(fika.Denied, "", "%s; nothing was sent", guard.UncallableReason(by, to))
 	}
 	return nil

@@ -40,7 +40,7 @@ type Chats struct {
 	Team   []colleague.Colleague // agents to name to a person who mentions nobody; empty: all agents
 	// MayCall returns an error of kind Denied if self may not mention an agent; an
 	// empty self is a person. If MayCall is nil, everybody may.
-	MayCall func(self, to fika.AgentName) error
+	MayCall func(ctx context.Context, self, to fika.AgentName) error
 	// PoolOf returns the pool that an agent is a member of, or "". If PoolOf is nil,
 	// there are no pools.
 	PoolOf func(fika.AgentName) fika.AgentName
@@ -144,9 +144,9 @@ func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (st
 	}
 	notify := found.Agents
 	if found.All {
-		notify = c.leaveOutUncallable(addNamed(in, agents, notify), notify)
+		notify = c.leaveOutUncallable(ctx, addNamed(in, agents, notify), notify)
 	}
-	if err := c.mayCall("", notify); err != nil {
+	if err := c.mayCall(ctx, "", notify); err != nil {
 		return store.Post{}, Sent{}, err
 	}
 	return store.Post{
@@ -164,7 +164,7 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	if err != nil {
 		return Sent{}, err
 	}
-	if err := c.mayCall(s.Agent.Name, notify); err != nil {
+	if err := c.mayCall(ctx, s.Agent.Name, notify); err != nil {
 		return Sent{}, err
 	}
 	posted, err := c.Store.Post(ctx, store.Post{
@@ -180,12 +180,12 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 
 // mayCall fails with Denied if a message concerns an agent that its writer may not
 // call.
-func (c *Chats) mayCall(self fika.AgentName, notify []fika.AgentName) error {
+func (c *Chats) mayCall(ctx context.Context, self fika.AgentName, notify []fika.AgentName) error {
 	for _, to := range notify {
 		if c.MayCall == nil {
 			return nil
 		}
-		if err := c.MayCall(self, to); err != nil {
+		if err := c.MayCall(ctx, self, to); err != nil {
 			return err
 		}
 	}
@@ -194,9 +194,9 @@ func (c *Chats) mayCall(self fika.AgentName, notify []fika.AgentName) error {
 
 // leaveOutUncallable returns all without the agents that a person may not call,
 // except those that were named.
-func (c *Chats) leaveOutUncallable(all, named []fika.AgentName) []fika.AgentName {
+func (c *Chats) leaveOutUncallable(ctx context.Context, all, named []fika.AgentName) []fika.AgentName {
 	return slices.DeleteFunc(all, func(n fika.AgentName) bool {
-		return !slices.Contains(named, n) && c.mayCall("", []fika.AgentName{n}) != nil
+		return !slices.Contains(named, n) && c.mayCall(ctx, "", []fika.AgentName{n}) != nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/hub"
+	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/system/crash"
 	"fika/internal/system/sleep"
@@ -189,12 +190,44 @@ func (h hubHome) definedElsewhere(ctx context.Context) (out []hub.Started) {
 		if err != nil || h.host.Mine(row) {
 			continue
 		}
-		out = append(out, hub.Started{Name: row.Name, Error: "the host " + h.host.nameOf(row.HomeID) + " has defined it first: give yours another name"})
+		out = append(out, hub.Started{Name: row.Name, Error: "the host " + h.host.nameOf(row.HomeID) + " has defined it first, and " + h.host.host().Name + " defines it too: give yours another name"})
 	}
 	return out
 }
 
-// nameOf returns the name of the host of a home.
+// defineContexts tells the other hosts what this one says of its contexts that are not in
+// the configuration, for as long as they are there.
+func (h hubHome) defineContexts(ctx context.Context, c *config.Config, home string, rows []fika.Agent) error {
+	if h.host == nil {
+		return nil
+	}
+	names, _, err := h.home.List()
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.HomeID != home || c.Agent(row.Name) != nil || !slices.Contains(names, row.Name) {
+			continue
+		}
+		if _, err := h.store.EnsureAgent(ctx, store.NewAgent{Name: row.Name, HomeID: home, Definition: h.app.Definition(row.Name)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hostName returns the name of the host of a home.
+func (h hubHome) hostName(home string) string {
+	if h.host == nil {
+		return home
+	}
+	if own := h.host.host(); own.ID == home {
+		return own.Name
+	}
+	return h.host.nameOf(home)
+}
+
+// nameOf returns the name of another host, by its home.
 func (k *hostKeeper) nameOf(home string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -186,6 +186,12 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 			for _, e := range c.Agents {
 				paths = append(paths, h.home.Folder(fika.AgentName(e.ID)).LocalConfig())
 			}
+			if h.host != nil {
+				names, _, _ := h.home.List()
+				for _, name := range names {
+					paths = append(paths, h.home.Folder(name).LocalConfig())
+				}
+			}
 		}
 		return config.StampOf(paths...)
 	}
@@ -257,6 +263,9 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			return nil, err
 		}
 	}
+	if err := h.defineContexts(ctx, c, id, rows); err != nil {
+		return nil, err
+	}
 	var out []hub.Spec
 	for _, e := range c.Agents {
 		name, err := fika.ParseAgentName(e.ID)
@@ -268,7 +277,7 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			return nil, err
 		}
 		if row.HomeID != id {
-			h.app.Log().Warn("another host that has the same database has defined an agent of this name first", "agent", name, "home", row.HomeID)
+			h.app.Log().Warn("another host has defined an agent of this name first, and this one defines it too", "agent", name, "first", h.hostName(row.HomeID), "here", h.hostName(id))
 			continue
 		}
 		spec := hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake}

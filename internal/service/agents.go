@@ -353,7 +353,7 @@ func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string
 
 // Recall returns what the agent's own tool recall would find in its past.
 func (s *Agents) Recall(ctx context.Context, agent fika.Agent, query string, limit int) ([]Found, error) {
-	if err := s.c.mayAgent("agent.recall", agent.Name); err != nil {
+	if err := s.c.mayAgent(ctx, "agent.recall", agent.Name); err != nil {
 		return nil, err
 	}
 	return reading.Past{Store: s.c.store, Agent: agent}.Find(ctx, query, limit)

@@ -63,6 +63,7 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 			v.Host = s.hosts.of(row).Name
 		}
 		if s.hosts != nil && row.HomeID != "" && row.HomeID != s.home {
+			v.CallableBy = s.callableBy(ctx, row.Name)
 			v.judgeAway(s.hosts.of(row), s.now)
 			s.addReasons(ctx, &v)
 			out = append(out, v)
@@ -92,7 +93,7 @@ func (s *agentSurvey) addSettings(v *AgentView) {
 	name := v.Row.Name
 	v.Model, v.Choice = s.modelOf(name)
 	v.NoLimits = worker.NoLimits(s.c.app, s.c.home.Root, name)
-	v.CallableBy, _ = s.c.app.CallableBy(name) // if it cannot be read, doctor reports that
+	v.CallableBy, _ = s.c.app.OwnCallers(name) // if it cannot be read, doctor reports that
 	entry := s.c.config().Agent(name)
 	if entry == nil {
 		return
@@ -105,6 +106,15 @@ func (s *agentSurvey) addSettings(v *AgentView) {
 	if entry.Description != "" { // the row has the description of its last start
 		v.Row.Description = entry.Description
 	}
+}
+
+// callableBy returns who may ask an agent of another host: nobody, if that has not said it.
+func (s *agentSurvey) callableBy(ctx context.Context, name fika.AgentName) []string {
+	by, err := s.c.app.CallableBy(ctx, name)
+	if err != nil {
+		return []string{}
+	}
+	return by
 }
 
 // addWork adds what an agent works on and what it could take.

@@ -99,9 +99,9 @@ func ParseTask(s string) (fika.TaskNumber, bool) {
 
 // may refuses a verb about the board to who may not use it: agents without the permission,
 // and programs that do not see everything.
-func (b *Board) may(verb string) error {
+func (b *Board) may(ctx context.Context, verb string) error {
 	v := b.c.sight()
-	seen, err := v.board()
+	seen, err := v.board(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (b *Board) may(verb string) error {
 // Denied, Conflict for a need that was dropped, Limit if a chain adds too many. What is added
 // by a turn that has read text from outside waits for a person.
 func (b *Board) Add(ctx context.Context, list []NewTask) ([]TaskInfo, error) {
-	if err := b.may("board.add"); err != nil {
+	if err := b.may(ctx, "board.add"); err != nil {
 		return nil, err
 	}
 	switch {
@@ -238,7 +238,7 @@ func (b *Board) agentID(ctx context.Context, name string, by *app.Speaker) (fika
 	if by != nil && by.Agent == row.Name {
 		return row.ID, nil
 	}
-	return row.ID, b.c.app.MayCall(by, row.Name)
+	return row.ID, b.c.app.MayCall(ctx, by, row.Name)
 }
 
 // List returns the tasks that match and that the caller may see, without their bodies, by
@@ -271,7 +271,7 @@ type TaskView struct {
 
 // Find returns a task by its number. Error kinds: NotFound, Denied.
 func (b *Board) Find(ctx context.Context, n fika.TaskNumber) (v TaskView, err error) {
-	if err := b.may("board.show"); err != nil {
+	if err := b.may(ctx, "board.show"); err != nil {
 		return v, err
 	}
 	if v.TaskInfo, err = b.c.store.Task(ctx, n); err != nil {
@@ -311,7 +311,7 @@ func (b *Board) Assign(ctx context.Context, n fika.TaskNumber, agent string) (Ta
 }
 
 func (b *Board) edit(ctx context.Context, verb string, n fika.TaskNumber, e TaskEdit) (TaskInfo, error) {
-	if err := b.may(verb); err != nil {
+	if err := b.may(ctx, verb); err != nil {
 		return TaskInfo{}, err
 	}
 	before, err := b.c.store.Task(ctx, n)
@@ -375,7 +375,7 @@ func (b *Board) write(ctx context.Context, verb string, n fika.TaskNumber, body 
 
 // control does one of the verbs that move a task.
 func (b *Board) control(ctx context.Context, verb string, n fika.TaskNumber, why string, body []any, do func(to *store.Store, why string) (TaskInfo, error)) (TaskInfo, error) {
-	if err := b.may(verb); err != nil {
+	if err := b.may(ctx, verb); err != nil {
 		return TaskInfo{}, err
 	}
 	before, err := b.c.store.Task(ctx, n)

@@ -23,7 +23,7 @@ type TaskReport struct {
 // speaks about the one that it works. Error kinds: NotFound, Invalid, Conflict, and Denied
 // for a task that the agent neither works nor has added.
 func (b *Board) Report(ctx context.Context, n fika.TaskNumber, r TaskReport) (TaskInfo, error) {
-	if err := b.may("board.report"); err != nil {
+	if err := b.may(ctx, "board.report"); err != nil {
 		return TaskInfo{}, err
 	}
 	speaker, say, err := b.c.speaker(ctx, Alias{})

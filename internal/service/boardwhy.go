@@ -19,7 +19,7 @@ type TaskWhy struct {
 
 // Why says why nobody takes a task, or who has it. Error kinds: NotFound, Denied.
 func (b *Board) Why(ctx context.Context, n fika.TaskNumber) (w TaskWhy, err error) {
-	if err := b.may("board.why"); err != nil {
+	if err := b.may(ctx, "board.why"); err != nil {
 		return w, err
 	}
 	if w.TaskInfo, err = b.c.store.Task(ctx, n); err != nil {

@@ -30,7 +30,7 @@ func (b *BusIntake) ReadContext(ctx context.Context, reader, name fika.AgentName
 		}
 		return err
 	}
-	if err := v.archive.CheckReader(v.reader(), name); err != nil {
+	if err := v.archive.CheckReader(ctx, v.reader(), name); err != nil {
 		return err
 	}
 	if row.ActiveAsk != "" {

@@ -90,8 +90,8 @@ func (b *BusIntake) principal(ctx context.Context, in hub.Incoming) (api.Princip
 // credential that fika made for the person's programs asks as the person; a member has
 // what a person gave it; on an external server everybody has what a person gave to all.
 // It returns Denied if the agent takes no work from people, or none from this program.
-func (b *BusIntake) rights(who api.Principal, member string, to fika.AgentName) (*fika.Rights, error) {
-	if err := b.c.app.MayCall(nil, to); err != nil {
+func (b *BusIntake) rights(ctx context.Context, who api.Principal, member string, to fika.AgentName) (*fika.Rights, error) {
+	if err := b.c.app.MayCall(ctx, nil, to); err != nil {
 		return nil, err
 	}
 	if !who.Reaches(string(to)) {
@@ -144,10 +144,10 @@ func (b *BusIntake) acceptRequest(ctx context.Context, who api.Principal, in hub
 	} else if n.Conversation, err = b.conversation(ctx, in, row); err != nil {
 		return hub.Taken{}, err
 	}
-	if err := b.c.As(who).mayAgent("agent."+string(n.Kind), row.Name); err != nil {
+	if err := b.c.As(who).mayAgent(ctx, "agent."+string(n.Kind), row.Name); err != nil {
 		return hub.Taken{}, err
 	}
-	if n.Rights, err = b.rights(who, in.Member, row.Name); err != nil {
+	if n.Rights, err = b.rights(ctx, who, in.Member, row.Name); err != nil {
 		return hub.Taken{}, err
 	}
 	if u, err := fika.ParseUsername(r.Metadata.Sender); err == nil {

@@ -38,10 +38,10 @@ func (b *BusIntake) beginTeam(ctx context.Context, who api.Principal, in hub.Inc
 		if err := b.checkTeamAgent(ctx, name, in.Member); err != nil {
 			return hub.Taken{}, err
 		}
-		if err := b.c.As(who).mayAgent("agent.task", name); err != nil {
+		if err := b.c.As(who).mayAgent(ctx, "agent.task", name); err != nil {
 			return hub.Taken{}, err
 		}
-		if n.Rights, err = b.rights(who, in.Member, name); err != nil {
+		if n.Rights, err = b.rights(ctx, who, in.Member, name); err != nil {
 			return hub.Taken{}, err
 		}
 	}

@@ -208,11 +208,11 @@ var (
 func (s *Chats) poster(to *store.Store) *chat.Chats {
 	c := chat.New(to, s.c.waker)
 	c.Team, c.PoolOf = s.c.app.Colleagues(""), s.c.app.PoolOf
-	c.MayCall = func(self, to fika.AgentName) error {
+	c.MayCall = func(ctx context.Context, self, to fika.AgentName) error {
 		if self == "" {
-			return s.c.app.MayCall(nil, to)
+			return s.c.app.MayCall(ctx, nil, to)
 		}
-		return s.c.app.MayCall(&app.Speaker{Agent: self}, to)
+		return s.c.app.MayCall(ctx, &app.Speaker{Agent: self}, to)
 	}
 	return c
 }

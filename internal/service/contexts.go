@@ -15,7 +15,7 @@ import (
 // tools, speaks as itself and in its chain. The context's files receive the message
 // when they are next brought up to date. Error kinds: NotFound, Denied, Invalid, Limit.
 func (c *Service) SendToContext(ctx context.Context, name fika.AgentName, text string, as Alias) (Posted, error) {
-	if err := c.mayAgent("agent.message", name); err != nil {
+	if err := c.mayAgent(ctx, "agent.message", name); err != nil {
 		return Posted{}, err
 	}
 	speaker, say, err := c.speaker(ctx, as)
@@ -30,7 +30,7 @@ func (c *Service) SendToContext(ctx context.Context, name fika.AgentName, text s
 	if err != nil {
 		return Posted{}, err
 	}
-	if err := c.app.MayCall(speaker, row.Name); err != nil {
+	if err := c.app.MayCall(ctx, speaker, row.Name); err != nil {
 		return Posted{}, err
 	}
 	m := store.Send{To: row.ID, From: said.From, Writer: fika.ByHuman, WriterName: said.From, Content: text}

@@ -50,7 +50,7 @@ func (d *Desk) board(ctx context.Context, c tool.Call) (*Board, error) {
 		return nil, err
 	}
 	b := &Board{c: as, call: &c}
-	return b, b.may("board.show")
+	return b, b.may(ctx, "board.show")
 }
 
 // Offer implements [offer.Desk].

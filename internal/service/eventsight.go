@@ -55,7 +55,7 @@ func (s *eventSight) event(ctx context.Context, e store.Event) (bool, error) {
 	defer s.mu.Unlock()
 	v := s.current()
 	if e.Kind == store.TaskEvent {
-		return v.board()
+		return v.board(ctx)
 	}
 	if e.Conversation != "" {
 		if may, err := v.conversation(ctx, e.Conversation); may || err != nil {
@@ -110,7 +110,7 @@ func (s *eventSight) agent(ctx context.Context, v *sight, id fika.AgentID) (bool
 		case s.c.who.Kind == api.Program:
 			return s.c.who.Reaches(string(a.Name)), nil
 		default:
-			return v.agent(a.Name)
+			return v.agent(ctx, a.Name)
 		}
 	}
 	return false, nil

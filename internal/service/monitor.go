@@ -252,7 +252,7 @@ type AgentStatuses struct {
 
 // Statuses subscribes to the statuses of an agent. It returns NotFound if no hub runs.
 func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, error) {
-	if err := s.c.mayAgent("agent.attach", row.Name); err != nil {
+	if err := s.c.mayAgent(ctx, "agent.attach", row.Name); err != nil {
 		return nil, err
 	}
 	if !s.c.Connected() {

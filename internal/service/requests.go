@@ -68,7 +68,7 @@ func (a Ask) check(now time.Time) error {
 // itself and for what cannot be asked, Conflict for a conversation that is not one of the
 // agent's, Limit if an agent's chain may grow no further.
 func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
-	if err := s.c.mayAgent("agent."+string(ask.Kind), row.Name); err != nil {
+	if err := s.c.mayAgent(ctx, "agent."+string(ask.Kind), row.Name); err != nil {
 		return Accepted{}, err
 	}
 	if err := ask.check(s.c.now()); err != nil {
@@ -100,7 +100,7 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 // context. flags are settings for this prompt alone; the agent works in the person's
 // current folder.
 func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, pictures []fika.Attachment, flags map[string]string, as Alias) (Accepted, error) {
-	if err := s.c.mayAgent("agent.run", row.Name); err != nil {
+	if err := s.c.mayAgent(ctx, "agent.run", row.Name); err != nil {
 		return Accepted{}, err
 	}
 	settings, err := s.c.app.Settings(row.Name, flags, false)
@@ -145,17 +145,17 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	case err != nil:
 		return r, say, err
 	case s.c.who.Kind == api.Program:
-		r, err = s.c.programAsks(to, r)
+		r, err = s.c.programAsks(ctx, to, r)
 		return r, say, err
 	case speaker == nil:
-		if err := s.c.app.MayCall(nil, to.Name); err != nil {
+		if err := s.c.app.MayCall(ctx, nil, to.Name); err != nil {
 			return r, say, err
 		}
 		return r, say, s.c.app.MayBeCalled(ctx, r.Payload.From)
 	case speaker.Agent == to.Name:
 		return r, say, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
 	}
-	if err := s.c.app.MayCall(speaker, to.Name); err != nil {
+	if err := s.c.app.MayCall(ctx, speaker, to.Name); err != nil {
 		return r, say, err
 	}
 	limits, err := s.c.limitsOf(speaker)

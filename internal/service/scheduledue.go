@@ -151,7 +151,7 @@ func (s *Schedules) fill(ctx context.Context, o *store.Occasion, d config.Schedu
 		if err != nil {
 			return err
 		}
-		if err := s.c.app.MayCall(nil, row.Name); err != nil {
+		if err := s.c.app.MayCall(ctx, nil, row.Name); err != nil {
 			return err
 		}
 		o.Task = &store.NewRequest{ID: fika.RequestID(id), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: row.ID,

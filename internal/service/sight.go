@@ -36,11 +36,11 @@ func (v *sight) full() bool { return authority.SeesAll(v.c.who) }
 func (v *sight) reader() reading.Reader { return app.ReaderOf(v.c.who) }
 
 // agent reports whether the ongoing conversation of an agent may be seen.
-func (v *sight) agent(name fika.AgentName) (bool, error) {
+func (v *sight) agent(ctx context.Context, name fika.AgentName) (bool, error) {
 	if v.full() || v.c.who.Kind != api.Agent {
 		return v.full(), nil
 	}
-	err := v.archive.CheckReader(v.reader(), name)
+	err := v.archive.CheckReader(ctx, v.reader(), name)
 	if fika.IsKind(err, fika.Denied) {
 		return false, nil
 	}
@@ -75,11 +75,11 @@ func (v *sight) conversation(ctx context.Context, id fika.ConversationID) (may b
 }
 
 // board reports whether the tasks of the board may be seen: by agents that may use it.
-func (v *sight) board() (bool, error) {
+func (v *sight) board(ctx context.Context) (bool, error) {
 	if v.full() || v.c.who.Kind != api.Agent {
 		return v.full(), nil
 	}
-	return v.c.app.MayUseBoard(v.reader())
+	return v.c.app.MayUseBoard(ctx, v.reader())
 }
 
 // tasks returns the tasks that match and may be seen, newest first.
@@ -87,7 +87,7 @@ func (v *sight) tasks(ctx context.Context, f TaskFilter) ([]TaskInfo, error) {
 	if v.c.who.Kind == api.Nobody {
 		return nil, errNobody()
 	}
-	if may, err := v.board(); err != nil || !may {
+	if may, err := v.board(ctx); err != nil || !may {
 		return nil, err
 	}
 	return v.c.store.Tasks(ctx, f)
@@ -211,9 +211,9 @@ func (c *Service) mayRun(ctx context.Context, verb string, id fika.RequestID) er
 }
 
 // mayAgent refuses a verb about an agent that may not be seen.
-func (c *Service) mayAgent(verb string, name fika.AgentName) error {
+func (c *Service) mayAgent(ctx context.Context, verb string, name fika.AgentName) error {
 	v := c.sight()
-	seen, err := v.agent(name)
+	seen, err := v.agent(ctx, name)
 	if err != nil {
 		return err
 	}

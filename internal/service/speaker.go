@@ -121,7 +121,7 @@ func (c *Service) limitsOf(s *app.Speaker) (store.Limits, error) {
 // with the tools of the agent if a person runs it here, or with those that a person gave to
 // it as a member of the bus; others have none. It returns Denied for an agent that the
 // program may not reach, or that takes no work from people.
-func (c *Service) programAsks(to fika.Agent, r store.NewRequest) (store.NewRequest, error) {
+func (c *Service) programAsks(ctx context.Context, to fika.Agent, r store.NewRequest) (store.NewRequest, error) {
 	if !c.who.Reaches(string(to.Name)) {
 		return r, fika.Errorf(fika.Denied, "", "%s may not ask @%s", c.who.Name, to.Name)
 	}
@@ -137,5 +137,5 @@ func (c *Service) programAsks(to fika.Agent, r store.NewRequest) (store.NewReque
 	default:
 		r.Rights = rightsWith(nil, false)
 	}
-	return r, c.app.MayCall(nil, to.Name)
+	return r, c.app.MayCall(ctx, nil, to.Name)
 }

@@ -57,7 +57,7 @@ func (s *Runs) team(ctx context.Context, l workflow.Line) (*workflow.Definition,
 		if _, err := s.c.Agents.Find(ctx, string(n)); err != nil {
 			return nil, err
 		}
-		if err := s.c.app.MayCall(nil, n); err != nil {
+		if err := s.c.app.MayCall(ctx, nil, n); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ type NewAgent struct {
 	HomeID      string
 	DisplayName string
 	Description string
+	Definition  *Definition // for the other hosts; nil: nothing is said. A file's database has no others.
 }
 
 const selectAgent = `SELECT ` + agentColumns + ` FROM agents a`
@@ -24,51 +25,74 @@ func agentByID(ctx context.Context, q querier, id fika.AgentID) (fika.Agent, err
 	return a, err
 }
 
-// EnsureAgent creates the agent's row if it is missing and brings the descriptions up
-// to date; it writes nothing if nothing differs. An agent stays with the home that first
-// defined it while somebody holds it, or that home is a host; until then the row names
-// its present home.
+// ensured is an agent with what is stored of its definition.
+type ensured struct {
+	fika.Agent
+	body string
+}
+
+const selectEnsured = `SELECT ` + agentColumns + `, COALESCE(d.body, '') FROM agents a LEFT JOIN agent_defs d ON d.agent = a.id AND d.host = a.home_id WHERE a.name = ?`
+
+func scanEnsured(s scanner) (e ensured, err error) {
+	e.Agent, err = agentRow(s, &e.body)
+	return e, err
+}
+
+// EnsureAgent creates the agent's row if it is missing and brings the descriptions and
+// the definition up to date; it writes nothing if nothing differs. An agent stays with the
+// home that first defined it while somebody holds it, or that home is a host: until then
+// another home's definition changes nothing, and the row names its present home.
 func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error) {
 	const op = "ensure agent"
-	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
+	body, err := s.bodyOf(op, n.Definition)
 	if err != nil {
-		return a, s.explain(op, err)
+		return fika.Agent{}, err
 	}
-	if _, changed := describe(a, n); ok && !changed {
-		return a, nil
+	a, ok, err := one(ctx, s.r, scanEnsured, selectEnsured, n.Name)
+	if err != nil {
+		return a.Agent, s.explain(op, err)
+	}
+	if _, changed := describe(a.Agent, n); ok && !changed && (body == "" || body == a.body) {
+		return a.Agent, nil
 	}
 	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		n := n // each try decides anew
-		a, ok, err = one(ctx, t, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
+		a, ok, err = one(ctx, t, scanEnsured, selectEnsured, n.Name)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			a, _ = describe(fika.Agent{
+			a.Agent, _ = describe(fika.Agent{
 				ID: fika.AgentID(t.newID()), Name: n.Name, State: fika.AgentStopped, CreatedAt: at(t.now),
 			}, n)
 			t.tell(event{kind: AgentEvent, agent: a.ID, state: string(a.State)})
 			_, err = t.exec(ctx, `INSERT INTO agents (id, name, home_id, display_name, description, state, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Description, a.State, t.now)
+			if err == nil && body != "" {
+				err = agentsIn(t).define(ctx, a.Agent, body)
+			}
 			return err
 		}
-		var changed bool
-		stays, err := agentsIn(t).stays(ctx, a, n.HomeID)
+		stays, err := agentsIn(t).stays(ctx, a.Agent, n.HomeID)
 		if err != nil {
 			return err
 		}
-		if stays {
-			n.HomeID = a.HomeID
-		}
-		if a, changed = describe(a, n); !changed {
+		now, changed := describe(a.Agent, n)
+		defines := body != "" && (body != a.body || now.HomeID != a.HomeID)
+		if stays || !changed && !defines {
 			t.discard = true
 			return nil
 		}
-		_, err = t.tellAgents(ctx, `UPDATE agents SET home_id = ?, display_name = ?, description = ? WHERE id = ?`,
-			a.HomeID, a.DisplayName, a.Description, a.ID)
+		a.Agent = now
+		if changed {
+			_, err = t.tellAgents(ctx, `UPDATE agents SET home_id = ?, display_name = ?, description = ? WHERE id = ?`,
+				a.HomeID, a.DisplayName, a.Description, a.ID)
+		}
+		if err == nil && defines {
+			err = agentsIn(t).define(ctx, a.Agent, body)
+		}
 		return err
 	})
-	return a, err
+	return a.Agent, err
 }
 
 // stays reports whether an agent stays with its home although another home defines it:

@@ -196,6 +196,15 @@ func (s Hosts) ListHosts(ctx context.Context) ([]Host, time.Time, error) {
 	return out, at(s.nowMS()), s.explain("list hosts", err)
 }
 
+// HostName returns the name of the host of a home; of a home that is none, its id.
+func (s Hosts) HostName(ctx context.Context, home string) (string, error) {
+	name, known, err := one(ctx, s.r, scanText, `SELECT h.name FROM hosts h WHERE h.id = ?`, home)
+	if err == nil && !known {
+		name = home
+	}
+	return name, s.explain("name host", err)
+}
+
 // ListDuties returns which host has each duty now, by the names of both.
 func (s Hosts) ListDuties(ctx context.Context) (map[string]string, error) {
 	type duty struct{ name, host string }
@@ -239,6 +248,9 @@ func (s Hosts) ForgetHost(ctx context.Context, name string) error {
 		}
 		if held {
 			return fika.WithHint(fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again when its lease has ended", who, name), hint.AgentList)
+		}
+		if err := t.put(ctx, `DELETE FROM agent_defs WHERE host = ?`, h.ID); err != nil {
+			return err
 		}
 		return t.put(ctx, `DELETE FROM hosts WHERE id = ?`, h.ID)
 	})

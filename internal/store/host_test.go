@@ -167,6 +167,31 @@ func TestFirstDefiner(t *testing.T) {
 	if home("a") != "a" || home("b") != "a" {
 		t.Error("the second definition took the agent")
 	}
+	says := func(home string, by ...string) {
+		t.Helper()
+		if _, err := s.EnsureAgent(ctx, store.NewAgent{Name: "coder", HomeID: home, Description: "of " + home, Definition: &store.Definition{CallableBy: by}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defined := func(home string, version int64, by ...string) {
+		t.Helper()
+		d, there, err := s.Defined(ctx, "coder")
+		if err != nil || !there || d.Home != home || d.Version != version || !slices.Equal(d.CallableBy, by) {
+			t.Errorf("defined %+v, %v, want version %d of %s for %v", d, err, version, home, by)
+		}
+	}
+	defined("a", 0)
+	says("b", "anybody")
+	defined("a", 0)
+	says("a", "ann")
+	says("a", "ann")
+	defined("a", 1, "ann")
+	says("b", "anybody")
+	says("a", "bob")
+	defined("a", 2, "bob")
+	if row, err := s.Agent(ctx, "coder"); err != nil || row.Description != "of a" {
+		t.Errorf("another host's definition changes %+v, %v", row, err)
+	}
 	if err := s.ForgetHost(ctx, host.Name); !fika.IsKind(err, fika.Locked) {
 		t.Errorf("a living host is forgotten: %v", err)
 	}
@@ -189,9 +214,12 @@ func TestFirstDefiner(t *testing.T) {
 	if err := s.ForgetHost(ctx, host.Name); err != nil {
 		t.Error(err)
 	}
+	defined("a", 0)
 	if home("b") != "b" {
 		t.Error("an agent of a forgotten host belongs to nobody")
 	}
+	says("b", "zoe")
+	defined("b", 1, "zoe")
 	if err := s.ForgetHost(ctx, host.Name); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("forgotten twice: %v", err)
 	}

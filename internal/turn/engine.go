@@ -145,7 +145,7 @@ type Config struct {
 	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
 	// Callable says why the agent may not ask another one; empty: it may. A nil Callable
 	// lets it ask everybody.
-	Callable func(fika.AgentName) string
+	Callable func(context.Context, fika.AgentName) string
 	// Stop, when closed, makes the turn hand its request back between two steps; may be
 	// nil.
 	Stop     <-chan struct{}

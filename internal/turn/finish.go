@@ -28,7 +28,7 @@ type finisher struct {
 	store    Outcomes
 	hooks    hook.Runner
 	resolve  func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
-	callable func(fika.AgentName) string
+	callable func(context.Context, fika.AgentName) string
 	context  string // the name that hooks are given
 	limits   store.Limits
 	ttl      time.Duration
@@ -105,7 +105,7 @@ func (f *finisher) resolveMentions(ctx context.Context, text string) (notify []f
 	for _, n := range names {
 		why := ""
 		if f.callable != nil {
-			why = f.callable(n)
+			why = f.callable(ctx, n)
 		}
 		if why == "" {
 			notify = append(notify, n)

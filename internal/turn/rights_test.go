@@ -238,7 +238,7 @@ func TestD3Mention(t *testing.T) {
 	cfg.Mentioned = func(context.Context, fika.Conversation, string) ([]fika.AgentName, error) {
 		return []fika.AgentName{"coder", "shy"}, nil
 	}
-	cfg.Callable = func(n fika.AgentName) string {
+	cfg.Callable = func(_ context.Context, n fika.AgentName) string {
 		if n == "shy" {
 			return "shy takes work from nobody"
 		}

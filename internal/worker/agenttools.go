@@ -97,7 +97,7 @@ func (p peers) tools() []tool.Tool {
 }
 
 func (p peers) creator() contextCreator {
-	return contextCreator{home: p.home, store: p.store, username: p.settings.Username}
+	return contextCreator{app: p.app, home: p.home, store: p.store, username: p.settings.Username}
 }
 
 // makeContext creates a context that a call asks for.
@@ -182,6 +182,7 @@ func (p peers) willWork(_ context.Context, a fika.Agent) error {
 
 // contextCreator creates contexts that an agent or a plugin asks for.
 type contextCreator struct {
+	app      *app.App
 	home     folder.Home
 	store    *store.Store
 	username string // the user's name, which no context may have
@@ -192,7 +193,7 @@ func (c contextCreator) ensureRow(ctx context.Context, name fika.AgentName) (fik
 	if err != nil {
 		return fika.Agent{}, err
 	}
-	return c.store.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: home})
+	return c.store.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: home, Definition: c.app.Definition(name)})
 }
 
 // create creates a context: folder, prompt, row, in this order, so that the next call

@@ -68,7 +68,7 @@ func TestReadableBy(t *testing.T) {
 	x.configure("[[agents]]\nid = \"arya\"\nreadable_by = [\"bran\"]\n")
 	p := x.app.Archive(x.worker.Store)
 	for reader, ok := range map[fika.AgentName]bool{"bran": true, "arya": true, "cersei": false} {
-		if err := p.CheckReader(reader, "arya"); (err == nil) != ok || err != nil && !fika.IsKind(err, fika.Denied) {
+		if err := p.CheckReader(t.Context(), reader, "arya"); (err == nil) != ok || err != nil && !fika.IsKind(err, fika.Denied) {
 			t.Errorf("%s: got %v", reader, err)
 		}
 	}

@@ -89,20 +89,20 @@ func (b Toolbox) reaching(o turn.Opened) Toolbox {
 }
 
 // callable says why this agent may not ask another one; "" if it may.
-func (p peers) callable(self, to fika.AgentName) string {
-	by, err := p.app.CallableBy(to)
+func (p peers) callable(ctx context.Context, self, to fika.AgentName) string {
+	by, err := p.app.CallableBy(ctx, to)
 	switch {
 	case err != nil:
 		return "whether it may be asked cannot be told: " + err.Error()
-	case p.app.Allows(by, string(self)):
+	case p.app.Allows(ctx, by, string(self)):
 		return ""
 	}
 	return guard.UncallableReason(by, to)
 }
 
 // mayCall is callable with an error of kind Denied.
-func (p peers) mayCall(self, to fika.AgentName) error {
-	if why := p.callable(self, to); why != "" {
+func (p peers) mayCall(ctx context.Context, self, to fika.AgentName) error {
+	if why := p.callable(ctx, self, to); why != "" {
 		return fika.Errorf(fika.Denied, "", "%s: do without it, or ask a person", why)
 	}
 	return nil

@@ -139,7 +139,7 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 		}
 	}
 	if speaker != nil {
-		if err := w.App.MayCall(speaker, w.Agent.Name); err != nil {
+		if err := w.App.MayCall(ctx, speaker, w.Agent.Name); err != nil {
 			return store.Claimed{}, err
 		}
 	}

@@ -16,7 +16,7 @@ func (w *Worker) FireStart(ctx context.Context, h hook.Runner, verbose bool, war
 	if err != nil {
 		return func() {}, err
 	}
-	creator := contextCreator{home: w.Folder.Home, store: w.Store, username: w.Settings.Username}
+	creator := contextCreator{app: w.App, home: w.Folder.Home, store: w.Store, username: w.Settings.Username}
 	wanted, _ := out["contexts"].([]hook.Context)
 	for _, c := range wanted {
 		if own, err := fika.ParseAgentName(c.Name); err == nil && own == w.Agent.Name {

@@ -171,7 +171,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Patience: patienceFor(c, s), CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call:  tool.Call{Agent: name, Context: string(name), Conversation: c.Conversation.ID, Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},
 		Guard: liveGuard{begun: r}, GuestGuard: liveGuard{r, true}, Bounds: liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request)},
-		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
+		Callable: func(ctx context.Context, to fika.AgentName) string { return r.peers().callable(ctx, name, to) },
 		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),
 		Picture: r.picture(s.Model),

@@ -158,13 +158,21 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 		return err
 	}
 	w.Agent, err = w.Store.EnsureAgent(ctx, store.NewAgent{
-		Name: w.Folder.Name, HomeID: home, DisplayName: w.Settings.DisplayName, Description: w.Settings.Description,
+		Name: w.Folder.Name, HomeID: home, DisplayName: w.Settings.DisplayName, Description: w.Settings.Description, Definition: w.App.Definition(w.Folder.Name),
 	})
 	if err != nil {
 		return err
 	}
 	if w.Agent.HomeID != home {
-		return fika.Errorf(fika.Locked, "", "@%s belongs to another home that has the same database (home %s; %s): give yours another name", w.Agent.Name, w.Agent.HomeID, hint.HostList.With())
+		first, err := w.Store.HostName(ctx, w.Agent.HomeID)
+		if err != nil {
+			return err
+		}
+		own, err := w.Store.HostName(ctx, home)
+		if err != nil {
+			return err
+		}
+		return fika.WithHint(fika.Errorf(fika.Locked, "", "the host %s has defined @%s first, and %s defines it too: give yours another name", first, w.Agent.Name, own), hint.HostList.With())
 	}
 	asked := process.Boottime()
 	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)

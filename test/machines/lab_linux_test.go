@@ -311,6 +311,14 @@ func (h *host) write(name, text string) {
 	check(h.T, os.WriteFile(filepath.Join(h.home, name), []byte(text), 0o600))
 }
 
+// add adds a text to a file of the home.
+func (h *host) add(name, text string) {
+	h.Helper()
+	before, err := os.ReadFile(filepath.Join(h.home, name))
+	check(h.T, err)
+	h.write(name, string(before)+text)
+}
+
 // command returns a command of fika on the host, for a home of it.
 func (h *host) command(ctx context.Context, home string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "nsenter", append(h.enter("-n", "-m", "-u", "-p"), append([]string{binary}, args...)...)...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/store"
 )
 
 // listed is what fika agent list --json says of an agent.
@@ -164,6 +165,57 @@ func TestThreeHosts(t *testing.T) {
 	if got := h3.must("ask", "a2", "hello"); got != "hello from h2" {
 		t.Errorf("with h1 gone, a2 says %q", got)
 	}
+}
+
+// TestDefinitions: who may ask an agent, read it, and use the board is judged everywhere by
+// what its own host says, not by the settings of where one asks; what no host has said is
+// denied; and a change of it counts on the other hosts as well.
+func TestDefinitions(t *testing.T) {
+	l := newLab(t, 2, "")
+	h1, h2 := l.hosts[0], l.hosts[1]
+	own := "callable_by = [\"guest\"]\nreadable_by = [\"guest\"]\n[[agents]]\nid = \"twin\"\ncallable_by = []\n"
+	h1.add("config.toml", own)
+	h2.add("config.toml", "[[agents]]\nid = \"guest\"\n[[agents]]\nid = \"twin\"\n[[agents]]\nid = \"a1\"\ncallable_by = [\"a2\", \"user\"]\n")
+	h2.add("rules.toml", `[[rule]]
+match = "read (?P<who>[a-z0-9]+)"
+tool_calls = [{name = "read_context", args = {name = "{{.Group.who}}"}}]
+[[rule]]
+match = "message (?P<who>[a-z0-9]+)"
+tool_calls = [{name = "send_message", args = {to = "{{.Group.who}}", content = "psst"}}]
+[[rule]]
+after_tool = "read_context"
+reply = "{{.Result}}"
+[[rule]]
+after_tool = "send_message"
+reply = "{{.Result}}"
+`)
+	h1.must("up")
+	if out, _ := h2.run(h2.home, "up"); strings.Count(out, "the host h1 has defined it first, and h2 defines it too") != 2 {
+		t.Errorf("h2 defines two of h1's agents: %s", out)
+	}
+	_, err := l.db.EnsureAgent(t.Context(), store.NewAgent{Name: "ghost", HomeID: "of nobody"})
+	check(t, err)
+	for _, ask := range []struct{ to, says, want string }{
+		{"a1", "hello", "a1 takes work from guest only"},
+		{"twin", "hello", "twin takes work from nobody"},
+		{"ghost", "hello", "has not said yet who may ask it"},
+		{"a2", "message a1", "a1 takes work from guest only"},
+		{"a2", "read a1", "a1 is not readable by a2"},
+		{"a2", "message twin", "twin takes work from nobody"},
+		{"guest", "message a1", "Sent to a1"},
+		{"guest", "read a1", "psst"},
+	} {
+		if got, _ := h2.run(h2.home, "ask", ask.to, ask.says); !strings.Contains(got, ask.want) {
+			t.Errorf("on h2, %s is asked to %s: %q does not say %q", ask.to, ask.says, got, ask.want)
+		}
+	}
+	config, err := os.ReadFile(filepath.Join(h1.home, "config.toml"))
+	check(t, err)
+	h1.write("config.toml", strings.Replace(string(config), own, "", 1))
+	l.until("what h1 says counts on h2", func() bool {
+		got, code := h2.run(h2.home, "ask", "a1", "hello")
+		return code == 0 && strings.Contains(got, "hello from h1")
+	})
 }
 
 func long(t *testing.T) {

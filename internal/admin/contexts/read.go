@@ -33,7 +33,7 @@ func OpenReader(ctx context.Context, a *app.App, who api.Principal, f folder.Fol
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Archive(s).CheckReader(app.ReaderOf(who), f.Name); err != nil {
+	if err := a.Archive(s).CheckReader(ctx, app.ReaderOf(who), f.Name); err != nil {
 		return nil, err
 	}
 	r := &Reader{Folder: f, store: s}

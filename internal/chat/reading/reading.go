@@ -22,18 +22,18 @@ type Store interface {
 type Archive struct {
 	Store Store
 	// ReadableBy returns the agents that may read another's context; nil means all.
-	ReadableBy func(fika.AgentName) ([]string, error)
+	ReadableBy func(context.Context, fika.AgentName) ([]string, error)
 }
 
 // Reader is the agent that reads; empty: a person.
 type Reader = fika.AgentName
 
 // CheckReader fails with Denied if a context leaves the reader out.
-func (a Archive) CheckReader(r Reader, name fika.AgentName) error {
+func (a Archive) CheckReader(ctx context.Context, r Reader, name fika.AgentName) error {
 	if r == "" || r == name {
 		return nil
 	}
-	list, err := a.ReadableBy(name)
+	list, err := a.ReadableBy(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a Archive) Tasks(ctx context.Context, r Reader, agent fika.Agent, last int
 		if len(out) == last {
 			break
 		}
-		if ok, err := a.mayTask(r, q); err != nil {
+		if ok, err := a.mayTask(ctx, r, q); err != nil {
 			return nil, err
 		} else if ok {
 			out = append(out, taskOf(q))
@@ -88,7 +88,7 @@ func (a Archive) Task(ctx context.Context, r Reader, agent fika.Agent, q store.R
 	ok := q.Agent == agent.ID && q.Kind == fika.TaskRequest && q.State == fika.Done
 	if ok {
 		var err error
-		if ok, err = a.mayTask(r, q); err != nil {
+		if ok, err = a.mayTask(ctx, r, q); err != nil {
 			return Task{}, err
 		}
 	}
@@ -103,7 +103,7 @@ func taskOf(q store.RequestInfo) Task {
 }
 
 // mayTask reports whether the reader may see a task.
-func (a Archive) mayTask(r Reader, q store.RequestInfo) (bool, error) {
+func (a Archive) mayTask(ctx context.Context, r Reader, q store.RequestInfo) (bool, error) {
 	giver := fika.AgentName("")
 	if q.Payload.Writer == fika.ByAgent {
 		giver = fika.AgentName(q.Payload.From)
@@ -116,7 +116,7 @@ func (a Archive) mayTask(r Reader, q store.RequestInfo) (bool, error) {
 		names = append(names, giver)
 	}
 	for _, name := range names {
-		if err := a.CheckReader(r, name); fika.IsKind(err, fika.Denied) {
+		if err := a.CheckReader(ctx, r, name); fika.IsKind(err, fika.Denied) {
 			return false, nil
 		} else if err != nil {
 			return false, err
@@ -168,7 +168,7 @@ func (a Archive) MayConversation(ctx context.Context, r Reader, id fika.Conversa
 	case fika.Task:
 		list, err := a.Store.ListRequests(ctx, store.RequestFilter{Conversation: id})
 		for _, q := range list {
-			if ok, err := a.mayTask(r, q); !ok || err != nil {
+			if ok, err := a.mayTask(ctx, r, q); !ok || err != nil {
 				return false, err
 			}
 		}
@@ -180,7 +180,7 @@ func (a Archive) MayConversation(ctx context.Context, r Reader, id fika.Conversa
 	}
 	for _, row := range agents {
 		if row.ID == conv.Agent {
-			err := a.CheckReader(r, row.Name)
+			err := a.CheckReader(ctx, r, row.Name)
 			if fika.IsKind(err, fika.Denied) {
 				return false, nil
 			}

@@ -178,13 +178,20 @@ func ResolveLimits(in Inputs) (Resources, error) {
 	return m.Resources, err
 }
 
-// ResolvePermissions is the part of [Resolve] about which tools an agent may use.
-func ResolvePermissions(in Inputs) ([]string, error) {
+// Access says who may turn to an agent, and what its tools are permitted.
+type Access struct {
+	CallableBy      []string // who may ask it; nil: everybody
+	ReadableBy      []string // agents that may read its context; nil: all
+	ToolPermissions []string // nil: read, list and every plugin
+}
+
+// ResolveAccess is the part of [Resolve] about that, for callers that need no model.
+func ResolveAccess(in Inputs) (Access, error) {
 	if in.Config == nil {
 		in.Config = Default()
 	}
 	m, err := in.mergeLayers()
-	return m.ToolPermissions, err
+	return Access{m.CallableBy, m.ReadableBy, m.ToolPermissions}, err
 }
 
 // resolveSandbox returns the additions to the sandbox for one context.

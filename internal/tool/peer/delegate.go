@@ -22,7 +22,7 @@ type Delegate struct {
 	Works func(context.Context, fika.Agent) error
 	// MayCall returns an error of kind Denied if self may not ask to. A nil MayCall
 	// permits everything.
-	MayCall func(self, to fika.AgentName) error
+	MayCall func(ctx context.Context, self, to fika.AgentName) error
 	// Default is the deadline of a call without one; Max bounds the others.
 	Default, Max time.Duration
 	// MaxDepth is how long a chain may grow; 0: no limit.
@@ -70,7 +70,7 @@ func (d *Delegate) Delegate(ctx context.Context, c tool.Call) (tool.Delegation, 
 		return out, refusedError("%s", why)
 	}
 	if d.MayCall != nil {
-		if err := d.MayCall(c.Agent, a.Name); err != nil {
+		if err := d.MayCall(ctx, c.Agent, a.Name); err != nil {
 			return out, err
 		}
 	}

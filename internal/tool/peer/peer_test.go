@@ -203,7 +203,7 @@ type shelf struct {
 	found  []store.Found
 }
 
-func (s shelf) CheckReader(reader reading.Reader, context fika.AgentName) error {
+func (s shelf) CheckReader(_ context.Context, reader reading.Reader, context fika.AgentName) error {
 	if s.closed {
 		return fika.Errorf(fika.Denied, "", "%s is not readable by %s", context, reader)
 	}

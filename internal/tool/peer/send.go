@@ -43,7 +43,7 @@ type Send struct {
 	CatchUp func(context.Context, fika.AgentName) error
 	// MayCall returns an error of kind Denied if self may not ask to. A nil MayCall
 	// permits everything.
-	MayCall func(self, to fika.AgentName) error
+	MayCall func(ctx context.Context, self, to fika.AgentName) error
 	Warn    func(string)
 }
 
@@ -71,7 +71,7 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Errorf("not sent: " + why), nil
 	}
 	if s.MayCall != nil {
-		if err := s.MayCall(c.Agent, to.Name); err != nil {
+		if err := s.MayCall(ctx, c.Agent, to.Name); err != nil {
 			return answerTo(ctx, err)
 		}
 	}

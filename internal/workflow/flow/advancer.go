@@ -55,7 +55,7 @@ type Options struct {
 	Capable func(ctx context.Context, capability, prompt string) string
 	// MayAsk returns why an agent that began a run may not ask another one; "" if it may. It
 	// is not asked about the runs of people, who may start any workflow.
-	MayAsk func(from, to fika.AgentName) string
+	MayAsk func(ctx context.Context, from, to fika.AgentName) string
 	// Keep writes a text where an agent may read it, and returns the path.
 	Keep func(agent fika.AgentName, name, text string) (string, error)
 	// Wake tells agents that there is something for them to look at.
@@ -189,7 +189,7 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 		return atRest, err
 	}
 	if v.Writer == fika.ByAgent {
-		a.refuse(fika.AgentName(v.From), p.Calls)
+		a.refuse(ctx, fika.AgentName(v.From), p.Calls)
 	}
 	var answer store.Answer
 	if p.Result != nil {

@@ -101,7 +101,7 @@ func (a *Advancer) prepare(ctx context.Context, run fika.RequestID, given Output
 }
 
 // refuse marks the calls of agents that the agent which began the run may not ask itself.
-func (a *Advancer) refuse(from fika.AgentName, calls []workflow.Call) {
+func (a *Advancer) refuse(ctx context.Context, from fika.AgentName, calls []workflow.Call) {
 	for i := range calls {
 		c := &calls[i]
 		names := []string{c.Agent}
@@ -110,7 +110,7 @@ func (a *Advancer) refuse(from fika.AgentName, calls []workflow.Call) {
 		}
 		for _, name := range names {
 			if name != "" && name != string(from) && c.Refused == "" {
-				c.Refused = a.opts.MayAsk(from, fika.AgentName(name))
+				c.Refused = a.opts.MayAsk(ctx, from, fika.AgentName(name))
 			}
 		}
 	}

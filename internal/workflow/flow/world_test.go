@@ -93,7 +93,7 @@ func (w *world) advancerOf(s wholeStore) *flow.Advancer {
 			w.kept[path] = text
 			return path, nil
 		},
-		MayAsk: func(_, to fika.AgentName) string { return w.shy[to] },
+		MayAsk: func(_ context.Context, _, to fika.AgentName) string { return w.shy[to] },
 		Wake:   func(names ...fika.AgentName) { w.woken = append(w.woken, names...) }, Said: func(store.Posted, fika.Conversation) {},
 	})
 }
