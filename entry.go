@@ -58,6 +58,9 @@ const (
 	BySystem Writer = "system"
 )
 
+// CheckOrigin is the origin of the calls that run the check of a task of the board.
+const CheckOrigin = "check"
+
 // EntryMeta holds the further details of an entry, stored as JSON.
 type EntryMeta struct {
 	Writer     Writer   `json:"writer,omitempty"`

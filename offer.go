@@ -111,7 +111,7 @@ func (o Offer) Unpushed() string {
 	case o.Push.State == PushWaiting && o.Push.Reason != "":
 		return "not pushed: " + o.Push.Reason
 	case o.Push.After == AfterAsks:
-		return "what is to run after the push waits for your yes"
+		return "pushed; its command waits for your yes"
 	case o.Push.After == AfterFailed || o.Push.After == AfterUnknown:
 		return "pushed, but " + o.Push.Reason
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -267,6 +268,19 @@ type TaskView struct {
 	Log    []TaskLine
 	Parts  []TaskInfo // tasks whose parent it is
 	Needed []TaskInfo // unfinished tasks that need it
+	// Checked is how the last check of its work ended; nil: none has, or none is known any more.
+	Checked *TaskChecked
+}
+
+// TaskChecked is a check that was run of the work on a task: its own, at the end of a turn, or
+// that of landing.
+type TaskChecked struct {
+	Command string
+	Passed  bool
+	At      time.Time
+	Output  string           // what is kept of what it printed
+	In      string           // the conversation that has it; empty: the offer has
+	Offer   fika.OfferNumber // that was checked; 0: it was its own check
 }
 
 // Find returns a task by its number. Error kinds: NotFound, Denied.
@@ -283,9 +297,49 @@ func (b *Board) Find(ctx context.Context, n fika.TaskNumber) (v TaskView, err er
 	if v.Needed, err = b.c.store.TasksNeeding(ctx, n); err != nil {
 		return v, err
 	}
+	if v.Checked, err = b.checked(ctx, v.TaskInfo); err != nil {
+		return v, err
+	}
 	v.Parts, err = b.c.sight().tasks(ctx, TaskFilter{Parent: n})
 	slices.Reverse(v.Parts)
 	return v, err
+}
+
+// checked finds the last check of the work on a task, for who may read what its worker does.
+func (b *Board) checked(ctx context.Context, t TaskInfo) (*TaskChecked, error) {
+	if !b.c.sight().full() {
+		return nil, nil
+	}
+	o, found, err := b.c.store.OfferOf(ctx, t.Number)
+	if err != nil {
+		return nil, err
+	}
+	request, out := t.Request, (*TaskChecked)(nil)
+	if found {
+		request = cmp.Or(o.Rework, o.Request)
+		red := o.Output != "" && (o.State == fika.OfferBack || o.State == fika.OfferRework || o.State == fika.OfferHeld)
+		if red || !o.Checked.IsZero() {
+			out = &TaskChecked{Command: o.Check, Passed: !red, At: o.UpdatedAt, Output: o.Output, Offer: o.Number}
+		}
+		if red {
+			out.Command = o.Reason
+		}
+	}
+	entries, err := b.c.store.OfRequest(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Type != fika.ToolResult || e.Meta.Origin != fika.CheckOrigin || out != nil && e.At.Before(out.At) {
+			continue
+		}
+		c, err := b.c.store.ConversationByID(ctx, e.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		return &TaskChecked{Command: t.Check, Passed: !e.Meta.IsError, At: e.At, Output: e.Content, In: string(c.Name)}, nil
+	}
+	return out, nil
 }
 
 // TaskEdit says what of a task is changed; what is nil stays as it is.

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/repository/worktree"
 	"fika/internal/service"
+	"fika/internal/store"
 	"fika/internal/tool"
 	"fika/internal/tool/offer"
 )
@@ -93,4 +95,57 @@ func TestAnAgentOffersItsOwnWork(t *testing.T) {
 	check(t, h.sql(`UPDATE requests SET cancel_at = 0`))
 	_, err = desk.Offer(ctx, call("coder", 7, ""), "unchecked")
 	refuse("without a check", fika.Invalid, "set check in [landing]", err)
+}
+
+// A person alone says yes to the command that runs after a push, and to the one that they
+// were shown. Who it was is kept.
+func TestAPersonSaysYesToWhatRunsAfterAPush(t *testing.T) {
+	h := keyHome{root: t.TempDir()}
+	check(t, h.project())
+	settings := strings.Replace(offering, `check = "true"`, "check = \"true\"\nmode = \"push\"\nafter = \"make known\"", 1)
+	c, change := openIn(t, h.root, settings)
+	ctx := t.Context()
+	db, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
+	check(t, err)
+	defer db.Close()
+	for _, title := range []string{"one", "two"} {
+		o, err := db.AddOffer(ctx, fika.Offer{Source: title, Title: title, Tip: title, Into: "main", By: "anna"})
+		check(t, err)
+		o, err = db.ChangeOffer(ctx, o.Number, func(o *fika.Offer) error { o.State, o.New = fika.OfferLanded, title; return nil })
+		check(t, err)
+		_, err = db.ChangePush(ctx, []fika.Offer{o}, func(o *fika.Offer) {
+			o.Push = fika.OfferPush{State: fika.PushPushed, Remote: "origin", Commit: "two", Command: "make known", After: fika.AfterAsks}
+		})
+		check(t, err)
+	}
+	refuse := func(what string, kind fika.Kind, words string, err error) {
+		t.Helper()
+		if !fika.IsKind(err, kind) || !strings.Contains(fmt.Sprint(err), words) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	retry := func(c *service.Service, n fika.OfferNumber, accept ...string) error {
+		_, err := c.Offers().Retry(ctx, n, accept)
+		return err
+	}
+	program := c.As(api.Principal{Kind: api.Program, Name: "build", Door: api.DoorOpenAI, Agents: []string{"*"}, Most: api.Manages})
+	refuse("a program", fika.Denied, "a person alone", retry(program, 2, "make known"))
+	refuse("another command", fika.NotFound, `does not ask about "make havoc"`, retry(c, 2, "make havoc"))
+	refuse("no command", fika.Conflict, `waits for your yes to "make known"`, retry(c, 2))
+	refuse("an older offer", fika.Conflict, "pushed together with offer 2", retry(c, 1, "make known"))
+	if by, err := db.SaidYes(ctx, "make known"); err != nil || by != "" {
+		t.Fatalf("%q, %v", by, err)
+	}
+	check(t, retry(c, 2, "make known"))
+	if by, err := db.SaidYes(ctx, "make known"); err != nil || by != "anna" {
+		t.Errorf("%q, %v", by, err)
+	}
+	refuse("twice", fika.Conflict, "offer 2 is landed", retry(c, 2, "make known"))
+	o, err := db.Offer(ctx, 2)
+	check(t, err)
+	_, err = db.ChangePush(ctx, []fika.Offer{o}, func(o *fika.Offer) { o.Push.State, o.Push.Reason = fika.PushWaiting, "origin refuses it" })
+	check(t, err)
+	check(t, retry(c, 2))
+	change(strings.Replace(settings, `mode = "push"`, "", 1))
+	refuse("without mode", fika.Conflict, "nothing is pushed", retry(c, 2))
 }

@@ -35,9 +35,6 @@ type WorkCheck struct {
 	ByPerson bool // who has written it, so that nobody has to be asked about it
 }
 
-// checkOrigin marks the calls that run the check of a task.
-const checkOrigin = "check"
-
 // isCheck reports whether a step runs the check of a task: a command may be repeated then.
 // No command of a model is planned so.
 func isCheck(s fika.Step) bool { return s.Tool == "bash" && s.Effect == fika.Idempotent }
@@ -57,7 +54,7 @@ func (m *modelCall) handIn(ctx context.Context, commit store.ModelCommit) error 
 	sum := sha256.Sum256(args)
 	commit.Passes = m.permits.newlyPassed()
 	commit.Calls = []store.PlannedCall{{
-		CallID: fmt.Sprintf("check_%d", m.round), Tool: "bash", Args: string(args), ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Idempotent, Origin: checkOrigin,
+		CallID: fmt.Sprintf("check_%d", m.round), Tool: "bash", Args: string(args), ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Idempotent, Origin: fika.CheckOrigin,
 	}}
 	planned, err := m.commitModel(ctx, commit)
 	if err != nil {
@@ -98,7 +95,7 @@ func (m *modelCall) checked(ctx context.Context) error {
 		return nil
 	}
 	last := m.own[len(m.own)-1]
-	if last.Type != fika.ToolResult || last.Meta.Origin != checkOrigin {
+	if last.Type != fika.ToolResult || last.Meta.Origin != fika.CheckOrigin {
 		return nil
 	}
 	check, err := m.taskCheck(ctx)
@@ -110,7 +107,7 @@ func (m *modelCall) checked(ctx context.Context) error {
 	}
 	failed := 0
 	for _, e := range m.own {
-		if e.Type == fika.ToolResult && e.Meta.Origin == checkOrigin && e.Meta.IsError {
+		if e.Type == fika.ToolResult && e.Meta.Origin == fika.CheckOrigin && e.Meta.IsError {
 			failed++
 		}
 	}

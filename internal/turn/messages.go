@@ -56,7 +56,7 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	for i, e := range entries {
 		switch e.Type {
 		case fika.ToolCall:
-			if e.Meta.Origin == checkOrigin {
+			if e.Meta.Origin == fika.CheckOrigin {
 				checks[e.ID] = e.Content
 				continue
 			}
@@ -74,7 +74,7 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 				out, answer = append(out, llm.Message{Role: llm.User, Text: "(" + e.Content + ": do not go on with this unless you are asked to)"}), nil
 			}
 		case fika.ToolResult:
-			if e.Meta.Origin == checkOrigin {
+			if e.Meta.Origin == fika.CheckOrigin {
 				out, answer = append(out, llm.Message{Role: llm.User, Text: checkText(checks[e.ReplyTo], c.window.fitResult(e.Content), e.Meta.IsError)}), nil
 				continue
 			}

@@ -185,7 +185,7 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 // prepareCheck settles whether the check of a task is run: as a command of the agent, under
 // its rules. Nobody is asked about one that a person has written.
 func (r *toolRound) prepareCheck(ctx context.Context, j *job) error {
-	j.origin = checkOrigin
+	j.origin = fika.CheckOrigin
 	if handed, err := r.calls.wasHanded(ctx, j); err != nil || handed {
 		j.tool, _ = r.tools.Find(j.step.Tool)
 		return err

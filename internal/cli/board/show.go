@@ -16,11 +16,22 @@ import (
 // showJSON is a task with all that belongs to it, as board show --json prints it.
 type showJSON struct {
 	JSON
-	Body   string            `json:"body"`
-	Result command.Nullable  `json:"result"`
-	Parts  []fika.TaskNumber `json:"parts"`
-	Needed []fika.TaskNumber `json:"needed_by"`
-	Log    []lineJSON        `json:"log"`
+	Body    string            `json:"body"`
+	Result  command.Nullable  `json:"result"`
+	Parts   []fika.TaskNumber `json:"parts"`
+	Needed  []fika.TaskNumber `json:"needed_by"`
+	Log     []lineJSON        `json:"log"`
+	Checked *checkJSON        `json:"checked"` // the last check that was run; null: none
+}
+
+// checkJSON is a check that was run of the work on a task.
+type checkJSON struct {
+	Command      string            `json:"command"`
+	Passed       bool              `json:"passed"`
+	At           *time.Time        `json:"at"`
+	Output       string            `json:"output"`
+	Conversation command.Nullable  `json:"conversation"` // that has it; null: the offer has
+	Offer        *fika.OfferNumber `json:"offer"`        // that was checked; null: it was the task's own check
 }
 
 type lineJSON struct {
@@ -34,7 +45,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show TASK", Short: "show one task", Args: command.Exactly(1, "the number of a task"), ValidArgsFunction: numbers(e, true),
-		Long: "Shows a task with its body, what it needs, what needs it, what came of it, and\nwhat happened to it.", Example: "  fika board show 12\n  fika board show 12 --json",
+		Long: "Shows a task with its body, what it needs, what needs it, what came of it, the end of\nwhat a check printed that has failed, and what happened to it.", Example: "  fika board show 12\n  fika board show 12 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := number(args[0])
 			if err != nil {
@@ -62,6 +73,9 @@ func toShowJSON(t service.TaskView) showJSON {
 	j := showJSON{JSON: ToJSON(t.TaskInfo), Body: t.Body, Result: command.Nullable(t.Result), Parts: listed(t.Parts), Needed: listed(t.Needed), Log: []lineJSON{}}
 	for _, l := range t.Log {
 		j.Log = append(j.Log, lineJSON{command.JSONTime(l.At), l.Who, string(l.What), l.Text})
+	}
+	if c := t.Checked; c != nil {
+		j.Checked = &checkJSON{c.Command, c.Passed, command.JSONTime(c.At), c.Output, command.Nullable(c.In), command.Optional(c.Offer)}
 	}
 	return j
 }
@@ -120,6 +134,9 @@ func show(e *command.Env, t service.TaskView) error {
 			return err
 		}
 	}
+	if err := showChecked(e, t.Checked); err != nil {
+		return err
+	}
 	if err := e.Print("\n"); err != nil {
 		return err
 	}
@@ -131,6 +148,34 @@ func show(e *command.Env, t service.TaskView) error {
 		if err := e.Println(term.CleanLine(line)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkLines is how many lines of the output of a check are shown.
+const checkLines = 20
+
+// showChecked prints the end of what a check printed that has failed, and says where the rest
+// is.
+func showChecked(e *command.Env, c *service.TaskChecked) error {
+	if c == nil || c.Passed {
+		return nil
+	}
+	title := fmt.Sprintf("%s has failed at %s", c.Command, c.At.Local().Format(time.DateTime))
+	if c.Offer > 0 {
+		title = fmt.Sprintf("Offer %d: %s", c.Offer, c.Command)
+	}
+	lines, cut := strings.Split(strings.TrimRight(c.Output, "\n"), "\n"), ""
+	if len(lines) > checkLines {
+		lines, cut = lines[len(lines)-checkLines:], "…\n"
+	}
+	if err := e.Print("\n" + e.OutStyle().Bold(term.CleanLine(title)) + "\n" + cut + term.Clean(strings.Join(lines, "\n")) + "\n"); err != nil {
+		return err
+	}
+	if c.Offer > 0 {
+		e.Say("fika land show %d shows all of it", c.Offer)
+	} else {
+		e.Say("fika conversation show %s shows all of it, and what came of it", c.In)
 	}
 	return nil
 }

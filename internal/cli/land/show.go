@@ -89,7 +89,7 @@ func show(e *command.Env, o fika.Offer) error {
 			if err := e.Println(term.CleanLine(fmt.Sprintf("  %q %s", r.Path, r.Why))); err != nil {
 				return err
 			}
-			flags += fmt.Sprintf(" --accept %q", r.Path)
+			flags += " --accept " + command.ShellWord(r.Path)
 		}
 		if o.State == fika.OfferLanded {
 			e.Say("fika land retry %d%s says yes to it, now and from now on", o.Number, flags)
