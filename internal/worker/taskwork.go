@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/store"
+	"fika/internal/system/crash"
 	"fika/internal/turn"
 )
 
@@ -32,6 +33,9 @@ func (r *Runtime) workOf(q fika.Request) turn.Work {
 // Check implements [turn.Work]. A task that its worker gives back is not checked.
 func (w taskWork) Check(ctx context.Context) (turn.WorkCheck, error) {
 	t, err := w.r.worker.Store.Task(ctx, w.n)
+	if crash.Without(crash.Check) {
+		t.Check = ""
+	}
 	if fika.IsKind(err, fika.NotFound) || err == nil && (t.HandedBack != "" || t.State != fika.TaskClaimed && t.State != fika.TaskReview) {
 		return turn.WorkCheck{}, nil
 	}

@@ -108,6 +108,9 @@ var (
 func (r *run) traces(db querier) map[int]trace {
 	all := map[int]trace{}
 	note := func(pattern *regexp.Regexp, text string, add func(*trace)) bool {
+		if isReview(text) { // it names what it is about
+			return true
+		}
 		m := pattern.FindStringSubmatch(text)
 		if m == nil {
 			return false

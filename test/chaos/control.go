@@ -24,6 +24,7 @@ func controls() []control {
 		{"once", fault{name: "executor", config: withExecutor, strike: killInExecutor}},
 		{"due", fault{name: "run-unseen", strike: runUnseen}},
 		{"board", fault{name: "taken-twice", config: takers(4), strike: takenTwice}},
+		{"check", fault{name: "kill-check", strike: checkKilled}},
 		{"stale", fault{name: "run-halted", strike: runHalted}},
 		{"sync-bus", fault{name: "power-bus", strike: powerBus, disk: true}},
 		{"sync-store", fault{name: "power-store", strike: powerStore, place: (*options).startServer, disk: true}},

@@ -34,6 +34,7 @@ func faults() []fault {
 		{name: "kill-executor", config: withExecutor, strike: func(r *run) int { return r.killing(executorWords, executorWords, agentWords("arya"), hubWords) }},
 		{name: "kill-all", strike: func(r *run) int { return r.killing("") }},
 		{name: "kill-takers", strike: boardKilled},
+		{name: "kill-check", strike: checkKilled},
 		{name: "run-killed", strike: runKilled},
 		{name: "run-halted", strike: runHalted},
 		{name: "run-unseen", strike: runUnseen},

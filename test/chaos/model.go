@@ -38,6 +38,8 @@ type model struct {
 	invalid []string      // conversations that a provider would refuse
 	slow    time.Duration
 	failed  bool
+	review  chan struct{} // reviews are answered once it is closed; nil: at once
+	looks   int           // how often a review was asked for
 }
 
 func (m *model) answer(r llmtest.Request) llmtest.Script {
@@ -47,7 +49,7 @@ func (m *model) answer(r llmtest.Request) llmtest.Script {
 	if bad := invalid(r.Messages); bad != "" {
 		m.invalid = append(m.invalid, bad)
 	}
-	if ok && plan[a.hop].agent != "maker" { // who answers the same job in several turns
+	if ok && plan[a.hop].agent != "maker" && !reviews(r.Messages) { // who answers the same job in several turns
 		m.log = append(m.log, a)
 	}
 	fault, slow := m.fault, m.slow
@@ -56,6 +58,13 @@ func (m *model) answer(r llmtest.Request) llmtest.Script {
 		return s
 	}
 	if reviews(r.Messages) {
+		m.mu.Lock()
+		m.looks++
+		review := m.review
+		m.mu.Unlock()
+		if review != nil {
+			<-review
+		}
 		return llmtest.Script{llmtest.Text(`{"ok":true,"notes":""}`), llmtest.Usage(50, 5)}
 	}
 	if !ok {

@@ -100,6 +100,8 @@ WHERE a.task > 0 AND b.started_at > 0 AND b.started_at < a.finished_at`},
 WHERE t.state = 'done' AND (SELECT count(*) FROM requests r WHERE r.task = t.n AND r.state = 'done') <> 1`},
 	{"a task is done although its check has not passed", `SELECT t.n FROM tasks t WHERE t.check_cmd <> '' AND t.state = 'done'
 AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.request = t.request AND s.tool = 'bash' AND s.effect = 'idempotent' AND s.state = 'done')`},
+	{"a task is done although its reviewer has not called it good", `SELECT t.n FROM tasks t WHERE t.review_by <> '' AND t.state = 'done' AND t.review <> ''
+AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = t.review AND r.state = 'done')`},
 	{"a task was begun before what it needs was done", `SELECT d.task || ' before ' || d.needs FROM task_needs d JOIN tasks x ON x.n = d.needs
 JOIN requests r ON r.task = d.task AND r.started_at > 0 WHERE x.ended_at = 0 OR r.started_at < x.ended_at`},
 }

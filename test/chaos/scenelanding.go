@@ -99,9 +99,15 @@ model = "own"
 max_idle_seconds = 3
 `
 
-// reviews reports whether a request asks for a review of what an agent has offered.
+// isReview reports whether a text asks for a review of what an agent has offered, or of what
+// it calls done.
+func isReview(text string) bool {
+	return strings.Contains(text, "review it before it lands") || strings.Contains(text, "of the board is done: review it.")
+}
+
+// reviews reports whether a request asks for a review.
 func reviews(list []llm.Message) bool {
-	return len(list) > 0 && list[len(list)-1].Role == "user" && strings.Contains(list[len(list)-1].Text, "review it before it lands")
+	return len(list) > 0 && list[len(list)-1].Role == "user" && isReview(list[len(list)-1].Text)
 }
 
 // makes answers for the agent that offers: it breaks the check, and repairs that when the

@@ -33,6 +33,7 @@ const (
 	Once      Guard = "once"       // what a killed executor was running is not run again
 	Flock     Guard = "flock"      // one process per context; without it there are two owners
 	Stale     Guard = "stale"      // a plan is stored only if its run is unchanged since it was read
+	Check     Guard = "check"      // a task of the board with a check is done when that has passed
 	Board     Guard = "board"      // a task of the board that an agent takes is not open any more
 	Due       Guard = "due"        // any process that looks finds a run in which a step has ended
 )
