@@ -114,7 +114,7 @@ func reviews(list []llm.Message) bool {
 // offer has come back.
 func makes(a asked, list []llm.Message) llmtest.Script {
 	how, again := "echo x > broken", false
-	calls := 0
+	calls, all := 0, 0
 	for _, m := range list {
 		switch {
 		case m.Role == "user" && planned.MatchString(m.Text):
@@ -123,9 +123,12 @@ func makes(a asked, list []llm.Message) llmtest.Script {
 			calls, again = 0, true
 		case m.Role == "assistant" && len(m.Calls) > 0:
 			calls++
+			all++
+		case m.Role == "tool" && strings.Contains(m.Text, "it may or may not have run"): // it does so again
+			calls--
 		}
 	}
-	id := fmt.Sprintf("m%d-%v-%d", a.job, again, calls)
+	id := fmt.Sprintf("m%d-%v-%d", a.job, again, all)
 	if again {
 		how = "rm -f broken; echo x > made"
 	}
