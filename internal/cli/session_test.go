@@ -23,7 +23,7 @@ func TestA7Session(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nmatch = \"^one$\"\nreply = \"**first** answer\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nagent = \"reviewer\"\nmatch = \"look|two\"\nreply = \"I looked.\"\n[[rule]]\nmatch = \"one\"\nreply = \"**first** answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	written := h.dialogue([][2]string{
-		{"/help", "one\r"}, {"first answer\n", "@reviewer look\r"}, {"I looked.\n", "two\r"}, {"I looked.\n", "/agents\r"}, {"STATUS", "/skills\r"}, {"no skills", "/cost\r"},
+		{"/help", "one\r"}, {"first answer\n", "@reviewer look\r"}, {"I looked.\n", "two\r"}, {"I looked.\n", "/agents\r"}, {"STATUS", "/skills\r"}, {"no skills", "/board\r"}, {"no open tasks", "/board x\r"}, {"takes the number of one", "/land\r"}, {"no offers", "/cost\r"},
 		{"this session: ", "@coder hang\r"}, {"coder thinking 1", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
 	})
 	for _, want := range []string{"\x1b[22;2t\x1b]2;fika s-", ": coder\x1b\\", "\x1b[23;2t"} {

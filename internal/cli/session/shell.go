@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"fika"
 	"fika/internal/cli/input"
 	"fika/internal/system/term"
 )
@@ -129,23 +131,43 @@ func (o *shellOutput) end() {
 	}
 }
 
-// showList returns what carries out a command that shows what fika NOUN list prints.
+// showList shows what fika lists of a noun.
 func showList(noun string) func(*visit, context.Context, input.Line) error {
-	return func(v *visit, ctx context.Context, _ input.Line) error {
-		own, err := os.Executable()
-		if err != nil {
-			return err
+	return func(v *visit, ctx context.Context, _ input.Line) error { return v.runOwn(ctx, noun, "list") }
+}
+
+// showOne shows what fika lists of a noun or, with a number, one of it. Words that are among
+// also are commands of the noun.
+func showOne(noun string, also ...string) func(*visit, context.Context, input.Line) error {
+	return func(v *visit, ctx context.Context, line input.Line) error {
+		words := strings.Fields(line.Text)[1:]
+		switch {
+		case len(words) == 0:
+			return v.runOwn(ctx, noun, "list")
+		case len(words) == 1 && slices.Contains(also, words[0]):
+			return v.runOwn(ctx, noun, words[0])
+		case len(words) == 1 && strings.Trim(words[0], "#0123456789") == "":
+			return v.runOwn(ctx, noun, "show", words[0])
 		}
-		at, err := v.App().Standing()
-		if err != nil {
-			return err
-		}
-		cmd := exec.CommandContext(ctx, own, "--home", at.Home, noun, "list")
-		cmd.Dir = v.App().Dir()
-		out, err := cmd.CombinedOutput()
-		if text := strings.TrimSpace(term.Clean(string(out))); text != "" {
-			v.screen.Print(term.FoldLines(text, v.screen.Width()-1))
-		}
+		return fika.Errorf(fika.Invalid, "", "/%s takes the number of one, or nothing: fika %s --help has the rest", noun, noun)
+	}
+}
+
+// runOwn runs a command of fika and shows what it prints.
+func (v *visit) runOwn(ctx context.Context, words ...string) error {
+	own, err := os.Executable()
+	if err != nil {
 		return err
 	}
+	at, err := v.App().Standing()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, own, append([]string{"--home", at.Home}, words...)...)
+	cmd.Dir = v.App().Dir()
+	out, err := cmd.CombinedOutput()
+	if text := strings.TrimSpace(term.Clean(string(out))); text != "" {
+		v.screen.Print(term.FoldLines(text, v.screen.Width()-1))
+	}
+	return err
 }

@@ -41,6 +41,8 @@ func slashCommands() []slashCommand {
 		{"/why", "", "what waits, and for what", false, (*visit).showWaiting},
 		{"/queue", "", "texts that wait for a turn under way; the up key takes the last one back", false, (*visit).showQueue},
 		{"/jobs", "[N | end N]", "commands that agents run in the background; what one printed; end it", false, (*visit).manageJobs},
+		{"/board", "[N]", "the tasks of the board; one of them", true, showOne("board")},
+		{"/land", "[N | apply]", "what is to land on your branch; one of it; bring what has landed into your files", true, showOne("land", "apply")},
 		{"/expand", "[#N]", "show the tool calls of the last answer, or of answer #N, in full", false, (*visit).expand},
 		{"/diff", "[REQUEST]", "show what the last turn that changed files, or REQUEST, did to them", false, (*visit).showChanges},
 		{"/undo", "[REQUEST]", "undo these changes; a second time redoes them", false, (*visit).undo},

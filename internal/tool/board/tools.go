@@ -156,10 +156,10 @@ func line(t store.TaskInfo, hidden bool) string {
 		out += ", needs " + numbers(t.Unmet())
 	}
 	if t.WorkerName != "" && t.State == fika.TaskClaimed {
-		out += " by @" + string(t.WorkerName)
+		out += " by " + string(t.WorkerName)
 	}
 	if t.AgentName != "" {
-		out += ", for @" + string(t.AgentName)
+		out += ", for " + string(t.AgentName)
 	}
 	if t.Capability != "" {
 		out += ", for who can " + oneLine(t.Capability)
