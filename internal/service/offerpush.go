@@ -13,9 +13,9 @@ import (
 
 // retryPush pushes what has landed again, without waiting for its time, runs the command that
 // failed after it again, or says yes to that command: accept is the command then, as it was
-// shown. A person alone says yes. Error kinds: Conflict if there is nothing to do, or another
-// offer was pushed with it and tells of the push; NotFound for another command than asked
-// about; Denied.
+// shown. What was pushed together is tried together: the offer that landed last tells of it.
+// A person alone says yes. Error kinds: Conflict if there is nothing to do; NotFound for
+// another command than asked about; Denied.
 func (o *Offers) retryPush(ctx context.Context, before fika.Offer, accept []string) (fika.Offer, error) {
 	n := before.Number
 	list, err := o.c.store.Landed(ctx, before.Into)
@@ -26,8 +26,11 @@ func (o *Offers) retryPush(ctx context.Context, before fika.Offer, accept []stri
 		return before, fika.Errorf(fika.Conflict, "", "offer %d is %s", n, before.State)
 	case o.c.config().Landing.Mode != config.PushRemote:
 		return before, fika.Errorf(fika.Conflict, "", "offer %d has landed, and nothing is pushed: mode in [landing] says so", n)
-	case len(list) > 0 && list[0].Number != n:
-		return before, fika.WithHint(fika.Errorf(fika.Conflict, "", "offer %d is pushed together with offer %d, which landed later", n, list[0].Number), hint.LandRetry.With(list[0].Number))
+	case len(list) > 0 && list[0].Number != n: // they are pushed together, and that one tells
+		before = list[0]
+		if n = before.Number; before.Unpushed() == "" {
+			return before, fika.Errorf(fika.Conflict, "", "offer %d, which landed later, is on its way, and all before it with it", n)
+		}
 	}
 	asks := before.Push.After == fika.AfterAsks
 	for _, command := range accept {

@@ -132,7 +132,7 @@ func TestAPersonSaysYesToWhatRunsAfterAPush(t *testing.T) {
 	refuse("a program", fika.Denied, "a person alone", retry(program, 2, "make known"))
 	refuse("another command", fika.NotFound, `does not ask about "make havoc"`, retry(c, 2, "make havoc"))
 	refuse("no command", fika.Conflict, `waits for your yes to "make known"`, retry(c, 2))
-	refuse("an older offer", fika.Conflict, "pushed together with offer 2", retry(c, 1, "make known"))
+	refuse("another command for an older offer", fika.NotFound, `offer 2 does not ask about "make havoc"`, retry(c, 1, "make havoc"))
 	if by, err := db.SaidYes(ctx, "make known"); err != nil || by != "" {
 		t.Fatalf("%q, %v", by, err)
 	}
@@ -145,7 +145,7 @@ func TestAPersonSaysYesToWhatRunsAfterAPush(t *testing.T) {
 	check(t, err)
 	_, err = db.ChangePush(ctx, []fika.Offer{o}, func(o *fika.Offer) { o.Push.State, o.Push.Reason = fika.PushWaiting, "origin refuses it" })
 	check(t, err)
-	check(t, retry(c, 2))
+	check(t, retry(c, 1))
 	change(strings.Replace(settings, `mode = "push"`, "", 1))
 	refuse("without mode", fika.Conflict, "nothing is pushed", retry(c, 2))
 }

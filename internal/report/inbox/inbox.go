@@ -65,7 +65,12 @@ func Of(ctx context.Context, to api.Service, st api.State, now time.Time) (n Nee
 	if err != nil || len(offers.Items) == 0 {
 		return n, err
 	}
+	told := map[string]bool{} // what was to be pushed together is told once
 	for _, o := range offers.Items {
+		if o.Unpushed != "" && told[o.Unpushed] {
+			continue
+		}
+		told[o.Unpushed] = true
 		stands := now.Sub(o.Updated) < lately || o.State == "asks" || o.State == "held" || o.Unpushed != ""
 		if NeedsPerson(o) && stands && len(n.Offers) < most {
 			n.Offers = append(n.Offers, o)

@@ -148,8 +148,16 @@ func (q *Pusher) after(ctx context.Context, list []fika.Offer, set PushSettings)
 			group, p.Offers = append(group, o), append(p.Offers, o.Number)
 		}
 	}
+	// The one that landed last tells of the command; the others are done when it is.
 	change := func(fn func(*fika.OfferPush)) (err error) {
-		group, err = q.o.Store.ChangePush(ctx, group, func(o *fika.Offer) { fn(&o.Push) })
+		first, state := group[0].Number, fika.PushPushed
+		group, err = q.o.Store.ChangePush(ctx, group, func(o *fika.Offer) {
+			if o.Number == first {
+				fn(&o.Push)
+				state = o.Push.State
+			}
+			o.Push.State = state
+		})
 		return err
 	}
 	done := func(after fika.AfterState, said worktree.Pushed) (bool, error) {

@@ -320,11 +320,17 @@ func TestACommandAfterAPushAsksOnce(t *testing.T) {
 	s.offer("two", "b", "2\n") // both tell of the push, and one question is asked
 	s.run()
 	s.push()
+	if o := s.shown(1); o.Unpushed() != "" || len(o.Asking()) > 0 {
+		t.Errorf("both ask: %+v", o.Push)
+	}
 	s.saysYes(2)
 	s.push()
 	want := fmt.Sprintf("fika/landing/main 2 1 in %s\n", s.repo)
 	if o := s.shown(2); runs() != want || o.Push.After != fika.AfterDone || o.Push.By != "maria" || o.Push.Output != want {
 		t.Fatalf("%q, %+v", runs(), o.Push)
+	}
+	if o := s.shown(1); o.Push.State != fika.PushDone {
+		t.Errorf("what was pushed along: %+v", o.Push)
 	}
 	s.offer("three", "c", "3\n")
 	s.run()

@@ -60,7 +60,6 @@ const (
 	KeySetHost          Command = "fika key set {} --host {}"
 	Land                Command = "fika land {}"
 	LandList            Command = "fika land list"
-	LandRetry           Command = "fika land retry {}"
 	LandShow            Command = "fika land show {}"
 	MCPCheck            Command = "fika mcp check {}"
 	MCPList             Command = "fika mcp list"
