@@ -70,7 +70,7 @@ func newShell(t *testing.T) *shell {
 		"JOB": "1", "AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "schedule NAME": "nightly", "schedule create NAME": "", "context NAME": "notes", "plugin NAME": "recurse", "skill NAME": "greeting", "DIR": "a file", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "token NAME": "prometheus", "token create NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "key show NAME": "SOME_KEY", "chat rename OLD": "design", "chat mode MODE": "plan", "model show MODEL": "nick", "model check MODEL": "nick", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "chat compact AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "agent add PROGRAM": "claude", "agent add ARGUMENT": "", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
-		"TASK": "1", "OFFER": "", "HOST": "", "LABEL": "", "BRANCH|AGENT": "arya", "TITLE": "", "BODY": "", "FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
+		"TASK": "1", "OFFER": "", "HOST": "", "LABEL": "", "BRANCH|AGENT": "arya", "TITLE": "", "BODY": "", "FILE": "a file", "URL": "a file", "join URL": "", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
 		"PROMPT": "", "MESSAGE": "", "ID": "", "CALL": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
 	}
@@ -215,6 +215,7 @@ func TestFlagCompletion(t *testing.T) {
 		"as": "", "key": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "answer": "", "instructions": "", "rules test tool": "", "workflow resume from": "",
 		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "client-id": "", "scope": "", "name": "", "cron": "@daily", "zone": "UTC", "workflow": "review",
 		"expires": "30d", "body": "", "capability": "", "parent": "1", "title": "", "reason": "", "check": "", "review": "arya",
+		"nats": "", "nats-user": "", "nats-password-env": "", "nats-creds": "a file", "nats-ca": "a file", "store join prefix": "",
 		"mcp serve install": "claude", "acp install": "zed",
 	}
 	n := 0

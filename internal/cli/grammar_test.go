@@ -137,7 +137,7 @@ func TestA13Spellings(t *testing.T) {
 	older := map[string]string{
 		"master": "master", "task": "ask --new", "route": "agent route", "job": "agent job", "template": "agent template", "trace": "request trace",
 		"profile": "usage profile", "top": "usage top", "events": "conversation events", "monitor": "bus monitor", "token": "web token",
-		"webhook": "web webhook", "host": "store host", "backup": "store backup", "restore": "store restore",
+		"webhook": "web webhook", "host": "store host", "backup": "store backup", "restore": "store restore", "join": "store join",
 	}
 	shown := 0
 	for _, c := range root.Commands() {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -59,14 +60,41 @@ func (h *hubHome) enterHost(ctx context.Context) (*hostKeeper, error) {
 	if err != nil {
 		return nil, fika.Wrap(fika.Failed, "name of this machine", err)
 	}
+	c, err := h.app.Config()
+	if err != nil {
+		return nil, err
+	}
 	k := &hostKeeper{home: *h}
 	var host store.Host
-	k.session, host, err = h.store.EnterHost(ctx, store.Site{Home: home, Copy: copied}, machine, version(), hostLife)
+	k.session, host, err = h.store.EnterHost(ctx, store.Site{Home: home, Copy: copied}, machine, version(), busOf(c), hostLife)
 	k.news.Host = host
 	if err == nil {
 		err = k.beat(ctx)
 	}
 	return k, err
+}
+
+// busOf returns what the other hosts are told of this one's bus.
+func busOf(c *config.Config) store.HostBus {
+	out := store.HostBus{Prefix: c.NATS.SubjectPrefix}
+	if u, err := url.Parse(c.NATS.Server); err == nil {
+		u.User = nil
+		out.Server = u.String()
+	}
+	return out
+}
+
+// otherBus says which other hosts do not hear this one, because the prefix of their
+// subjects is another; empty: none.
+func (k *hostKeeper) otherBus() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, o := range k.news.Others {
+		if own := k.news.Host.Bus.Prefix; o.Bus.Prefix != "" && o.Bus.Prefix != own {
+			return "the host " + o.Name + " has the subject_prefix " + o.Bus.Prefix + ", this one " + own + ": they do not hear each other, and what one asks of the other comes late"
+		}
+	}
+	return ""
 }
 
 // duties returns the names of what this hub would do for all.

@@ -167,8 +167,12 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			list = append(list, h.definedElsewhere(ctx)...)
+			warning := b.warning
+			if h.host != nil && warning == "" {
+				warning = h.host.otherBus()
+			}
 			if o.Ready != nil {
-				o.Ready(hub.Ready{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})
+				o.Ready(hub.Ready{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: warning})
 			}
 		},
 	}, nil

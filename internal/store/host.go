@@ -44,7 +44,17 @@ type Host struct {
 	// last; empty: none was.
 	Refused   string
 	RefusedAt time.Time
+	Bus       HostBus
 }
+
+// HostBus is the bus that a host's hub uses. Hubs with different prefixes do not hear each
+// other.
+type HostBus struct {
+	Prefix string
+	Server string // without secrets
+}
+
+func (b HostBus) text() string { return strings.TrimSpace(b.Prefix + " " + b.Server) }
 
 // Alive reports whether the host's hub runs, as far as is known at a time.
 func (h Host) Alive(now time.Time) bool { return h.Until.After(now) }
@@ -55,7 +65,7 @@ type HostSession struct {
 	Session string
 }
 
-const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.site FROM hosts h`
+const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.bus, h.site FROM hosts h`
 
 type hostRow struct {
 	Host
@@ -63,9 +73,10 @@ type hostRow struct {
 }
 
 func scanHost(s scanner) (h hostRow, err error) {
-	var labels string
+	var labels, bus string
 	var seen, until, refused int64
-	err = s.Scan(&h.ID, &h.Name, &labels, &h.Version, &h.State, &seen, &until, &h.Refused, &refused, &h.site)
+	err = s.Scan(&h.ID, &h.Name, &labels, &h.Version, &h.State, &seen, &until, &h.Refused, &refused, &bus, &h.site)
+	h.Bus.Prefix, h.Bus.Server, _ = strings.Cut(bus, " ")
 	h.Labels, h.Seen, h.Until, h.RefusedAt = strings.Fields(labels), at(seen), at(until), at(refused)
 	return h, err
 }
@@ -74,7 +85,7 @@ func scanHost(s scanner) (h hostRow, err error) {
 // creates the row on first use, with the machine's name. It fails with Locked while a
 // copy of the home elsewhere holds the host, and tells that one. The caller holds the
 // lock of the home's hub: a holder at the same site is gone.
-func (s Hosts) EnterHost(ctx context.Context, where Site, machine, version string, d time.Duration) (HostSession, Host, error) {
+func (s Hosts) EnterHost(ctx context.Context, where Site, machine, version string, bus HostBus, d time.Duration) (HostSession, Host, error) {
 	const op = "enter host"
 	var out HostSession
 	var host hostRow
@@ -101,8 +112,9 @@ func (s Hosts) EnterHost(ctx context.Context, where Site, machine, version strin
 			}
 		}
 		host.Version, host.Seen, host.Until = version, at(t.now), at(t.now+d.Milliseconds())
-		return t.put(ctx, `UPDATE hosts SET session = ?, site = ?, version = ?, seen_at = ?, until = ? WHERE id = ?`,
-			out.Session, where.Copy, version, t.now, t.now+d.Milliseconds(), where.Home)
+		host.Bus = bus
+		return t.put(ctx, `UPDATE hosts SET session = ?, site = ?, version = ?, bus = ?, seen_at = ?, until = ? WHERE id = ?`,
+			out.Session, where.Copy, version, bus.text(), t.now, t.now+d.Milliseconds(), where.Home)
 	})
 	if err == nil && refused {
 		err = fika.Errorf(fika.Locked, op, "this home is a copy: the hub of %s has the same home_id and is up (last seen %s). Delete home_id here to make this a new home, or run %s there",

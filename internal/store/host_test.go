@@ -68,7 +68,7 @@ func TestHostOfACopiedHome(t *testing.T) {
 	s := open(t, opt)
 	const life = 20 * time.Second
 	enter := func(copied string) (store.HostSession, error) {
-		h, _, err := s.EnterHost(ctx, store.Site{Home: "home", Copy: copied}, "on-"+copied, "v1", life)
+		h, _, err := s.EnterHost(ctx, store.Site{Home: "home", Copy: copied}, "on-"+copied, "v1", store.HostBus{}, life)
 		return h, err
 	}
 	first, err := enter("disk")
@@ -113,7 +113,7 @@ func TestDuties(t *testing.T) {
 	const life = 20 * time.Second
 	var hubs []store.HostSession
 	for _, home := range []string{"a", "b", "c"} {
-		h, host, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, "box", "v1", life)
+		h, host, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, "box", "v1", store.HostBus{}, life)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestDuties(t *testing.T) {
 func TestFirstDefiner(t *testing.T) {
 	s := open(t, store.Options{URL: servers.URL(t)})
 	ctx := t.Context()
-	h, host, err := s.EnterHost(ctx, store.Site{Home: "a"}, "box", "v1", time.Minute)
+	h, host, err := s.EnterHost(ctx, store.Site{Home: "a"}, "box", "v1", store.HostBus{Prefix: "fika", Server: "tls://bus:4222"}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestFirstDefiner(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, now, err := s.ListHosts(ctx)
-	if err != nil || len(list) != 1 || !slices.Equal(list[0].Labels, []string{"gpu"}) || list[0].State != store.HostDrained || !list[0].Alive(now) {
+	if err != nil || len(list) != 1 || !slices.Equal(list[0].Labels, []string{"gpu"}) || list[0].State != store.HostDrained || !list[0].Alive(now) || list[0].Bus.Server != "tls://bus:4222" {
 		t.Errorf("hosts %+v, %v", list, err)
 	}
 	if err := s.LeaveHost(ctx, h); err != nil {

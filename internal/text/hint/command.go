@@ -53,6 +53,7 @@ const (
 	DownNow             Command = "fika down --now"
 	Executor            Command = "fika executor {}"
 	HostList            Command = "fika store host list"
+	Join                Command = "fika store join {}"
 	Init                Command = "fika init"
 	JobList             Command = "fika agent job list"
 	KeyList             Command = "fika key list"
