@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -322,5 +324,100 @@ func TestGuestsAtOneTable(t *testing.T) {
 	}
 	if why, _ := h.run(0, "chat", "why", "room", "1", "ann"); !strings.Contains(why, "ann") {
 		t.Errorf("why: %s", why)
+	}
+}
+
+// TestAGuestDelegatesOverKills: a guest has given a task to an agent and waits for it, when its
+// program, its agent's process, the hub or the process of the other agent is killed. The task is
+// there once, nothing is prompted twice by itself, and the guest gets the answer, where a person
+// has let it go on.
+func TestAGuestDelegatesOverKills(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	for kill, early := range map[string]bool{"program": false, "agent": true, "agent again": false, "hub": false, "delegate": false} { // the task ends before the guest goes on
+		t.Run(kill, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			answers := make(chan struct{})
+			model := llmtest.NewOpenAI(t, func(llmtest.Request) llmtest.Script {
+				asked.Add(1)
+				<-answers
+				return llmtest.Script{llmtest.Text("the task is done")}
+			})
+			release := sync.OnceFunc(func() { close(answers) })
+			t.Cleanup(release)
+			h := newHome(t, openAI(model, "")+"[[agents]]\nid = \"coder\"\n")
+			h.write("agents/ann.md", "---\nengine: acp\ncommand: [\"guestprog\"]\n---\n")
+			home := filepath.Join(h.dir, "guests", "ann")
+			prompts := func() string { raw, _ := os.ReadFile(filepath.Join(home, "prompts.log")); return string(raw) }
+			is := func(what string, done func() bool) {
+				t.Helper()
+				if !eventually(done) {
+					list, _ := h.run(0, "request", "list")
+					said, _ := h.run(0, "chat", "view", "room")
+					t.Fatalf("%s: never\n%s\n%s", what, list, said)
+				}
+			}
+			h.run(0, "up")
+			t.Cleanup(func() { h.run(0, "down") })
+			h.run(0, "chat", "create", "room")
+			h.run(0, "chat", "send", "room", `@ann guest: tool delegate {"agent":"coder","prompt":"the task"}`)
+			is("the other agent works", func() bool { return asked.Load() == 1 })
+			again, calls := true, int32(1)
+			switch kill {
+			case "program":
+				h.killAll("guestprog", "HOME="+home)
+			case "agent", "agent again":
+				h.killAll("agent", "run", "ann")
+			case "hub":
+				h.killAll("up\x00--foreground")
+				h.run(0, "up")
+				again = false
+			case "delegate":
+				h.killAll("agent", "run", "coder")
+				again, calls = false, 2 // a model call that a kill has cut off is made again
+				is("the other agent works again", func() bool { return asked.Load() == calls })
+			}
+			if early {
+				release()
+				is("the task ends", func() bool {
+					out, _ := h.run(0, "request", "list", "--state", "done")
+					return strings.Contains(out, "coder")
+				})
+			}
+			if again {
+				var id string
+				is("ann is interrupted", func() bool {
+					out, _ := h.run(0, "request", "list", "--state", "interrupted")
+					for line := range strings.Lines(out) {
+						if strings.Contains(line, " ann ") {
+							id = strings.Fields(line)[0]
+						}
+					}
+					return id != ""
+				})
+				h.run(0, "request", "retry", id)
+				is("ann goes on", func() bool { return strings.Contains(prompts(), "You were interrupted") })
+			}
+			release()
+			is("the answer", func() bool {
+				out, _ := h.run(0, "chat", "view", "room")
+				return strings.Contains(out, "ann|the task is done")
+			})
+			if n := asked.Load(); n != calls {
+				t.Errorf("the model of the other agent was asked %d times", n)
+			}
+			if n := strings.Count(prompts(), "guest: tool delegate"); n != 1 {
+				t.Errorf("ann was prompted %d times with the same:\n%s", n, prompts())
+			}
+			list, _ := h.run(0, "request", "list")
+			if n := strings.Count(list, "task    coder"); n != 1 {
+				t.Errorf("%d tasks were given:\n%s", n, list)
+			}
+			trace, _ := h.run(0, "trace", "room")
+			if !strings.Contains(trace, "delegate") || !strings.Contains(trace, "@coder task") {
+				t.Errorf("the trace:\n%s", trace)
+			}
+		})
 	}
 }

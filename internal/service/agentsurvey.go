@@ -247,7 +247,7 @@ func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) api.Status
 func (s *agentSurvey) modelOf(name fika.AgentName) (string, config.ModelChoice) {
 	hasKey := slices.ContainsFunc(config.UsualKeys(), func(name string) bool { return s.c.app.Getenv(name) != "" })
 	entry := s.c.config().Agent(name)
-	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "" && len(entry.Models) == 0) && !hasKey {
+	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "" && len(entry.Models) == 0 && entry.Engine == "") && !hasKey {
 		return "", config.ModelChoice{}
 	}
 	set, err := s.c.app.Settings(name, nil, true)

@@ -113,10 +113,37 @@ func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.Ch
 	return s.c.store.SetLimits(ctx, conv.ID, l)
 }
 
+// ChainInfo is what one message has set off, and how much of its limits is used.
+type ChainInfo struct {
+	store.ChainInfo
+	Unpriced     bool // what some of it has cost is not known
+	Subscription bool // a subscription has paid for some of it
+}
+
 // Chains returns the chains that are going on in a conversation, or else the last one.
 func (s *Chats) Chains(ctx context.Context, conv fika.Conversation) ([]ChainInfo, error) {
 	if err := s.c.mayConversation(ctx, "conversation.chains", conv.ID); err != nil {
 		return nil, err
 	}
-	return s.c.store.Chains(ctx, conv.ID)
+	list, err := s.c.store.Chains(ctx, conv.ID)
+	var out []ChainInfo
+	for _, c := range list {
+		all, err := s.c.store.OfChain(ctx, c.Root)
+		if err != nil {
+			return nil, err
+		}
+		i, tokens := ChainInfo{ChainInfo: c}, int64(0)
+		for _, r := range all {
+			u := r.Outcome.Usage
+			if r.State.Terminal() && u != (fika.Usage{}) {
+				i.Unpriced = i.Unpriced || s.c.RequestUnpriced(r)
+			}
+			i.Subscription, tokens = i.Subscription || u.Subscription, tokens+u.Input+u.Output
+		}
+		if c.Cost == 0 && c.Tokens > tokens { // of requests under way
+			i.Unpriced = true
+		}
+		out = append(out, i)
+	}
+	return out, err
 }

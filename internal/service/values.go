@@ -24,8 +24,6 @@ type (
 	EntryQuery = store.EntryQuery
 	// Found is an entry that contains the words of a search.
 	Found = store.Found
-	// ChainInfo is what one message has set off, and how much of its limits is used.
-	ChainInfo = store.ChainInfo
 	// ModelChoice is how an agent chooses among several models.
 	ModelChoice = config.ModelChoice
 	// BudgetBalance is the balance of a budget.

@@ -167,7 +167,11 @@ func (d *examination) checkConfig() bool {
 	}
 	s, err := d.app.Settings(state.Current, nil, false)
 	if err != nil {
-		if _, there := folder.OpenFolder(d.home, state.Current); there != nil { // else checkContext says it
+		switch _, there := folder.OpenFolder(d.home, state.Current); {
+		case there == nil: // checkContext says it
+		case errors.As(err, new(*config.ModelError)) && onlyGuests(c):
+			d.add("model", Fine, "", "none is set, and the agents need none: their programs have their own; a prompt for no agent would need one")
+		default:
 			d.add("model", Problem, "", "%v", err)
 		}
 	} else if _, err := d.app.Model(s); err != nil {
@@ -176,6 +180,11 @@ func (d *examination) checkConfig() bool {
 		d.add("model", Fine, "", "%s (%s)", s.Model.ID, s.Origins["model"])
 	}
 	return true
+}
+
+// onlyGuests reports whether there are agents, and programs do the turns of each.
+func onlyGuests(c *config.Config) bool {
+	return len(c.Agents) > 0 && !slices.ContainsFunc(c.Agents, func(a config.Agent) bool { return a.Engine != config.EngineACP })
 }
 
 func (d *examination) checkStore(ctx context.Context) {

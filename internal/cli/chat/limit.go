@@ -171,7 +171,7 @@ func (o *limitOptions) show(limits []service.Bound, chains []service.ChainInfo) 
 	}
 	now := o.Now()
 	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, command.TableRows(chains, func(c service.ChainInfo) []string {
-		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), term.Cost(c.Cost, command.ChargedUSD(float64(c.Cost)/1e6, c.Tokens) == nil),
+		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), term.Spent(c.Cost, c.Unpriced, false, c.Subscription),
 			term.Duration(chainTime(c, now))}
 	}))
 }
@@ -223,15 +223,25 @@ type limitJSON struct {
 }
 
 type chainJSON struct {
-	Root      fika.RequestID `json:"root"`
-	Current   bool           `json:"current"`
-	Depth     int            `json:"depth"`
-	Turns     int            `json:"turns"`
-	Tokens    int64          `json:"tokens"`
-	CostUSD   *float64       `json:"cost_usd"` // null: the price is not known
-	StartedAt time.Time      `json:"started_at"`
-	LimitHit  *string        `json:"limit_hit"`
-	Stopped   int            `json:"stopped"` // mentions that a limit stopped
+	Root       fika.RequestID `json:"root"`
+	Current    bool           `json:"current"`
+	Depth      int            `json:"depth"`
+	Turns      int            `json:"turns"`
+	Tokens     int64          `json:"tokens"`
+	CostUSD    *float64       `json:"cost_usd"`     // null: the price is not known
+	Subscribed bool           `json:"subscription"` // a subscription has paid for some of it
+	StartedAt  time.Time      `json:"started_at"`
+	LimitHit   *string        `json:"limit_hit"`
+	Stopped    int            `json:"stopped"` // mentions that a limit stopped
+}
+
+// chargedUSD returns what a chain has cost; nil: that is not known.
+func chargedUSD(c service.ChainInfo) *float64 {
+	usd := float64(c.Cost) / 1e6
+	if usd == 0 && c.Unpriced {
+		return nil
+	}
+	return &usd
 }
 
 func (o *limitOptions) printJSON(conv fika.Conversation, limits []service.Bound, chains []service.ChainInfo) error {
@@ -247,7 +257,7 @@ func (o *limitOptions) printJSON(conv fika.Conversation, limits []service.Bound,
 		j.Limits = append(j.Limits, limitJSON{b.Name, command.Optional(b.Agent), v, b.From})
 	}
 	for _, c := range chains {
-		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, command.ChargedUSD(float64(c.Cost)/1e6, c.Tokens), c.StartedAt.UTC(), command.Optional(c.LimitHit), c.Stopped})
+		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, chargedUSD(c), c.Subscription, c.StartedAt.UTC(), command.Optional(c.LimitHit), c.Stopped})
 	}
 	return o.PrintLine(j)
 }

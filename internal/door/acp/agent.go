@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"fika/internal/door"
 	"fika/internal/extension/acp"
 	"fika/internal/extension/jsonrpc"
+	"fika/internal/text/hint"
+	"fika/internal/text/safetext"
 )
 
 // Home is where the chats of a folder are.
@@ -186,7 +189,7 @@ func (a *agent) newSession(ctx context.Context, p acp.SessionParams) (any, error
 	if s.id, err = h.Service.Session(ctx, api.Write{}); err != nil {
 		return nil, a.said(err)
 	}
-	a.unused(p)
+	s.refused = refusedServers(p.Servers)
 	options, err := s.options(ctx)
 	if err != nil {
 		return nil, err
@@ -200,11 +203,34 @@ func (a *agent) newSession(ctx context.Context, p acp.SessionParams) (any, error
 	return acp.SessionResult{SessionID: s.id, Options: options}, nil
 }
 
-// unused says on stderr what of a client's wishes is not met.
-func (a *agent) unused(p acp.SessionParams) {
-	if len(p.Servers) > 0 {
-		a.Warn("the editor's MCP servers are not used: the agents have those of their own settings (fika mcp list)")
+// mostServers is how many servers of a client are named.
+const mostServers = 20
+
+// refusedServers says which MCP servers of a client are not used; "": it has none. What it would
+// start is nobody's but the client's wish: the person agrees to servers once, for all doors.
+func refusedServers(list []json.RawMessage) string {
+	var names []string
+	for i, raw := range list {
+		if i == mostServers {
+			names = append(names, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		var s struct{ Name, Type string }
+		_ = json.Unmarshal(raw, &s) // what cannot be read has no name
+		name := safetext.Line(s.Name)
+		if name = name[:min(len(name), 64)]; name == "" {
+			name = "one without a name"
+		}
+		if s.Type != "" && s.Type != "stdio" {
+			name += " (" + safetext.Line(s.Type[:min(len(s.Type), 16)]) + ")"
+		}
+		names = append(names, strings.ToValidUTF8(name, ""))
 	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "— MCP servers of the editor that are not used here: " + strings.Join(names, ", ") +
+		". An agent has those of its own settings, which you add and agree to once, in a terminal (" + hint.MCPList.With() + ")\n\n"
 }
 
 // load opens a session that there is. With replay the client gets what was said before.
@@ -225,7 +251,7 @@ func (a *agent) load(ctx context.Context, p acp.SessionParams, replay bool) (any
 	}
 	s := a.newSessionOf(h, p.Cwd)
 	s.id, s.shown = st.Conversations[0].Name, st.Conversations[0].Seq
-	a.unused(p)
+	s.refused = refusedServers(p.Servers)
 	if replay {
 		if err := s.replay(ctx); err != nil {
 			return nil, a.said(err)

@@ -88,6 +88,34 @@ func (w *world) post(session string, n int, text func(int) string) {
 	}
 }
 
+// TestServersOfTheEditor: MCP servers that the editor passes on are refused by name, where its
+// person reads it, once.
+func TestServersOfTheEditor(t *testing.T) {
+	w := newWorld(t)
+	e := w.connect()
+	servers := []any{
+		map[string]any{"name": "files\u001b[2J", "command": "/bin/files", "args": []string{"--token", "hunter2"}, "env": []any{}},
+		map[string]any{"type": "http", "name": "github", "url": "https://example.org/mcp", "headers": []any{}},
+	}
+	var got struct{ SessionID string }
+	if err := json.Unmarshal(e.Call("session/new", map[string]any{"cwd": w.dir, "mcpServers": servers}), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"", "session/load"} {
+		if method != "" {
+			e.Call(method, map[string]any{"cwd": w.dir, "sessionId": got.SessionID, "mcpServers": servers})
+		}
+		before := len(acptest.Said("agent_message_chunk", e.Seen()))
+		e.Call("session/prompt", acptest.Prompt(got.SessionID, "/why"))
+		e.Call("session/prompt", acptest.Prompt(got.SessionID, "/why"))
+		said := acptest.Said("agent_message_chunk", e.Seen())[before:]
+		if strings.Count(said, "not used here: files, github (http). An agent has those of its own settings") != 1 || strings.Contains(said, "hunter2") {
+			t.Errorf("%s: it said %q", method, said)
+		}
+	}
+	e.Call("session/close", map[string]any{"sessionId": got.SessionID})
+}
+
 // TestTurn: a turn goes on until it is cancelled, what others say in the chat appears, a
 // second prompt is refused, and the session can be listed and loaded again.
 func TestTurn(t *testing.T) {

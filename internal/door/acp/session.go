@@ -28,16 +28,17 @@ type session struct {
 
 	posting sync.Mutex // held while a message is sent, until it is known which entry it is
 
-	mu     sync.Mutex
-	to     string         // the agent that text is for which names nobody
-	turn   *turn          // the prompt that runs; nil: none
-	own    map[int64]bool // entries that the client has written itself and not seen yet
-	shown  int64          // seq of the newest entry that was shown
-	titled bool
-	live   map[string]*stream           // by request
-	calls  map[string]call              // tool calls without a result, by id of their entry
-	steps  map[string]string            // ids of such entries, by call id
-	asked  map[int64]context.CancelFunc // approvals that the client is asked for
+	mu      sync.Mutex
+	to      string         // the agent that text is for which names nobody
+	turn    *turn          // the prompt that runs; nil: none
+	own     map[int64]bool // entries that the client has written itself and not seen yet
+	shown   int64          // seq of the newest entry that was shown
+	titled  bool
+	refused string                       // what the client is to be told of its MCP servers, once it is listened to; empty: nothing
+	live    map[string]*stream           // by request
+	calls   map[string]call              // tool calls without a result, by id of their entry
+	steps   map[string]string            // ids of such entries, by call id
+	asked   map[int64]context.CancelFunc // approvals that the client is asked for
 }
 
 // turn is a prompt that runs.
@@ -184,7 +185,10 @@ func (s *session) prompt(ctx context.Context, blocks []acp.Block) (any, error) {
 	if !busy {
 		s.turn = t
 	}
-	to := s.to
+	to, refused := s.to, s.refused
+	if !busy {
+		s.refused = ""
+	}
 	s.mu.Unlock()
 	if busy {
 		return nil, &jsonrpc.Problem{Code: jsonrpc.CodeInvalidRequest, Message: "a prompt is under way in this session: wait for it, or cancel it"}
@@ -194,6 +198,9 @@ func (s *session) prompt(ctx context.Context, blocks []acp.Block) (any, error) {
 		s.turn = nil
 		s.mu.Unlock()
 	}()
+	if refused != "" {
+		s.update(acp.Update{Kind: "agent_message_chunk", Content: acp.Text(refused)})
+	}
 	if strings.HasPrefix(said, "/") {
 		if answer, known := s.command(ctx, said); known {
 			s.update(acp.Update{Kind: "agent_message_chunk", Content: acp.Text(answer)})

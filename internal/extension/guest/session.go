@@ -176,7 +176,7 @@ func (s *Session) explain(ctx context.Context, err error) error {
 		why, _ := s.peer.HowEnded()
 		text = "it " + why
 	}
-	if last := s.said.last(); last != "" {
+	if last := s.said.last(); !strings.Contains(strings.ToLower(text), strings.ToLower(last)) { // it often says both
 		text += ": " + last
 	}
 	return fika.Errorf(fika.Failed, "", "%s", safetext.Line(text))

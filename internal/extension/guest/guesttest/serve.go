@@ -110,6 +110,7 @@ func (p *program) do(method string, params object) (object, error) {
 		}, nil
 	case "session/new":
 		if p.can("login") {
+			fmt.Fprintln(os.Stderr, "Authentication required") // as Codex says it twice
 			return nil, fmt.Errorf("authentication required")
 		}
 		s := &session{id: fmt.Sprintf("s-%d-%d", os.Getpid(), time.Now().UnixNano())}
@@ -241,10 +242,11 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 	if n := len(orders); n > 1 && strings.HasPrefix(orders[n-1], "hop ") { // those before it were for others
 		orders = orders[n-1:]
 	}
-	if n := len(s.Said); strings.Contains(text, "You were interrupted") && n > 1 { // it passes on what it was to pass on
+	if n := len(s.Said); strings.Contains(text, "You were interrupted") && n > 1 { // it passes on what it was to pass on, and calls what it was to call
 		for line := range strings.Lines(s.Said[n-2]) {
-			if _, order, ok := strings.Cut(strings.TrimSpace(line), "guest: hop "); ok {
-				orders = []string{"hop " + order}
+			_, order, ok := strings.Cut(strings.TrimSpace(line), "guest: ")
+			if ok && (strings.HasPrefix(order, "hop ") || strings.HasPrefix(order, "tool ")) {
+				orders = []string{order}
 			}
 		}
 	}
