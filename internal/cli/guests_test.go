@@ -114,7 +114,7 @@ func TestAGuestStays(t *testing.T) {
 			t.Parallel()
 			h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[tools]\nguest_idle = \""+idle+"\"\n")
 			h.write("r.toml", "[[rule]]\nreply = \"hello\"\n")
-			h.write("agents/guest.md", "---\nengine: acp\ncommand: [\"guestprog\"]\n---\n")
+			h.write("agents/guest.md", "---\nengine: acp\ncommand: [\"guestprog\"]\nenv: {A: a, B: b, C: c, D: d, E: e}\n---\n")
 			home := filepath.Join(h.dir, "guests", "guest")
 			started := func() int {
 				raw, _ := os.ReadFile(filepath.Join(home, "starts.log"))

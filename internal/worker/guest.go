@@ -216,7 +216,8 @@ func (l guestLaunch) alike() (string, error) {
 	if err != nil {
 		return "", fika.Wrap(fika.Failed, "", err)
 	}
-	text, err := json.Marshal([]any{confined, l.cmd.Command, l.cmd.Args, l.cmd.Env, l.dir, l.tools, about.Size(), about.ModTime().UnixNano()})
+	env := slices.Sorted(slices.Values(l.cmd.Env)) // the settings name variables in no order
+	text, err := json.Marshal([]any{confined, l.cmd.Command, l.cmd.Args, env, l.dir, l.tools, about.Size(), about.ModTime().UnixNano()})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

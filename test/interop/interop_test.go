@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -190,13 +192,13 @@ func (w *world) seat(g guest) {
 	w.write(path, strings.Join(lines, ""))
 }
 
-// marked returns the processes that have the mark of a request.
-func marked(request string) (pids []int) {
+// marked returns the processes that have the mark of a guest.
+func (w *world) marked(name string) (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range all {
 		raw, err := os.ReadFile(path)
 		var pid int
-		if err == nil && bytes.Contains(raw, []byte("FIKA_STEP="+request+"/")) {
+		if err == nil && bytes.Contains(raw, []byte("FIKA_STEP=guest/"+name+"/")) && bytes.Contains(raw, []byte(w.home)) {
 			fmt.Sscanf(path, "/proc/%d/", &pid)
 			pids = append(pids, pid)
 		}
@@ -256,9 +258,45 @@ func TestGuests(t *testing.T) {
 					t.Error("what was denied was done")
 				}
 			}
+			w.stays(g)
 			w.crash(g)
 		})
 	}
+}
+
+// stays measures turns that start the program, and turns that find it.
+func (w *world) stays(g guest) {
+	w.Helper()
+	n := 0
+	w.fika("chat", "create", "stays")
+	turn := func() time.Duration {
+		n++
+		w.fika("chat", "send", "stays", fmt.Sprintf("@%s model: say turn %d", g.name, n))
+		w.until(fmt.Sprintf("%s|turn %d", g.name, n), "chat", "view", "stays")
+		w.until("done", "request", "list", "--limit", "1")
+		out := w.fika("request", "list", "--limit", "1", "--json")
+		var r struct {
+			Started  time.Time `json:"started_at"`
+			Finished time.Time `json:"finished_at"`
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			w.Fatal(err, out)
+		}
+		return r.Finished.Sub(r.Started).Round(time.Millisecond)
+	}
+	w.fika("agent", "stop", g.name)
+	w.until("stopped", "agent", "list")
+	if left := w.marked(g.name); len(left) > 0 {
+		w.Errorf("processes are left of an agent that was stopped: %v", left)
+	}
+	w.fika("agent", "start", g.name)
+	first := turn()
+	begun := w.marked(g.name)
+	w.Logf("a turn that starts it takes %s, those after it %s, %s, %s", first, turn(), turn(), turn())
+	if now := w.marked(g.name); len(begun) == 0 || !slices.Contains(now, slices.Min(begun)) {
+		w.Errorf("its processes were %v and are %v", begun, now)
+	}
+	w.Log(strings.TrimSpace(regexp.MustCompile(`guests .*`).FindString(w.fika("status"))))
 }
 
 // crash ends a program in the middle of its turn.
@@ -273,9 +311,9 @@ func (w *world) crash(g guest) {
 		}
 		<-time.After(50 * time.Millisecond)
 	}
-	pids := marked(id)
+	pids := w.marked(g.name)
 	if len(pids) == 0 {
-		w.Fatal("no process has the mark of the request")
+		w.Fatal("no process has the mark of the guest")
 	}
 	for _, pid := range pids {
 		if p, err := os.FindProcess(pid); err == nil {
@@ -283,7 +321,7 @@ func (w *world) crash(g guest) {
 		}
 	}
 	w.says("after the kill", w.until("interrupted", "request", "show", id), "fika request retry")
-	if left := marked(id); len(left) > 0 {
+	if left := w.marked(g.name); len(left) > 0 {
 		w.Errorf("processes are left: %v", left)
 	}
 	w.fika("request", "retry", id)

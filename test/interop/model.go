@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type Model struct {
 	mu     sync.Mutex
 	asked  []string        // the last messages, in order
 	waited map[string]bool // by order
+	n      atomic.Int64    // answers so far: programs that run on take two with one id for one
 }
 
 // NewModel returns a model.

@@ -30,13 +30,14 @@ func (m *Model) messages(ctx context.Context, w http.ResponseWriter, body object
 		}
 	}
 	t := m.decide(ctx, last, answers, names(body["tools"]))
+	id := itoa(int(m.n.Add(1)))
 	block, delta, stop := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": t.text}, "end_turn"
 	if t.tool != "" {
-		block, stop = object{"type": "tool_use", "id": "toolu_" + itoa(len(answers)) + "_" + itoa(len(last)), "name": t.tool, "input": object{}}, "tool_use"
+		block, stop = object{"type": "tool_use", "id": "toolu_" + id, "name": t.tool, "input": object{}}, "tool_use"
 		delta = object{"type": "input_json_delta", "partial_json": encoded(t.args)}
 	}
 	usage := object{"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
-	msg := object{"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}
+	msg := object{"id": "msg_" + id, "type": "message", "role": "assistant", "model": body["model"], "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}
 	if body["stream"] != true {
 		block["text"] = t.text
 		if t.tool != "" {
@@ -75,24 +76,25 @@ func (m *Model) responses(ctx context.Context, w http.ResponseWriter, body objec
 		}
 	}
 	t := m.decide(ctx, last, answers, names(body["tools"]))
-	item := object{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []object{{"type": "output_text", "text": t.text, "annotations": []any{}}}}
+	id := itoa(int(m.n.Add(1)))
+	item := object{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed", "content": []object{{"type": "output_text", "text": t.text, "annotations": []any{}}}}
 	if t.tool != "" {
-		item = object{"type": "function_call", "id": "fc_1", "call_id": "call_" + itoa(len(answers)) + "_" + itoa(len(last)), "name": t.tool, "arguments": encoded(t.args), "status": "completed"}
+		item = object{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": t.tool, "arguments": encoded(t.args), "status": "completed"}
 		if space, name, ok := strings.Cut(t.tool, "__"); ok && strings.HasPrefix(name, "fika__") { // the tool of a namespace
 			item["namespace"], item["name"] = space+"__fika", strings.TrimPrefix(name, "fika__")
 		}
 	}
 	usage := object{"input_tokens": 100, "output_tokens": 20, "total_tokens": 120, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": 0}}
-	done := object{"id": "resp_1", "object": "response", "status": "completed", "model": body["model"], "output": []object{item}, "usage": usage}
+	done := object{"id": "resp_" + id, "object": "response", "status": "completed", "model": body["model"], "output": []object{item}, "usage": usage}
 	if body["stream"] != true {
 		write(w, done)
 		return
 	}
 	s := streamTo(w)
-	s.event("response.created", object{"type": "response.created", "response": object{"id": "resp_1", "object": "response", "status": "in_progress", "output": []any{}}})
+	s.event("response.created", object{"type": "response.created", "response": object{"id": "resp_" + id, "object": "response", "status": "in_progress", "output": []any{}}})
 	s.event("response.output_item.added", object{"type": "response.output_item.added", "output_index": 0, "item": item})
 	if t.tool == "" {
-		s.event("response.output_text.delta", object{"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": t.text})
+		s.event("response.output_text.delta", object{"type": "response.output_text.delta", "item_id": "msg_" + id, "output_index": 0, "content_index": 0, "delta": t.text})
 	}
 	s.event("response.output_item.done", object{"type": "response.output_item.done", "output_index": 0, "item": item})
 	s.event("response.completed", object{"type": "response.completed", "response": done})
@@ -114,7 +116,7 @@ func (m *Model) completions(ctx context.Context, w http.ResponseWriter, body obj
 	said, stop := object{"role": "assistant", "content": t.text}, "stop"
 	if t.tool != "" {
 		stop = "tool_calls"
-		said = object{"role": "assistant", "content": nil, "tool_calls": []object{{"index": 0, "id": "call_" + itoa(len(answers)) + "_" + itoa(len(last)), "type": "function", "function": object{"name": t.tool, "arguments": encoded(t.args)}}}}
+		said = object{"role": "assistant", "content": nil, "tool_calls": []object{{"index": 0, "id": "call_" + itoa(int(m.n.Add(1))), "type": "function", "function": object{"name": t.tool, "arguments": encoded(t.args)}}}}
 	}
 	usage := object{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 	if body["stream"] != true {
@@ -148,7 +150,7 @@ func (m *Model) content(ctx context.Context, w http.ResponseWriter, body object,
 	t := m.decide(ctx, last, answers, names(body["tools"]))
 	part := object{"text": t.text}
 	if t.tool != "" {
-		part = object{"functionCall": object{"id": "call_" + itoa(len(answers)) + "_" + itoa(len(last)), "name": t.tool, "args": t.args}}
+		part = object{"functionCall": object{"id": "call_" + itoa(int(m.n.Add(1))), "name": t.tool, "args": t.args}}
 	}
 	out := object{
 		"candidates":    []object{{"index": 0, "content": object{"role": "model", "parts": []object{part}}, "finishReason": "STOP"}},

@@ -96,7 +96,7 @@ type world struct {
 
 func (w world) program(how string) guest.Program {
 	return guest.Program{
-		Cmd: proc.PeerCmd{Command: os.Args[0], Dir: w.home, Env: []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GUESTTEST=" + how}, Mark: w.Name() + "/0", Children: process.NewChildren()},
+		Cmd: proc.PeerCmd{Command: os.Args[0], Dir: w.home, Env: []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "GUESTTEST=" + how}, Mark: fmt.Sprintf("%s/%d", w.Name(), time.Now().UnixNano()), Children: process.NewChildren()},
 		Log: log{io.Discard}, Dir: w.home, Version: "1",
 	}
 }

@@ -5,12 +5,9 @@ import (
 	"time"
 )
 
-// maxKept is how many programs one agent keeps between turns, each of which holds some
-// hundred megabytes.
-const maxKept = 2
-
-// Pool keeps the sessions of one agent between two turns, so that the next turn of the same
-// conversation finds its program running. Its methods are safe for concurrent use.
+// Pool keeps the session of an agent between two turns, so that the next turn of the same
+// conversation finds its program running. It keeps one at a time: each holds some hundred
+// megabytes. Its methods are safe for concurrent use.
 type Pool struct {
 	mu     sync.Mutex
 	kept   map[string]*kept // by place
@@ -22,7 +19,6 @@ type Pool struct {
 type kept struct {
 	*Session
 	alike string
-	since time.Time
 	timer *time.Timer
 }
 
@@ -31,43 +27,35 @@ func NewPool() *Pool { return &Pool{kept: map[string]*kept{}} }
 
 // Take returns the session that was left at a place, which from then on is the caller's; nil:
 // there is none. It is the one with this id, whose program runs and was started under the same
-// conditions; any other is ended first, so that a place never has two.
+// conditions. If there is none, the caller starts a program: any that is kept is ended first,
+// because programs lock files of the home that they share.
 func (p *Pool) Take(place, alike, id string) *Session {
 	p.mu.Lock()
 	k := p.kept[place]
-	delete(p.kept, place)
-	p.mu.Unlock()
-	switch {
-	case k == nil:
-		return nil
-	case !k.timer.Stop(), k.alike != alike, k.ID() != id, !k.canStay():
-		k.Close()
-		return nil
+	if k != nil && k.timer.Stop() && k.alike == alike && k.ID() == id && k.canStay() {
+		delete(p.kept, place)
+		p.mu.Unlock()
+		k.known = true
+		return k.Session
 	}
-	k.known = true
-	return k.Session
+	p.endAll()
+	p.mu.Unlock()
+	p.ending.Wait()
+	return nil
 }
 
 // Leave gives a session back after a turn, to be kept at a place for a time. It is ended
-// instead, with what [Session.Close] returns, if it cannot work another turn. The one that was
-// left first makes room for it.
+// instead, with what [Session.Close] returns, if it cannot work another turn. One that is kept
+// for another turn makes room for it.
 func (p *Pool) Leave(place, alike string, stay time.Duration, s *Session) []string {
 	p.mu.Lock()
-	if p.closed || stay <= 0 || p.kept[place] != nil || !s.canStay() {
+	if p.closed || stay <= 0 || !s.canStay() {
 		p.mu.Unlock()
 		return s.Close()
 	}
-	if len(p.kept) >= maxKept {
-		oldest := ""
-		for name, k := range p.kept {
-			if oldest == "" || k.since.Before(p.kept[oldest].since) {
-				oldest = name
-			}
-		}
-		p.kept[oldest].timer.Stop()
-		p.end(oldest)
-	}
-	k := &kept{Session: s, alike: alike, since: time.Now()}
+	defer p.mu.Unlock()
+	p.endAll()
+	k := &kept{Session: s, alike: alike}
 	k.timer = time.AfterFunc(stay, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -76,8 +64,15 @@ func (p *Pool) Leave(place, alike string, stay time.Duration, s *Session) []stri
 		}
 	})
 	p.kept[place] = k
-	p.mu.Unlock()
 	return nil
+}
+
+// endAll ends what is kept beside the caller, who holds mu.
+func (p *Pool) endAll() {
+	for place, k := range p.kept {
+		k.timer.Stop()
+		p.end(place)
+	}
 }
 
 // end ends the session at a place beside the caller, who holds mu.
@@ -91,10 +86,7 @@ func (p *Pool) end(place string) {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
-	for place, k := range p.kept {
-		k.timer.Stop()
-		p.end(place)
-	}
+	p.endAll()
 	p.mu.Unlock()
 	p.ending.Wait()
 }

@@ -35,7 +35,7 @@ type session struct {
 	Cost     float64  `json:"cost"`
 	cancel   chan struct{}
 	canceled bool
-	later    string  // a command that it asks to run when its turn has ended
+	later    string  // a command that it asks to run once there is a file named later in its home
 	servers  []any   // MCP servers, as the client named them
 	talk     *server // the first of them, once it was needed
 }
@@ -326,6 +326,12 @@ func (p *program) work(s *session, text string) (answer, stop string) {
 func (p *program) goOn(s *session) {
 	if s == nil || s.later == "" {
 		return
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(p.home, "later")); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
 	answer := p.ask("session/request_permission", object{
 		"sessionId": s.id, "toolCall": object{"toolCallId": "later", "title": s.later, "kind": "execute", "rawInput": object{"command": s.later}},
