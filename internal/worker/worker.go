@@ -14,6 +14,7 @@ import (
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
+	"fika/internal/system/crash"
 	"fika/internal/system/process"
 	"fika/internal/system/sleep"
 	"fika/internal/text/hint"
@@ -221,7 +222,7 @@ const fenceAhead = 2 * time.Second
 // Where the database is a file, whoever takes the lease over has seen that this process is
 // gone, and ends its tools first.
 func (w *Worker) fence(asked, long time.Duration) {
-	if w.Store.Distant() {
+	if w.Store.Distant() && !crash.Without(crash.Watch) {
 		w.App.Children().Until(asked + long - fenceAhead)
 	}
 }

@@ -146,6 +146,8 @@ type host struct {
 	*lab
 	name  string
 	home  string // its FIKA_HOME, on its disk
+	bin   string // the program that it runs
+	chaos string // folder that a build for chaos obeys; empty: none
 	init  *exec.Cmd
 	pg    *exec.Cmd // its link to the database
 	nats  *exec.Cmd // its link to the bus
@@ -222,7 +224,7 @@ func (l *lab) startNATS() string {
 // startHost makes a host with its links. It skips the test where the kernel refuses.
 func (l *lab) startHost(name, pg, bus string) *host {
 	l.Helper()
-	h := &host{lab: l, name: name, home: filepath.Join(l.dir, name, "home")}
+	h := &host{lab: l, name: name, bin: binary, home: filepath.Join(l.dir, name, "home")}
 	check(l.T, os.MkdirAll(h.home, 0o700))
 	boot := filepath.Join(l.dir, name, "boot")
 	check(l.T, os.WriteFile(boot, []byte(uuid.NewString()+"\n"), 0o644))
@@ -321,9 +323,9 @@ func (h *host) add(name, text string) {
 
 // command returns a command of fika on the host, for a home of it.
 func (h *host) command(ctx context.Context, home string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "nsenter", append(h.enter("-n", "-m", "-u", "-p"), append([]string{binary}, args...)...)...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(home), "FIKA_HOME=" + home, "TERM=dumb"}
-	c.Dir = filepath.Dir(home)
+	c := exec.CommandContext(ctx, "nsenter", append(h.enter("-n", "-m", "-u", "-p"), append([]string{h.bin}, args...)...)...)
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(home), "FIKA_HOME=" + home, "TERM=dumb", "FIKA_CHAOS=" + h.chaos}
+	c.Dir, c.WaitDelay = filepath.Dir(home), time.Second // what it has started may outlive it
 	return c
 }
 

@@ -297,3 +297,46 @@ func TestCutLinks(t *testing.T) {
 		t.Errorf("healed, a1 says %q", got)
 	}
 }
+
+// TestStoppedOwner: the processes of a host are stopped, while a tool of theirs runs on, and
+// the host's home is brought up elsewhere. The tool writes nothing after the takeover;
+// without the watchdog, it does.
+func TestStoppedOwner(t *testing.T) {
+	long(t)
+	bin := filepath.Join(t.TempDir(), "fika-chaos")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", "chaos", "-o", bin, "fika/cmd/fika").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v: %s", err, out)
+	}
+	check(t, os.Chmod(filepath.Dir(bin), 0o755))
+	for name, without := range map[string]string{"watched": "", "without the watchdog": "watch"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, 2, "")
+			for _, h := range l.hosts {
+				h.bin, h.chaos = bin, t.TempDir()
+				check(t, os.WriteFile(filepath.Join(h.chaos, "without"), []byte(without), 0o600))
+			}
+			h1, h2 := l.hosts[0], l.hosts[1]
+			h1.must("up")
+			copied := h1.copyHome(h2)
+			h2.begin("ask", "a1", "tick 100000")
+			l.until("a1 ticks", func() bool { _, n := h1.ticks(h1.home, "a1"); return n > 3 })
+			before := l.agent("a1")
+			for _, pid := range h1.processes(bin) {
+				check(t, syscall.Kill(pid, syscall.SIGSTOP))
+			}
+			l.until("the copy is the host", func() bool { _, code := h2.run(copied, "up"); return code == 0 })
+			l.until("the copy has a1", func() bool { return l.agent("a1").Epoch > before.Epoch })
+			taken := l.agent("a1").StartedAt
+			writes := func() bool { last, _ := h1.ticks(h1.home, "a1"); return last.After(taken) }
+			if without != "" {
+				l.until("a tool of the fenced owner writes", writes)
+			} else if left := h1.processes("ticks"); writes() || len(left) > 0 {
+				t.Errorf("after the takeover, the tool of h1 has written: %v, and is there: %v", writes(), left)
+			}
+			if out, code := h2.run(copied, "down", "--now"); code != 0 {
+				t.Errorf("down: %s", out)
+			}
+		})
+	}
+}

@@ -35,5 +35,6 @@ const (
 	Stale     Guard = "stale"      // a plan is stored only if its run is unchanged since it was read
 	Check     Guard = "check"      // a task of the board with a check is done when that has passed
 	Board     Guard = "board"      // a task of the board that an agent takes is not open any more
+	Watch     Guard = "watch"      // the tools of an owner end with its lease, also while it is stopped
 	Due       Guard = "due"        // any process that looks finds a run in which a step has ended
 )
