@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -214,5 +215,9 @@ func whyNoConnection(name string, c *pgx.ConnConfig, err error) string {
 	case errors.As(err, &said):
 		return fmt.Sprintf("%s: %s", name, said.Message)
 	}
-	return fmt.Sprintf("%s cannot be reached: %v", name, errors.Unwrap(err))
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n") // the rest says it of the same server's other addresses
+	return fmt.Sprintf("%s cannot be reached: %s", name, first)
 }

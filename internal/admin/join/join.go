@@ -144,8 +144,10 @@ func Invitation(c *config.Config) (w Wanted, needs []string, err error) {
 	if _, set := c.WhereSet("nats.subject_prefix"); set {
 		w.Prefix = n.SubjectPrefix
 	}
-	if address.LoopbackURL(n.Server) {
-		needs = append(needs, n.Server+" is this machine: another one needs an address that leads here")
+	for _, server := range []string{w.Store, n.Server} {
+		if address.LoopbackURL(server) {
+			needs = append(needs, server+" is this machine: another one needs an address that leads here")
+		}
 	}
 	for _, f := range []string{n.TLS.CA, n.TLS.Cert, n.TLS.Key, n.Creds, n.NKey} {
 		if f != "" {

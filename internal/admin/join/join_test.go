@@ -175,32 +175,33 @@ func TestWhatIsMissing(t *testing.T) {
 		wants []string // of what is missing
 		notes string
 	}{
-		"nothing":               {with: join.Wanted{Store: good, Server: bus}},
-		"an unknown role":       {with: join.Wanted{Store: in("used", "ghost", "postgres"), Server: bus}, wants: []string{`role "ghost" does not exist`}},
-		"an unknown database":   {with: join.Wanted{Store: in("used", "postgres", "nowhere"), Server: bus}, wants: []string{"CREATE DATABASE nowhere"}},
-		"a role that reads":     {with: join.Wanted{Store: in("used", "reader", "postgres"), Server: bus}, wants: []string{"the role reader may not read and write"}},
-		"a frozen role":         {with: join.Wanted{Store: in("used", "frozen", "postgres"), Server: bus}, wants: []string{"the role frozen writes nothing"}},
-		"no room for tables":    {with: join.Wanted{Store: in("bare", "reader", "postgres"), Server: bus}, wants: []string{"may not make tables in the schema bare"}},
-		"no schema":             {with: join.Wanted{Store: in("none", "reader", "postgres"), Server: bus}, wants: []string{"there is no schema none"}},
-		"tables of others":      {with: join.Wanted{Store: in("theirs", "postgres", "postgres"), Server: bus}, wants: []string{"they are not fika's"}},
-		"a newer schema":        {with: join.Wanted{Store: newer, Server: bus}, wants: []string{"the tables have schema 999"}},
-		"no TLS to elsewhere":   {with: join.Wanted{Store: "postgres://fika@db.example.org/fika?sslmode=disable", Server: bus}, wants: []string{"sslmode must be verify-full"}},
-		"a server without TLS":  {with: join.Wanted{Store: "postgres://postgres@" + open + strict, Server: bus}, wants: []string{"refused TLS"}},
-		"an old certificate":    {with: join.Wanted{Store: "postgres://postgres@" + old + strict, Server: bus}, wants: []string{"is not valid now", "expired"}},
-		"no database address":   {with: join.Wanted{Store: "http://example.org", Server: bus}, wants: []string{"not that of a PostgreSQL database"}},
-		"far away":              {with: join.Wanted{Store: "postgres://postgres@" + far + "/postgres?sslmode=disable&search_path=used", Server: bus}, wants: []string{"run an executor here"}},
-		"another clock":         {with: join.Wanted{Store: good, Server: bus}, ahead: 2 * time.Hour, notes: "2h0m0s ahead of"},
-		"a clock behind":        {with: join.Wanted{Store: good, Server: bus}, ahead: -2 * time.Hour, notes: "2h0m0s behind"},
-		"nobody on the bus":     {with: join.Wanted{Store: good}, wants: []string{"nobody answers"}}, // it is where box says
-		"no JetStream":          {with: join.Wanted{Store: good, Server: plain}, wants: []string{"has no JetStream"}},
-		"a wrong password":      {with: join.Wanted{Store: good, Server: closed, User: "fika", PasswordEnv: "WRONG"}, wants: []string{"Authorization Violation"}},
-		"the right password":    {with: join.Wanted{Store: good, Server: closed, User: "fika", PasswordEnv: "RIGHT"}},
-		"an old certificate, 2": {with: join.Wanted{Store: good, Server: secure, CA: authority}, wants: []string{"expired"}},
-		"a stream of others":    {with: join.Wanted{Store: good, Server: taken}, wants: []string{"a stream named TEAM_REQUESTS is there"}},
-		"another prefix":        {with: join.Wanted{Store: good, Server: bus, Prefix: "mine"}, wants: []string{"the host box has the subject_prefix team, and this one would have mine"}},
-		"a bad prefix":          {with: join.Wanted{Store: good, Server: bus, Prefix: "a b"}, wants: []string{"prefix"}},
-		"no bus":                {with: join.Wanted{Store: in("fresh", "postgres", "postgres")}, wants: []string{"no NATS server is named"}},
-		"two things":            {with: join.Wanted{Store: in("used", "reader", "postgres"), Server: plain}, wants: []string{"the role reader may not read and write", "has no JetStream"}},
+		"nothing":                {with: join.Wanted{Store: good, Server: bus}},
+		"an unknown role":        {with: join.Wanted{Store: in("used", "ghost", "postgres"), Server: bus}, wants: []string{`role "ghost" does not exist`}},
+		"an unknown database":    {with: join.Wanted{Store: in("used", "postgres", "nowhere"), Server: bus}, wants: []string{"CREATE DATABASE nowhere"}},
+		"a role that reads":      {with: join.Wanted{Store: in("used", "reader", "postgres"), Server: bus}, wants: []string{"the role reader may not read and write"}},
+		"a frozen role":          {with: join.Wanted{Store: in("used", "frozen", "postgres"), Server: bus}, wants: []string{"the role frozen writes nothing"}},
+		"no room for tables":     {with: join.Wanted{Store: in("bare", "reader", "postgres"), Server: bus}, wants: []string{"may not make tables in the schema bare"}},
+		"no schema":              {with: join.Wanted{Store: in("none", "reader", "postgres"), Server: bus}, wants: []string{"there is no schema none"}},
+		"tables of others":       {with: join.Wanted{Store: in("theirs", "postgres", "postgres"), Server: bus}, wants: []string{"they are not fika's"}},
+		"a newer schema":         {with: join.Wanted{Store: newer, Server: bus}, wants: []string{"the tables have schema 999"}},
+		"no TLS to elsewhere":    {with: join.Wanted{Store: "postgres://fika@db.example.org/fika?sslmode=disable", Server: bus}, wants: []string{"sslmode must be verify-full"}},
+		"a server without TLS":   {with: join.Wanted{Store: "postgres://postgres@" + open + strict, Server: bus}, wants: []string{"refused TLS"}},
+		"an old certificate":     {with: join.Wanted{Store: "postgres://postgres@" + old + strict, Server: bus}, wants: []string{"is not valid now", "expired"}},
+		"no database address":    {with: join.Wanted{Store: "http://example.org", Server: bus}, wants: []string{"not that of a PostgreSQL database"}},
+		"far away":               {with: join.Wanted{Store: "postgres://postgres@" + far + "/postgres?sslmode=disable&search_path=used", Server: bus}, wants: []string{"run an executor here"}},
+		"another clock":          {with: join.Wanted{Store: good, Server: bus}, ahead: 2 * time.Hour, notes: "2h0m0s ahead of"},
+		"a clock behind":         {with: join.Wanted{Store: good, Server: bus}, ahead: -2 * time.Hour, notes: "2h0m0s behind"},
+		"nobody on the bus":      {with: join.Wanted{Store: good}, wants: []string{"nobody answers"}}, // it is where box says
+		"no JetStream":           {with: join.Wanted{Store: good, Server: plain}, wants: []string{"has no JetStream"}},
+		"a wrong password":       {with: join.Wanted{Store: good, Server: closed, User: "fika", PasswordEnv: "WRONG"}, wants: []string{"Authorization Violation"}},
+		"the right password":     {with: join.Wanted{Store: good, Server: closed, User: "fika", PasswordEnv: "RIGHT"}},
+		"an old certificate, 2":  {with: join.Wanted{Store: good, Server: secure, CA: authority}, wants: []string{"expired"}},
+		"a stream of others":     {with: join.Wanted{Store: good, Server: taken}, wants: []string{"a stream named TEAM_REQUESTS is there"}},
+		"another prefix":         {with: join.Wanted{Store: good, Server: bus, Prefix: "mine"}, wants: []string{"the host box has the subject_prefix team, and this one would have mine"}},
+		"a bad prefix":           {with: join.Wanted{Store: good, Server: bus, Prefix: "a b"}, wants: []string{"prefix"}},
+		"nobody at the database": {with: join.Wanted{Store: "postgres://fika@127.0.0.1:1/fika", Server: bus}, wants: []string{"fika cannot be reached: 127.0.0.1"}},
+		"no bus":                 {with: join.Wanted{Store: in("fresh", "postgres", "postgres")}, wants: []string{"no NATS server is named"}},
+		"two things":             {with: join.Wanted{Store: in("used", "reader", "postgres"), Server: plain}, wants: []string{"the role reader may not read and write", "has no JetStream"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -256,6 +257,11 @@ func TestInvitation(t *testing.T) {
 	}
 	if said := strings.Join(needs, "\n"); !strings.Contains(said, "/etc/ca.pem") || !strings.Contains(said, "NATS_PASSWORD") || !strings.Contains(said, "PGPASSWORD") {
 		t.Errorf("it needs %q", said)
+	}
+	near, err := home(t, "[store]\nurl = \"postgres://fika@127.0.0.1/fika\"\n[nats]\nserver = \"nats://localhost:4222\"\n", 0).Config()
+	check(t, err)
+	if _, needs, err := join.Invitation(near); err != nil || strings.Count(strings.Join(needs, "\n"), "is this machine") != 2 {
+		t.Errorf("to servers on this machine it needs %q, %v", needs, err)
 	}
 	for _, settings := range []string{"", "[store]\nurl = \"postgres://fika@db.example.org/fika\"\n"} {
 		c, err := home(t, settings, 0).Config()
