@@ -172,6 +172,10 @@ func powerStore(r *run) int {
 	}
 	return r.meanwhile(6, func() (n int) {
 		for range 2 {
+			wait(patience/4, func() bool { // there is something to lose
+				open, err := r.number(`SELECT count(*) FROM requests WHERE finished_at = 0`)
+				return err == nil && open > 0
+			})
 			r.pause(300 * time.Millisecond)
 			n += r.dark(func() {
 				r.restartServer()
