@@ -1,7 +1,9 @@
 package app
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"fika"
@@ -98,6 +100,10 @@ func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 func (w *Place) settingLayers() (config.Layers, error) {
 	root, err := w.Root()
 	l := config.Layers{Home: root}
+	account := w.opts.Getenv("USER")
+	if _, err := os.Lstat(folder.HomeAt(root).Folder(fika.AgentName(strings.ToLower(account))).Path()); account != "" && err != nil {
+		l.Account = account // no context is called so
+	}
 	if p := w.Project(); p != nil {
 		l.User, l.Copy, l.Root = w.opts.place.user, p.Copy(), p.Main
 	}

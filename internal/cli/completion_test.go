@@ -214,7 +214,7 @@ func TestFlagCompletion(t *testing.T) {
 		"by": "agent", "per": "day", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
 		"as": "", "key": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "answer": "", "instructions": "", "rules test tool": "", "workflow resume from": "",
 		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "client-id": "", "scope": "", "name": "", "cron": "@daily", "zone": "UTC", "workflow": "review",
-		"expires": "30d", "body": "", "capability": "", "parent": "1", "title": "", "reason": "", "check": "", "review": "arya",
+		"expires": "30d", "body": "", "money": "", "capability": "", "parent": "1", "title": "", "reason": "", "check": "", "review": "arya",
 		"nats": "", "nats-user": "", "nats-password-env": "", "nats-creds": "a file", "nats-ca": "a file", "store join prefix": "",
 		"mcp serve install": "claude", "acp install": "zed",
 	}

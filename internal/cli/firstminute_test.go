@@ -112,6 +112,25 @@ func TestFirstMinute(t *testing.T) {
 		t.Cleanup(func() { h.run(0, "down") })
 		h.dialogue([][2]string{{"set up which team?", "\r"}, {"(ANTHROPIC_API_KEY is set)", ""}, {"/help", "hello\r"}, {"Good morning.\n", "/quit\r"}})
 	})
+	t.Run("a limit of money", func(t *testing.T) {
+		t.Parallel()
+		h := newPerson(t, "ANTHROPIC_API_KEY=sk-right", "USER=anna")
+		t.Cleanup(func() { h.run(0, "down") })
+		shown := seen(h.dialogue([][2]string{{"team? [review]", "\r"}, {"model? ", "\r"}, {"US dollars? 0: no limit [5] ", "five\r"}, {"is not an amount of US dollars", "0.5\r"}, {"next: fika", ""}}, "init"))
+		has(t, "a limit was set", shown, "budget of home a day: $0.00 of $0.50 spent")
+		out, _ := h.run(0, "budget", "list")
+		has(t, "the budgets", out, "home", "day", "$0.50")
+		if strings.Contains(shown, "no money limit") {
+			t.Errorf("a limit was set, and is said to lack:\n%s", shown)
+		}
+		out, _ = h.run(0, "config", "show")
+		has(t, "the settings", out, "environment USER")
+		other := newPerson(t, "ANTHROPIC_API_KEY=sk-right")
+		_, errs := other.run(0, "init", "-y", "--money", "0")
+		has(t, "no limit", errs, "no money limit is set")
+		_, errs = newPerson(t).run(2, "init", "-y", "--money", "1e12")
+		has(t, "too much", errs, "not an amount of US dollars")
+	})
 	t.Run("a key file", func(t *testing.T) {
 		t.Parallel()
 		h := newPerson(t, at)

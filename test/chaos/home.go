@@ -69,7 +69,7 @@ func (o options) newHome(more string) (*home, error) {
 		return nil, err
 	}
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "FIKA_") && !strings.Contains(kv, "_API_KEY=") {
+		if !strings.HasPrefix(kv, "FIKA_") && !strings.HasPrefix(kv, "USER=") && !strings.Contains(kv, "_API_KEY=") {
 			h.env = append(h.env, kv)
 		}
 	}

@@ -70,7 +70,7 @@ func newHome(t *testing.T, config string) *home {
 	h.ok(os.Mkdir(h.dir, 0o700))
 	h.write("config.toml", config)
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "FIKA_") && !strings.Contains(kv, "_API_KEY=") {
+		if !strings.HasPrefix(kv, "FIKA_") && !strings.HasPrefix(kv, "USER=") && !strings.Contains(kv, "_API_KEY=") {
 			h.env = append(h.env, kv)
 		}
 	}

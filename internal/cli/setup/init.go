@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"fika/internal/admin/setup"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/service"
 	"fika/internal/settings/config"
 	"fika/internal/settings/project"
 	"fika/internal/settings/template"
@@ -23,6 +26,7 @@ import (
 // initOptions are the flags of fika init.
 type initOptions struct {
 	team, model string
+	money       string // US dollars a day; "": not said
 	noAgentsMD  bool
 	yes         bool
 	goesOn      bool // the session follows: nothing is said about what to do next
@@ -38,16 +42,19 @@ settings and agents as files to commit and share. What agents say and do is kept
 outside the repository, in a home that belongs to the project; fika project
 lists these homes. No existing file is overwritten.
 
-Without arguments, on a terminal, it asks for the team, the model and whether
-agents read AGENTS.md. If you choose no model, each person uses their own.`,
-		Example: "  fika init\n  fika init --team review\n  fika init -y   # the review team, and no questions",
+Without arguments, on a terminal, it asks for the team, the model, whether
+agents read AGENTS.md, and how much they may cost a day. If you choose no model,
+each person uses their own. The limit of money is yours and is not shared.`,
+		Example: "  fika init\n  fika init --team review --money 5\n  fika init -y   # the review team, and no questions",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd.Context(), e, o) },
 	}
 	c.Flags().StringVar(&o.team, "team", "", "agents to start with: review, research, discussion, build or none")
 	c.Flags().StringVarP(&o.model, "model", "m", "", "model for everybody who works on the project (id or nickname)")
+	c.Flags().StringVar(&o.money, "money", "", "most that this project may cost you a day, in US dollars; 0: no limit")
 	c.Flags().BoolVar(&o.noAgentsMD, "no-agents-md", false, "do not let agents read AGENTS.md")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask no questions")
+	_ = c.RegisterFlagCompletionFunc("money", cobra.NoFileCompletions)
 	_ = c.RegisterFlagCompletionFunc("team", func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		for _, t := range template.ShippedTeams() {
 			out = append(out, cobra.CompletionWithDesc(t.Name, t.Description))
@@ -69,6 +76,9 @@ func runInit(ctx context.Context, e *command.Env, o initOptions) error {
 	}
 	if plan.Templates, err = setup.AgentTemplates(e.App()); err != nil {
 		return err
+	}
+	if _, err := dollars(o.money); err != nil {
+		return command.UsageError("--money: %s", err)
 	}
 	asks := e.InTTY && !o.yes
 	if o.team == "" && !asks && !o.yes {
@@ -123,8 +133,14 @@ func runInit(ctx context.Context, e *command.Env, o initOptions) error {
 	if plan.Team != nil && plan.Team.Lands {
 		sayLanding(e, plan.Landing)
 	}
+	if o.money == "" && asks && costsMoney(e) {
+		o.money = q.money()
+	}
+	if err := limitMoney(ctx, e, o.money); err != nil {
+		return err
+	}
 	if !o.goesOn {
-		sayNext(e, p, instructions)
+		sayNext(e, p, instructions, o.money)
 	}
 	return nil
 }
@@ -153,12 +169,12 @@ func sayLanding(e *command.Env, l setup.Landing) {
 }
 
 // sayNext says what the person can do next. instructions is the name of the file that
-// agents read; empty: none.
-func sayNext(e *command.Env, p *setup.Pending, instructions string) {
+// agents read; empty: none. money is the limit that was set, as [dollars] reads it.
+func sayNext(e *command.Env, p *setup.Pending, instructions, money string) {
 	if instructions != "" {
 		e.Say("%s is read; when it or .fika changes, fika trust reviews it", instructions)
 	}
-	if len(p.Config.Budgets) == 0 {
+	if limit, _ := dollars(money); limit == 0 && len(p.Config.Budgets) == 0 {
 		e.Say("no money limit is set; to set one: fika budget set home --per day --money 5")
 	}
 	if len(p.Config.Agents) == 0 {
@@ -166,6 +182,42 @@ func sayNext(e *command.Env, p *setup.Pending, instructions string) {
 		return
 	}
 	e.Say("next: fika, to talk to them, or fika \"a question\"; commit .fika to share it")
+}
+
+// costsMoney reports whether the model that is used has a price, so that a limit of money
+// can hold and is worth asking for.
+func costsMoney(e *command.Env) bool {
+	m, err := e.App().PlainModel()
+	return err == nil && m.PriceKnown() && m.Prices != (config.Prices{})
+}
+
+// limitMoney gives the home a budget for each day. No amount, or 0, gives it none.
+func limitMoney(ctx context.Context, e *command.Env, amount string) error {
+	money, err := dollars(amount)
+	if err != nil || money == 0 {
+		return err
+	}
+	c, err := e.Service(ctx)
+	if err != nil {
+		return err
+	}
+	balances, err := c.Budgets().Set(ctx, config.Budget{Scope: "home", Per: "day", Money: money}, false)
+	for _, b := range balances {
+		e.Say("budget of %s", service.BudgetLine(b))
+	}
+	return err
+}
+
+// dollars reads an amount of US dollars; "" is 0.
+func dollars(text string) (config.MicroDollars, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(strings.TrimPrefix(text, "$"), 64)
+	if err != nil || !(n == 0 || n >= 0.000001 && n <= 1e9) {
+		return 0, fika.Errorf(fika.Invalid, "", "%.40q is not an amount of US dollars, such as 5 or 0.50; 0 is no limit", text)
+	}
+	return config.MicroDollars(math.Round(n * 1e6)), nil
 }
 
 // hasModel reports whether a model is configured or found.
@@ -265,6 +317,25 @@ func (q questions) model() (string, error) {
 		q.e.Say("%s", err)
 	}
 }
+
+// money asks how much the agents may cost a day.
+func (q questions) money() string {
+	for {
+		word, err := q.ask("most they may cost a day, in US dollars? 0: no limit", usualMoney)
+		switch {
+		case err != nil:
+			return ""
+		case word == "":
+			return usualMoney
+		}
+		if _, err = dollars(word); err == nil {
+			return word
+		}
+		q.e.Say("%s", err)
+	}
+}
+
+const usualMoney = "5"
 
 // yes asks a question. An empty line means yes, but the end of input means no.
 func (q questions) yes(what string) bool {

@@ -120,7 +120,7 @@ func ownKeys() []key[PerContext] {
 		{name: "model", at: func(c *PerContext) any { return &c.Model }, example: `"sonnet"`,
 			doc: "The model, by id or nickname. At the top level: the default of every context."},
 		{name: "username", at: func(c *PerContext) any { return &c.Username }, check: checkUsername,
-			doc: "What you are called in prompts and transcripts."},
+			doc: "What you are called in prompts and transcripts. Unset: the name of your account ($USER), if nobody else here is called so; else user."},
 		{name: "provider", at: func(c *PerContext) any { return &c.Provider }, oneOf: providerNames(), example: `"openai"`,
 			doc: "The protocol for the model, overriding the model's definition."},
 		{name: "base_url", at: func(c *PerContext) any { return &c.BaseURL }, check: checkURL, example: `"http://127.0.0.1:11434/v1"`,

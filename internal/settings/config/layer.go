@@ -29,6 +29,10 @@ type Layers struct {
 	User string // of a project: the person's home
 	Copy string // of a project: a folder with the trusted .fika; "": nothing is trusted
 	Root string // of a project: its folder, which workspaces cannot leave
+
+	// Account is the name of the person's account: the username where no file has one, unless
+	// nobody may be called so or an agent is. "" is no name.
+	Account string
 }
 
 // LoadLayers reads all files of a home. Each may be missing. Errors are those of
@@ -46,6 +50,7 @@ func LoadLayers(l Layers) (*Config, error) {
 			loading.addFile(f.fileText)
 		}
 	}
+	loading.config.takeAccount(l.Account)
 	return loading.finishLoading()
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -168,6 +169,16 @@ func (l *loading) addFile(f fileText) {
 	budgets := len(l.config.Budgets)
 	l.config.readSource(s, f.Models)
 	l.config.layBudgets(budgets, false)
+}
+
+// takeAccount makes the name of the person's account the username; see [Layers].
+func (c *Config) takeAccount(name string) {
+	_, isSet := c.where["username"]
+	isMember := slices.ContainsFunc(c.BusMembers, func(m BusMember) bool { return strings.EqualFold(m.Name, name) })
+	if _, err := fika.ParseUsername(name); err != nil || isSet || isMember || c.entryIndex(strings.ToLower(name)) >= 0 {
+		return
+	}
+	c.Username, c.where["username"] = name, Place{File: "environment USER"}
 }
 
 func (l *loading) finishLoading() (*Config, error) {

@@ -344,4 +344,9 @@ func ExpandPath(home, p string) string {
 	return filepath.Join(home, p)
 }
 
-func lineOf(p Place) string { return p.File + ":" + strconv.Itoa(p.Line) }
+func lineOf(p Place) string {
+	if p.Line == 0 { // not a file
+		return p.File
+	}
+	return p.File + ":" + strconv.Itoa(p.Line)
+}

@@ -3,6 +3,7 @@ package config
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -430,6 +431,35 @@ func BenchmarkResolve(b *testing.B) {
 	for b.Loop() {
 		if _, err := Resolve(Inputs{Config: c, Agent: "coder", Env: func(string) string { return "" }}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestAccountIsTheUsername: the person goes by the name of their account, unless they
+// have chosen another or somebody else is called so.
+func TestAccountIsTheUsername(t *testing.T) {
+	for _, tt := range []struct{ account, file, want, origin string }{
+		{"anna", "", "anna", "environment USER"},
+		{"anna", "username = \"kim\"\n", "kim", "config.toml:1"},
+		{"", "", "user", "default"},
+		{"anna maria", "", "user", "default"},
+		{"root; rm", "", "user", "default"},
+		{"system", "", "user", "default"},
+		{"Coder", "[[agents]]\nid = \"coder\"\n", "user", "default"},
+		{"build", "[[bus_members]]\nname = \"build\"\n", "user", "default"},
+	} {
+		home := t.TempDir()
+		file := filepath.Join(home, "config.toml")
+		if err := os.WriteFile(file, []byte(tt.file+"[[models]]\nid = \"m\"\nprovider = \"scripted\"\nrules = \"r\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := LoadLayers(Layers{Home: home, Account: tt.account})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Inputs{Config: c, Agent: "other"}.mergeLayers()
+		if err != nil || m.Username != tt.want || filepath.Base(m.origins["username"]) != tt.origin {
+			t.Errorf("%+v: %q from %q, %v", tt, m.Username, m.origins["username"], err)
 		}
 	}
 }
