@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"fika/internal/settings/config"
@@ -25,26 +27,77 @@ func configPage() string {
 		"its waiting work continues in the next hour, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
 		"A duration is a text such as `\"90s\"`, `\"10m\"` or `\"7d\"`; a bare number is seconds. Keys whose names ended in `_seconds` or `_ms` (`max_idle_seconds`, `timeout_ms`) are read by these names, too.\n" +
 		"Money is in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative paths start at the home.\n")
-	docs := config.KeyReference()
-	var tables []string
+	b.WriteString("\n## An example\n\nEvery line is a comment; remove the `# ` where you want something other than the default.\n\n```toml\n")
+	b.WriteString(strings.TrimRight(config.ExampleFile(), "\n"))
+	b.WriteString("\n```\n")
+	tables := firstTables()
 	rows := map[string][]config.KeyDoc{}
-	for _, d := range docs {
+	shared := map[string][]string{} // by table: what an agent may have otherwise
+	var seldom []config.KeyDoc
+	for _, d := range config.KeyReference() {
 		t := tableOf(d)
-		if rows[t] == nil {
+		if from, isShared := sharedWith(d); isShared {
+			shared[from] = append(shared[from], "`"+lastKey(d.Key)+"`")
+			continue
+		}
+		if slices.Contains(seldomChanged(), d.Key) {
+			seldom = append(seldom, d)
+			continue
+		}
+		if !slices.Contains(tables, t) {
 			tables = append(tables, t)
 		}
 		rows[t] = append(rows[t], d)
 	}
 	for _, t := range tables {
-		fmt.Fprintf(&b, "\n## %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", t)
-		for _, d := range rows[t] {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", lastKey(d.Key), cell(d.Type), code(d.Default), cell(meaning(d)))
+		fmt.Fprintf(&b, "\n## %s\n", t)
+		if t == agentsTable {
+			b.WriteString("\nBesides its own keys and those of every context (below), an entry, and the agent's `local.toml`, may have for this agent alone:\n\n")
+			for _, from := range slices.Sorted(maps.Keys(shared)) {
+				fmt.Fprintf(&b, "- from `[%s]`: %s\n", from, strings.Join(shared[from], ", "))
+			}
 		}
+		writeKeys(&b, rows[t], lastKey)
 	}
-	b.WriteString("\n## An example\n\nEvery line is a comment; remove the `# ` where you want something other than the default.\n\n```toml\n")
-	b.WriteString(strings.TrimRight(config.ExampleFile(), "\n"))
-	b.WriteString("\n```\n")
+	b.WriteString("\n## Seldom changed\n\nThe defaults of these are right for nearly everybody.\n")
+	writeKeys(&b, seldom, func(key string) string { return key })
 	return b.String()
+}
+
+func writeKeys(b *strings.Builder, docs []config.KeyDoc, name func(key string) string) {
+	b.WriteString("\n| key | type | default | meaning |\n|---|---|---|---|\n")
+	for _, d := range docs {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name(d.Key), cell(d.Type), code(d.Default), cell(meaning(d)))
+	}
+}
+
+const (
+	agentsTable  = "`[[agents]]`"
+	contextTable = "Per context: top level, `[[agents]]`, `local.toml`"
+)
+
+// firstTables returns the headings that a newcomer needs first.
+func firstTables() []string {
+	return []string{"`[[models]]`", "`[models.prices]`", agentsTable, contextTable, "`[reasoning]`", "`[[rules]]`", "`[chat]`", "`[[budgets]]`", "`[guard]`", "`[sandbox]`"}
+}
+
+// sharedWith returns the table of which a key of [[agents]] is a copy.
+func sharedWith(d config.KeyDoc) (table string, is bool) {
+	rest, is := strings.CutPrefix(d.Meaning, "The key of `[")
+	table, _, _ = strings.Cut(rest, "]")
+	return table, is && strings.HasPrefix(d.Key, "agents.")
+}
+
+// seldomChanged returns the keys that the page lists last.
+func seldomChanged() []string {
+	return []string{
+		"provider", "base_url", "api_key_env", "tools_off", "warn_threshold_percent", "rolling_compact_drop_percentage", "reflection_character_limit", "patience", "patience_background",
+		"lock_heartbeat", "trust", "update_url", "nats.timeout", "nats.reconnect_attempts", "nats.reconnect_delay", "nats.password", "nats.token",
+		"master.enabled", "master.auto_start_agents", "master.heartbeat_check_interval", "answer.max_tool_calls", "answer.max_bytes", "answer.max_silent", "answer.max_time",
+		"tools.max_output_bytes", "tools.max_fetch_bytes", "tools.search_above", "tools.server_idle", "tools.guest_idle", "plugins.NAME.stdin", "mcp.trust", "agents.name",
+		"models.insecure", "models.cache_control", "models.cache_for", "models.reserve", "models.reserve.input", "models.reserve.output",
+		"models.reasoning", "models.reasoning.enabled", "models.reasoning.effort", "models.reasoning.max_tokens",
+	}
 }
 
 // tableOf returns the heading that a key is listed under.
@@ -52,12 +105,12 @@ func tableOf(d config.KeyDoc) string {
 	i := strings.LastIndex(d.Key, ".")
 	switch {
 	case i < 0 && d.Context:
-		return "Per context: top level, `[[agents]]`, `local.toml`"
+		return contextTable
 	case i < 0:
 		return "Top level"
 	}
 	switch t := d.Key[:i]; t {
-	case "agents", "models", "mcp":
+	case "agents", "models", "mcp", "rules", "agents.model_rules", "budgets", "executors", "bus_members", "webhooks", "schedules":
 		return "`[[" + t + "]]`"
 	default:
 		return "`[" + t + "]`"
