@@ -14,6 +14,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/chat/chatfile"
 	"fika/internal/hub"
+	"fika/internal/rights/limit"
 	"fika/internal/service"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
@@ -75,7 +76,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		return err
 	}
 	defer leave()
-	home.lookAtBudgetsAgain(ctx) // they may have changed while no hub ran
+	home.lookAtBudgetsAgain(ctx, c) // they may have changed while no hub ran
 	specs, err := home.specs(ctx, c)
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 		}
 		if !reflect.DeepEqual(c.Budgets, budgets) {
 			budgets = c.Budgets
-			h.lookAtBudgetsAgain(ctx)
+			h.lookAtBudgetsAgain(ctx, c)
 		}
 		if err := b.setMembers(c); err != nil {
 			a.Log().Warn("[[bus_members]]", "err", err)
@@ -232,8 +233,16 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 
 // lookAtBudgetsAgain makes work that waited for a changed budget be looked at again, so
 // that the hub starts its agents.
-func (h hubHome) lookAtBudgetsAgain(ctx context.Context) {
-	if err := h.store.LookAgain(ctx); err != nil {
+func (h hubHome) lookAtBudgetsAgain(ctx context.Context, c *config.Config) {
+	id, err := h.home.ID()
+	switch {
+	case err != nil:
+	case len(c.Budgets) == 0:
+		err = h.store.LookAgain(ctx)
+	default:
+		err = h.store.CatchUp(ctx, id, limit.Budgets{List: app.LimitBudgets(c.Budgets)})
+	}
+	if err != nil {
 		h.app.Log().Warn("budgets", "err", err)
 	}
 }

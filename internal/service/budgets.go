@@ -85,7 +85,15 @@ func (s *Budgets) set(ctx context.Context, b config.Budget, remove bool) error {
 	if err := config.SetBudget(s.c.home.ConfigFile(), b, remove); err != nil {
 		return err
 	}
-	return s.c.store.LookAgain(ctx)
+	id, err := s.c.home.ID()
+	if err != nil {
+		return err
+	}
+	now := limit.Budgets{}
+	if !remove {
+		now.List = app.LimitBudgets([]config.Budget{b})
+	}
+	return s.c.store.CatchUp(ctx, id, now)
 }
 
 // refuseUnpriced returns an error for a limit on money if the environment chooses the

@@ -90,8 +90,10 @@ FROM budgets b WHERE b.scope = ? AND b.per = ? AND b.begins = ? ORDER BY b.owner
 const liveReservations = `FROM reservations v JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
 WHERE v.owner = b.owner AND v.per = b.per AND v.begins = b.begins AND r.state = 'running' AND a.lease_until > ?`
 
+const sumLedger = `SELECT COALESCE(sum(u.cost), 0), COALESCE(sum(u.input + u.output), 0) `
+
 func (s Ledger) sum(ctx context.Context, from string, args []any) (limit.Amount, error) {
-	a, _, err := one(ctx, s.r, scanAmount, `SELECT COALESCE(sum(u.cost), 0), COALESCE(sum(u.input + u.output), 0) `+from, args...)
+	a, _, err := one(ctx, s.r, scanAmount, sumLedger+from, args...)
 	return a, err
 }
 
@@ -114,11 +116,45 @@ func (s Ledger) namedIn(ctx context.Context, home string, b limit.Budget) (limit
 	return sp, err
 }
 
+// CatchUp is LookAgain for budgets that are new or have changed. What was spent in their
+// current windows while they did not hold is in no account: each account is raised to what
+// the ledger has. An account that has more keeps it, since the ledger may be shortened, and
+// so do those of chains, which are many and short.
+func (s Ledger) CatchUp(ctx context.Context, home string, b limit.Budgets) error {
+	return s.write(ctx, "catch up with budgets", func(ctx context.Context, t *tx) error {
+		for _, budget := range b.List {
+			if kind, _, _ := limit.ParseScope(budget.Scope); kind == limit.ScopeChain {
+				continue
+			}
+			begin := b.AppliedTo(budget, limit.Spender{}, at(t.now)).Begin
+			owners, err := many(ctx, t, scanText, `SELECT b.owner FROM budgets b WHERE b.scope = ? AND b.per = ? AND b.begins = ? ORDER BY b.owner`+lockRow, budget.Scope, budget.Per, begin)
+			if err != nil {
+				return err
+			}
+			for _, owner := range owners {
+				_, id, _ := strings.Cut(owner, ":")
+				from, args := inLedger(budget.Scope, owner, begin, limit.Spender{Home: home, Person: id})
+				spent, _, err := one(ctx, t, scanAmount, sumLedger+from, args...)
+				if err != nil {
+					return err
+				}
+				if _, err := t.exec(ctx, `UPDATE budgets SET money = CASE WHEN money < ? THEN ? ELSE money END, tokens = CASE WHEN tokens < ? THEN ? ELSE tokens END
+WHERE owner = ? AND per = ? AND begins = ?`, spent.Money, spent.Money, spent.Tokens, spent.Tokens, owner, budget.Per, begin); err != nil {
+					return err
+				}
+			}
+		}
+		return lookAgain(ctx, t)
+	})
+}
+
 // LookAgain makes requests that wait for a budget claimable now, because the budget
 // may have grown. Those that still find no room go on waiting.
 func (s Ledger) LookAgain(ctx context.Context) error {
-	return s.write(ctx, "look at budgets again", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE requests SET wait_until = 1 WHERE finished_at = 0 AND state = 'waiting' AND reason = 'limit'`)
-		return err
-	})
+	return s.write(ctx, "look at budgets again", func(ctx context.Context, t *tx) error { return lookAgain(ctx, t) })
+}
+
+func lookAgain(ctx context.Context, t *tx) error {
+	_, err := t.exec(ctx, `UPDATE requests SET wait_until = 1 WHERE finished_at = 0 AND state = 'waiting' AND reason = 'limit'`)
+	return err
 }

@@ -132,6 +132,28 @@ var budgets = map[string]func(*world){
 		w.pay(w.claim(l))
 		w.nothing(l)
 	},
+	"what was spent while a budget did not hold counts": func(w *world) {
+		for _, scope := range []string{"home", "agent:coder"} {
+			w.budget(scope, limit.PerTotal, 10)
+		}
+		l := w.lease("coder")
+		pay := func() {
+			w.accept(fika.AskRequest, l.Agent, "x")
+			w.pay(w.claim(l))
+		}
+		pay()
+		held := w.limits.Budgets
+		w.limits.Budgets = limit.Budgets{}
+		pay()
+		w.limits.Budgets = held
+		w.stands(2, 0) // once in each
+		w.ok(w.CatchUp(w.ctx, "", held))
+		w.stands(4, 0)
+		w.ok(w.CatchUp(w.ctx, "", held))
+		w.stands(4, 0)
+		pay()
+		w.stands(6, 0)
+	},
 	"a month ends what is posted": func(w *world) {
 		w.budget("chat:room", limit.PerMonth, 1)
 		l := w.lease("coder")
