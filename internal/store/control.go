@@ -43,7 +43,7 @@ func (s Requests) RetryNow(ctx context.Context, id fika.RequestID) (woken bool, 
 // Retry makes a new request (retry_of) from a finished one that did not end as done,
 // and lets it take over the dead notifications. The new request belongs to the same
 // chain, or to a new one if a limit has ended that. Retry fails with Conflict if the
-// request is done, has not ended, or has already been tried again.
+// request is done, has not ended, has already been tried again, or is a run of a workflow.
 func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, error) {
 	out, err := s.RetryAll(ctx, id)
 	if err != nil {
@@ -66,6 +66,8 @@ func (s Requests) RetryAll(ctx context.Context, ids ...fika.RequestID) ([]fika.R
 				return err
 			case !ok:
 				return fika.WithHint(fika.Errorf(fika.NotFound, op, "request %q not found", id), hint.RequestList.With())
+			case old.Kind == fika.WorkflowRequest:
+				return fika.WithHint(fika.Errorf(fika.Conflict, op, "request %s is a run of a workflow, which is resumed", id), hint.WorkflowResume.With(id))
 			case old.State == fika.Done:
 				return fika.Errorf(fika.Conflict, op, "request %s is done: nothing to try again", id)
 			case !old.State.Terminal():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika"
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/report/inbox"
@@ -98,7 +99,11 @@ func items(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
 		out = append(out, item{"mention", m.From, m.At, m.Snippet, "fika chat view " + m.Conversation})
 	}
 	for _, r := range n.Failed {
-		out = append(out, item{"failed", r.Agent, r.Ended, r.Kind + ": " + cmp.Or(r.Detail, string(r.Error)), "fika request retry " + r.ID})
+		again := "fika request retry "
+		if r.Kind == string(fika.WorkflowRequest) {
+			again = "fika workflow resume "
+		}
+		out = append(out, item{"failed", r.Agent, r.Ended, r.Kind + ": " + cmp.Or(r.Detail, string(r.Error)), again + r.ID})
 	}
 	return out, nil
 }
