@@ -21,12 +21,14 @@ func Main(args []string, s *term.Streams, getenv func(string) string) int {
 func execute(e *command.Env, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
-	// The second signal has its default effect and ends the process, except for a
-	// hangup: a terminal that dies sends it twice, and there is state to restore. The
-	// default effect of SIGQUIT is pages of stack traces, which tell a person nothing.
+	// The second Ctrl-C has its default effect and ends the process. A hangup and SIGTERM
+	// do not: a terminal that dies sends the one twice, timeout(1) the other, to the process
+	// and to its group, and there is work to put in order. The default effect of SIGQUIT is
+	// pages of stack traces, which tell a person nothing.
 	context.AfterFunc(ctx, func() {
 		stop()
 		signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM) // ignored here, and not by programs that are started
 	})
 	if e.InTTY {
 		e.Keyboard = term.ReadUntil(ctx, e.In)

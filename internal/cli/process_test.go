@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -171,6 +172,26 @@ func TestCtrlC(t *testing.T) {
 	last := srv.Requests()[1]
 	has(t, "the window", fmt.Sprint(last.Messages), "think hard", "interrupted by the user", "next")
 	h.run(0, "doctor")
+}
+
+// TestTimeoutEndsAPromptInOrder: timeout(1) sends its signal to the process and to the
+// group, and the second one does not end it before the first has cancelled the prompt.
+func TestTimeoutEndsAPromptInOrder(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.NewOpenAI(t, stallFirst)
+	h := newHome(t, openAI(srv, ""))
+	p := h.start("run", "--json", "think hard")
+	asked(t, srv, 1)
+	for range 3 {
+		if err := p.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+	}
+	if got := p.wait(t); got != 130 {
+		t.Fatalf("exit status %d\n%s", got, &p.err)
+	}
+	list, _ := h.run(0, "request", "list", "--json")
+	has(t, "request list", list, `"state":"cancelled"`)
 }
 
 func TestKilled(t *testing.T) {
