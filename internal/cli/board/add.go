@@ -3,12 +3,14 @@ package board
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
@@ -130,6 +132,7 @@ func added(ctx context.Context, e *command.Env, list []service.NewTask, asJSON b
 		}
 	}
 	sayNoHub(e)
+	sayNobody(ctx, e, c, tasks)
 	if asJSON {
 		return command.PrintLines(e, tasks, ToJSON)
 	}
@@ -139,6 +142,17 @@ func added(ctx context.Context, e *command.Env, list []service.NewTask, asJSON b
 		}
 	}
 	return nil
+}
+
+// sayNobody says, once, that no agent takes one of the tasks, and how one would.
+func sayNobody(ctx context.Context, e *command.Env, c *service.Service, tasks []service.TaskInfo) {
+	for _, t := range tasks {
+		w, err := c.Board().Why(ctx, t.Number)
+		if at := slices.IndexFunc(w.Why, func(st api.Status) bool { return st.Code == api.BoardNobody }); err == nil && at >= 0 {
+			e.WarnStatus(w.Why[at])
+			return
+		}
+	}
 }
 
 // sayNoHub says that nothing happens by itself while no hub is running.

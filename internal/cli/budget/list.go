@@ -30,7 +30,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, ToJSON)
 			}
 			if len(list) == 0 {
-				e.Say("no budgets (fika budget set home --per day --money 5)")
+				e.Say("no budgets (fika budget set home --per day --money 5; where the model has no price: --tokens 2000000)")
 				return nil
 			}
 			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.TableRows(list, row))

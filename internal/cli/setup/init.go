@@ -175,7 +175,11 @@ func sayNext(e *command.Env, p *setup.Pending, instructions, money string) {
 		e.Say("%s is read; when it or .fika changes, fika trust reviews it", instructions)
 	}
 	if limit, _ := dollars(money); limit == 0 && len(p.Config.Budgets) == 0 {
-		e.Say("no money limit is set; to set one: fika budget set home --per day --money 5")
+		what := "money limit is set; to set one: fika budget set home --per day --money 5"
+		if hasModel(e) && !costsMoney(e) { // a limit of money could not hold
+			what = "limit is set; to set one: fika budget set home --per day --tokens 2000000"
+		}
+		e.Say("no %s", what)
 	}
 	if len(p.Config.Agents) == 0 {
 		e.Say("next: fika agent create coder --template coder, or fika \"a question\"")

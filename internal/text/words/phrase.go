@@ -100,7 +100,7 @@ func boardPhrases() []Phrase {
 		{api.BoardOverdue, "its time is over[ ({help} --due sets another)]", ""},
 		{api.BoardNeeds, "it needs {list} first", ""},
 		{api.BoardNeedsDropped, "it needs {list}, dropped, so it is never taken[ ({help} --needs changes that)]", ""},
-		{api.BoardNobody, "@{agent} takes no tasks of the board (board = true)|no agent with the capability {capability} takes tasks of the board (board = true)|no agent takes tasks of the board (board = true)", ""},
+		{api.BoardNobody, "@{agent} takes no tasks of the board (board = true)|no agent with the capability {capability} takes tasks of the board (board = true)|no agent takes tasks of the board: set board = true for an agent in config.toml, or board: true above the prompt in .fika/agents/NAME.md", ""},
 		{api.BoardFull, "@{agent} has as many tasks as it may (board_max)", "has as many tasks as it may (board_max)"},
 	}
 }
