@@ -117,6 +117,20 @@ func (w *Place) SettingLayers() (own string, l config.Layers, err error) {
 	return l.Home, l, err
 }
 
+// Untrusted returns NotFound for an agent whose file lies in the project and does not count
+// yet; nil for any other name.
+func (w *Place) Untrusted(name fika.AgentName) error {
+	p := w.Project()
+	if p == nil {
+		return nil
+	}
+	file := filepath.Join(p.Dir(), "agents", string(name)+".md")
+	if _, err := os.Lstat(file); err != nil {
+		return nil
+	}
+	return fika.WithHint(fika.Errorf(fika.NotFound, "", "agent %q not found: %s is there, and counts once you have trusted it", name, file), hint.Trust)
+}
+
 // LoadConfig reads the files that the settings come from, anew and strictly.
 func (w *Place) LoadConfig() (*config.Config, error) {
 	l, err := w.settingLayers()

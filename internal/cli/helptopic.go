@@ -16,7 +16,7 @@ Start here:
   fika key set ANTHROPIC_API_KEY   a key for a model; or run Ollama
   cd REPOSITORY && fika init       make a team of agents for a repository
   fika                             open a session with them; /help there
-  fika "why does it fail?" < log   one question, without agents
+  fika "why does it fail?" < log   one question; it continues the last one
   fika demo                        see it work first, without a key
 
 Every day:
@@ -27,7 +27,7 @@ Every day:
   fika undo                        undo what an agent changed in files
   fika chat send CHAT "@coder …"   write in a chat of several agents
   fika usage                       tokens and money spent
-  fika down                        stop everything; work continues at fika up
+  fika down                        stop the agents here; fika up continues
 
 More:
   fika help TOPIC                  agents, chats, jobs, models, money, safety
@@ -46,7 +46,8 @@ type topic struct{ name, text string }
 func topics() []topic {
 	return append([]topic{
 		{"agents", `An agent is a model with instructions, tools and a memory of its own. In a
-repository, its file is .fika/agents/NAME.md, for you to read and edit.
+repository, its file is .fika/agents/NAME.md, for you to read and edit; what you
+change or add there counts after fika trust.
 
   fika agent list                     who is there, and what each is doing
   fika agent create NAME              create one from a template
@@ -82,7 +83,7 @@ agent, a run of a workflow, a task of the board, a schedule.
   fika request list                   what is open, running and done
   fika request show|cancel|retry ID   one of them
   fika workflow run NAME              several steps, in a file
-  fika board add "TITLE"              a task that agents take by themselves
+  fika board add "TITLE"              a task for agents that have board = true
   fika schedule create NAME …         work that starts by the clock
   fika land AGENT                     bring what an agent made to your branch
 `},
@@ -112,6 +113,7 @@ fika config path prints, or in ~/.fika/config.toml for all projects:
 max_turns_per_chain). Money and tokens have no limit until you set one.
 
   fika budget set home --per day --money 5    all of fika may spend this a day
+  fika budget set home --per day --tokens 2000000    where it has no price
   fika budget list                            what is set, and what is used
   fika chat limit CHAT --tokens 200000        one chat
   fika usage top                              what agents spend now
@@ -129,6 +131,12 @@ denied and what a person is asked about.
   fika chat pause --all               hold everything
   fika trust                          what a project's files would change
   fika doctor                         how commands are confined here
+
+In an agent's file, above its prompt, this makes it ask before each command:
+
+  rules:
+    - tool: bash
+      do: ask
 `},
 		{"files", `Everything is in one folder, which fika status prints first: ~/.fika, or that of
 a project below ~/.fika/projects. In a repository, .fika has settings to share.

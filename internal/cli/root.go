@@ -79,9 +79,7 @@ may be a mistyped command: for those, write fika -p WORDS or fika run WORDS.
 	version = versionFlag(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(complete.NoFiles)
 	_ = root.RegisterFlagCompletionFunc("home", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return command.UsageError("%v; see %s --help", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	for _, g := range titles() {
 		root.AddGroup(&g)
 	}

@@ -118,6 +118,9 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 		return row, err
 	}
 	if entry == nil {
+		if err := s.c.app.Untrusted(n); err != nil {
+			return row, err
+		}
 		rows, err := s.Rows(ctx)
 		if err != nil {
 			return row, err

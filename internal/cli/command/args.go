@@ -123,8 +123,10 @@ func otherNames(verb string) []string {
 		return []string{"create"}
 	case "create":
 		return []string{"new"}
-	case "add", "install", "set":
+	case "add", "set":
 		return []string{"create", "new"}
+	case "install":
+		return []string{"create", "new", "add"}
 	case "forget":
 		return []string{"delete", "rm", "remove"}
 	case "view":

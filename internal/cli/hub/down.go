@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
+	"fika/internal/settings/folder"
 )
 
 // NewDown returns the command fika down.
@@ -49,11 +50,25 @@ down waits for requests to finish, another one can be stricter.`,
 // downLeft ends the agents that a killed hub left running.
 func downLeft(ctx context.Context, e *command.Env, how fika.Desired, timeout time.Duration) error {
 	e.Say("no hub is running")
+	sayElsewhere(e)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	names, err := service.HubOf(e.App()).EndOrphans(ctx, how)
 	sayLeaving(e, names)
 	return err
+}
+
+// sayElsewhere names the other homes of this person in which a hub runs.
+func sayElsewhere(e *command.Env) {
+	here, err := e.App().Root()
+	if err != nil {
+		return
+	}
+	for _, root := range folder.KnownHomes("", e.Getenv) {
+		if p, up := folder.HomeAt(root).HubProcess(); up && root != here {
+			e.Say("one runs for %s (pid %d): fika down --home %s", root, p.PID, root)
+		}
+	}
 }
 
 func sayLeaving(e *command.Env, names []fika.AgentName) {
