@@ -27,7 +27,7 @@ func TestA3WrongWords(t *testing.T) {
 		"models": "fika model", "ps": "fika agent list", "kill": "fika agent stop --now",
 	}
 	words := strings.Fields(`ls stop pause history tools exit setup list start resume quit login logs log show new create
-		delete rm kill ps serve server daemon restart cancel retry wait send join view install updates upgrade config-show models
+		delete rm kill ps serve server daemon restart cancel retry wait send leave view install updates upgrade config-show models
 		agents chats keys staus`)
 	if len(words) != 40 {
 		t.Fatalf("%d words", len(words))

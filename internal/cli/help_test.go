@@ -1,10 +1,7 @@
 package cli_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -206,73 +203,6 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%q, want %q", got[i], want[i])
 		}
 	}
-}
-
-// TestDocuments: the commands that README and docs show exist, with their
-// flags.
-func TestDocuments(t *testing.T) {
-	names, err := filepath.Glob("../../docs/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := cli.CommandTree()
-	n := 0
-	for _, name := range append(names, "../../README.md", "../../PHILOSOPHY.md", "../../CHANGELOG.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, call := range calls(shown(string(text))) {
-			n++
-			if i := slices.Index(call, "…"); i >= 0 {
-				call = call[:i]
-			}
-			if len(call) == 0 || otherSpelling[call[0]] {
-				continue
-			}
-			found, rest, err := root.Find(call)
-			if err != nil {
-				t.Errorf("%s: fika %s: %v", name, strings.Join(call, " "), err)
-				continue
-			}
-			if found == root && !strings.HasPrefix(call[0], "-") && call[0] != "WORD" && call[0] != "[PROMPT]" && call[0] != "COMMAND" {
-				t.Errorf("%s: fika %s: no such command", name, strings.Join(call, " "))
-			}
-			for _, word := range rest {
-				if !known(found, word) {
-					t.Errorf("%s: %s has no flag %s", name, found.CommandPath(), word)
-				}
-			}
-			if found.HasSubCommands() && found != root && !takesNames[found.Name()] && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-				t.Errorf("%s: %s has no command %q", name, found.CommandPath(), rest[0])
-			}
-		}
-	}
-	if n < 60 {
-		t.Errorf("only %d command lines found", n)
-	}
-}
-
-// shown gives what a Markdown text shows as code for a shell: indented lines,
-// fenced blocks without a language or for sh, and spans that begin with fika.
-func shown(text string) string {
-	var b strings.Builder
-	span := regexp.MustCompile("`(fika [^`]*)`")
-	fence, code := false, false
-	for _, l := range strings.Split(text, "\n") {
-		switch {
-		case strings.HasPrefix(l, "```"):
-			fence = !fence
-			code = fence && (l == "```sh")
-		case fence && code, !fence && strings.HasPrefix(l, "    "):
-			b.WriteString(l + "\n")
-		case !fence:
-			for _, m := range span.FindAllStringSubmatch(l, -1) {
-				b.WriteString(m[1] + "\n")
-			}
-		}
-	}
-	return b.String()
 }
 
 // TestCommandMadeAlone holds that a command which is made without the others is

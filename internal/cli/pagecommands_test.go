@@ -27,7 +27,7 @@ func TestCommandsOfThePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	span, checked := regexp.MustCompile("`(fika [^`]+)`"), 0
-	for _, name := range append(names, "../../README.md", "../../docs/README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md") {
+	for _, name := range append(names, "../../README.md", "../../docs/README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../PHILOSOPHY.md") {
 		text := page(t, strings.TrimPrefix(name, "../../"))
 		for i, part := range strings.Split("\n"+text, "\n```") {
 			for line := range strings.Lines(part) {
@@ -53,6 +53,11 @@ func TestCommandsOfThePages(t *testing.T) {
 			}
 		}
 	}
+	for _, line := range []string{"fika nosuch", "fika board nosuch", "fika ask --nosuch a b", "x | fika chat view", "fika approve 1 2 --nosuch"} {
+		if len(wrongCalls(line)) == 0 {
+			t.Errorf("%s passes for a command", line)
+		}
+	}
 	if checked < 500 {
 		t.Errorf("only %d commands were found", checked)
 	}
@@ -75,11 +80,15 @@ func wrongCalls(line string) (wrong []string) {
 		open := false // more may follow
 		for _, w := range call.Args[1:] {
 			text := line[w.Pos().Offset():w.End().Offset()]
-			if text == "…" || text == "..." || strings.HasPrefix(text, "[") {
-				open = true
-				continue
+			if at := strings.IndexAny(text, "[…"); at >= 0 && !strings.ContainsAny(text, "'\"") { // left to the reader
+				text, open = text[:at], true
 			}
-			words = append(words, strings.Trim(text, "'\""))
+			if len(words) == 0 && strings.ContainsAny(text, "'\"") {
+				return true // a prompt
+			}
+			if text != "" && text != "{id}]" {
+				words = append(words, strings.Trim(text, "'\""))
+			}
 		}
 		if why := wrongCall(words, open); why != "" {
 			wrong = append(wrong, why)
@@ -90,12 +99,17 @@ func wrongCalls(line string) (wrong []string) {
 }
 
 func wrongCall(words []string, open bool) string {
+	if len(words) == 0 || slices.Contains([]string{"WORD", "COMMAND", "PROMPT"}, words[0]) {
+		return ""
+	}
 	c, rest, err := cli.CommandTree().Find(words)
 	switch {
 	case err != nil:
 		return err.Error()
-	case c.HasSubCommands() && !c.Runnable():
-		return "" // a noun
+	case !c.HasParent() && !strings.HasPrefix(words[0], "-"):
+		return "no such command"
+	case c.HasParent() && c.HasSubCommands() && !takesNames[c.Name()] && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+		return c.CommandPath() + " has no command " + rest[0]
 	}
 	if last := rest[max(0, len(rest)-1):]; len(last) > 0 && strings.HasPrefix(last[0], "--") {
 		if f := c.Flag(last[0][2:]); f != nil && f.NoOptDefVal == "" {
