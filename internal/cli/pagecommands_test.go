@@ -53,7 +53,7 @@ func TestCommandsOfThePages(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range []string{"fika nosuch", "fika board nosuch", "fika ask --nosuch a b", "x | fika chat view", "fika approve 1 2 --nosuch"} {
+	for _, line := range []string{"fika nosuch", "fika board nosuch", "fika ask --nosuch a b", "x | fika nosuch", "fika approve 1 2 --nosuch"} {
 		if len(wrongCalls(line)) == 0 {
 			t.Errorf("%s passes for a command", line)
 		}

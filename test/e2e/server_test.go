@@ -38,7 +38,7 @@ func TestTwoHomes(t *testing.T) {
 		t.Errorf("the other home sees %q", said)
 	}
 
-	two.one(two.run("run", "-c", "coder", "hello"), 4, "@coder belongs to another home")
+	two.one(two.run("run", "-c", "coder", "hello"), 4, "has defined @coder first")
 	if got := one.must("ask", "coder", "again"); got != "you said again" {
 		t.Errorf("its own home answers %q", got)
 	}
@@ -48,7 +48,7 @@ func TestTwoHomes(t *testing.T) {
 	}
 	two.one(two.run("host", "forget", first), 4, first+" is up")
 	one.must("down")
-	two.one(two.run("run", "-c", "coder", "hello"), 4, "@coder belongs to another home")
+	two.one(two.run("run", "-c", "coder", "hello"), 4, "has defined @coder first")
 	two.must("host", "forget", first)
 	if got := two.must("run", "-c", "coder", "hello"); got != "you said hello" {
 		t.Errorf("when the other home is forgotten: %q", got)
