@@ -82,6 +82,12 @@ func Write(ctx context.Context, a *app.App, path string) (_ string, err error) {
 
 const backupStamp = "20060102-150405"
 
+// asideName returns the end of the name under which a store is kept that another takes the
+// place of. Two of them in one second have different names.
+func asideName(why string, now time.Time) string {
+	return why + "_" + strings.ReplaceAll(now.UTC().Format("20060102_150405.000"), ".", "_")
+}
+
 func backupsDir(h folder.Home) string { return filepath.Join(h.Root, "backups") }
 
 // scriptedRules lists the files in a home from which its scripted models answer.

@@ -50,7 +50,7 @@ func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copie
 	if err != nil {
 		return "", err
 	}
-	if aside, err = store.SetMovedAside(ctx, o, "moved_"+a.Now().UTC().Format("20060102_150405")); err != nil {
+	if aside, err = store.SetMovedAside(ctx, o, asideName("moved", a.Now())); err != nil {
 		return "", err
 	}
 	o.Unfinished = true

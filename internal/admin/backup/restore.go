@@ -65,7 +65,7 @@ func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restor
 	} else if err := unpackStore(ctx, path, database); err != nil {
 		return out, err // a damaged database must be found before anything moves
 	}
-	place, err := placeOf(ctx, a, h, path, database, "before_restore_"+a.Now().UTC().Format("20060102_150405"))
+	place, err := placeOf(ctx, a, h, path, database, asideName("before_restore", a.Now()))
 	if err != nil {
 		return out, err
 	}
