@@ -29,12 +29,21 @@ func (h hubHome) keepLanding(ctx context.Context) {
 	}
 	q := landingOf(h.app, h.store, p.Main, string(id))
 	trees := taskTrees{h, map[fika.TaskNumber]int64{}}
-	said := ""
-	for {
+	h.stepOn(ctx, "landing waits", func() (bool, error) {
 		did, err := q.Step(ctx)
 		if err == nil && !did {
 			err = trees.clear(ctx, p.Home, p.Main)
 		}
+		return did, err
+	})
+}
+
+// stepOn calls step again and again until ctx ends: at once while it does something, else
+// after a pause. Why it cannot go on is logged as waits, once.
+func (h hubHome) stepOn(ctx context.Context, waits string, step func() (did bool, err error)) {
+	said := ""
+	for {
+		did, err := step()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -43,7 +52,7 @@ func (h hubHome) keepLanding(ctx context.Context) {
 		case fika.IsKind(err, fika.Conflict): // a person has changed the offer meanwhile
 		case err.Error() != said:
 			said = err.Error()
-			h.app.Log().Warn("landing waits", "err", err)
+			h.app.Log().Warn(waits, "err", err)
 		}
 		if did && err == nil {
 			continue
@@ -110,26 +119,7 @@ func (h hubHome) keepPushing(ctx context.Context) {
 		return
 	}
 	q := pusherOf(h.app, h.store, p.Main, string(id))
-	said := ""
-	for {
-		did, err := q.Step(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err == nil:
-			said = ""
-		case fika.IsKind(err, fika.Conflict): // a person has changed the offer meanwhile
-		case err.Error() != said:
-			said = err.Error()
-			h.app.Log().Warn("pushing waits", "err", err)
-		}
-		if did && err == nil {
-			continue
-		}
-		if sleep.For(ctx, crash.Pace(pollTime)) != nil {
-			return
-		}
-	}
+	h.stepOn(ctx, "pushing waits", func() (bool, error) { return q.Step(ctx) })
 }
 
 // pusherOf returns what pushes what has landed in the repository of a project.

@@ -187,25 +187,31 @@ func (s Offers) ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fi
 func (s Offers) ChangeOffers(ctx context.Context, was []fika.Offer, fn func(*fika.Offer)) ([]fika.Offer, error) {
 	const op = "change offers"
 	var out []fika.Offer
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		out = nil
-		for _, one := range was {
-			o, err := offer(ctx, t, one.Number)
-			switch {
-			case err != nil:
-				return err
-			case o.Version != one.Version:
-				return errOfferChanged(op, o)
-			}
-			fn(&o)
-			if err := offersIn(t).save(ctx, &o); err != nil {
-				return err
-			}
-			out = append(out, o)
-		}
-		return nil
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		o := offersIn(t)
+		out, err = o.change(ctx, op, was, fn, o.save)
+		return err
 	})
 	return out, err
+}
+
+// change reads offers again, which must be as they were, has fn change each, and saves it.
+func (t offerRows) change(ctx context.Context, op string, was []fika.Offer, fn func(*fika.Offer), save func(context.Context, *fika.Offer) error) (out []fika.Offer, err error) {
+	for _, one := range was {
+		o, err := offer(ctx, t.tx, one.Number)
+		switch {
+		case err != nil:
+			return nil, err
+		case o.Version != one.Version:
+			return nil, errOfferChanged(op, o)
+		}
+		fn(&o)
+		if err := save(ctx, &o); err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
 }
 
 // cancel ends an offer; an agent that works on it is asked to stop.

@@ -29,29 +29,19 @@ func (s Offers) SaidYes(ctx context.Context, command string) (by string, err err
 func (s Offers) ChangePush(ctx context.Context, was []fika.Offer, fn func(*fika.Offer)) ([]fika.Offer, error) {
 	const op = "change push"
 	var out []fika.Offer
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		out = nil
-		for _, one := range was {
-			o, err := offer(ctx, t, one.Number)
-			switch {
-			case err != nil:
-				return err
-			case o.Version != one.Version || o.State != fika.OfferLanded:
-				return errOfferChanged(op, o)
-			}
-			fn(&o)
-			if err := offersIn(t).savePush(ctx, &o); err != nil {
-				return err
-			}
-			out = append(out, o)
-		}
-		return nil
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		o := offersIn(t)
+		out, err = o.change(ctx, op, was, fn, o.savePush)
+		return err
 	})
 	return out, err
 }
 
 // savePush stores the push of an offer that was read as its version, and adds an event.
 func (t offerRows) savePush(ctx context.Context, o *fika.Offer) error {
+	if o.State != fika.OfferLanded {
+		return errOfferChanged("change push", *o)
+	}
 	o.Push.Reason, o.Push.Output = clip(o.Push.Reason, maxTaskLine), clip(o.Push.Output, maxOfferOutput)
 	text, err := toJSON("store push", o.Push)
 	if err != nil {
