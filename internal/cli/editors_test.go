@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,7 +116,10 @@ func TestAnEditorCancels(t *testing.T) {
 		if alive() {
 			t.Errorf("%s: its process is left", prompt)
 		}
-		e.Seen()
+		withdrawn := slices.ContainsFunc(e.Seen(), func(l acptest.Line) bool { return l.Method == "$/cancel_request" })
+		if withdrawn != (prompt == "touch") {
+			t.Errorf("%s: its question was withdrawn before the end: %v", prompt, withdrawn)
+		}
 		e.Call("session/close", map[string]any{"sessionId": id})
 		for _, l := range e.Seen() {
 			t.Errorf("%s: told after its end: %s %s", prompt, l.Method, l.Params)

@@ -34,11 +34,18 @@ type session struct {
 	own     map[int64]bool // entries that the client has written itself and not seen yet
 	shown   int64          // seq of the newest entry that was shown
 	titled  bool
-	refused string                       // what the client is to be told of its MCP servers, once it is listened to; empty: nothing
-	live    map[string]*stream           // by request
-	calls   map[string]call              // tool calls without a result, by id of their entry
-	steps   map[string]string            // ids of such entries, by call id
-	asked   map[int64]context.CancelFunc // approvals that the client is asked for
+	refused string              // what the client is to be told of its MCP servers, once it is listened to; empty: nothing
+	live    map[string]*stream  // by request
+	calls   map[string]call     // tool calls without a result, by id of their entry
+	steps   map[string]string   // ids of such entries, by call id
+	asked   map[int64]*question // approvals that the client is asked for
+}
+
+// question is an approval that the client is asked for.
+type question struct {
+	request  string
+	withdraw context.CancelFunc
+	over     chan struct{} // closed when nothing more is said of it
 }
 
 // turn is a prompt that runs.
@@ -65,7 +72,7 @@ type call struct{ request, tool, args string }
 func (a *agent) newSessionOf(h *Home, dir string) *session {
 	s := &session{
 		agent: a, home: h, dir: dir, to: h.Agent, bell: make(chan struct{}, 1), own: map[int64]bool{}, live: map[string]*stream{},
-		calls: map[string]call{}, steps: map[string]string{}, asked: map[int64]context.CancelFunc{},
+		calls: map[string]call{}, steps: map[string]string{}, asked: map[int64]*question{},
 	}
 	s.open, s.stop = context.WithCancel(a.open)
 	return s
@@ -248,6 +255,7 @@ func (s *session) finish(ctx context.Context, t *turn) (any, error) {
 			return nil, s.agent.said(err)
 		}
 		if over {
+			s.settleApprovals(ctx)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return acp.Prompted{Stop: t.stop}, nil
@@ -257,6 +265,7 @@ func (s *session) finish(ctx context.Context, t *turn) (any, error) {
 		case <-look.C:
 			s.home.Ready(ctx, false)
 		case <-last:
+			s.settleApprovals(ctx)
 			return acp.Prompted{Stop: acp.Cancelled}, nil
 		case <-cancelled:
 			cancelled, last = nil, time.After(lastWait)

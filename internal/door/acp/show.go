@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -312,13 +313,7 @@ func (s *session) followApprovals() {
 // answered elsewhere.
 func (s *session) approvalChanged(e api.Event) {
 	if e.State != "open" {
-		s.mu.Lock()
-		withdraw := s.asked[e.Seq]
-		delete(s.asked, e.Seq)
-		s.mu.Unlock()
-		if withdraw != nil {
-			withdraw()
-		}
+		s.withdraw(e.Seq)
 		return
 	}
 	st, _, err := s.home.Service.Look(s.open, api.Scope{Requests: []string{e.Request}})
@@ -332,6 +327,34 @@ func (s *session) approvalChanged(e api.Event) {
 	}
 }
 
+// withdraw takes a question back that the client has not answered, and returns when nothing
+// more is said of it.
+func (s *session) withdraw(number int64) {
+	s.mu.Lock()
+	q := s.asked[number]
+	delete(s.asked, number)
+	s.mu.Unlock()
+	if q != nil {
+		q.withdraw()
+		<-q.over
+	}
+}
+
+// settleApprovals withdraws what nobody needs to answer any longer, before the end of a turn
+// is told.
+func (s *session) settleApprovals(ctx context.Context) {
+	s.mu.Lock()
+	asked := maps.Clone(s.asked)
+	s.mu.Unlock()
+	for number, q := range asked {
+		st, _, err := s.home.Service.Look(ctx, api.Scope{Requests: []string{q.request}})
+		open := func(x api.ApprovalInfo) bool { return x.Number == number && x.State == "open" }
+		if err != nil || !slices.ContainsFunc(st.Approvals, open) {
+			s.withdraw(number)
+		}
+	}
+}
+
 // approval asks the client for an approval of this chat, in a goroutine that the agent
 // joins. Whoever answers first counts.
 func (s *session) approval(x api.ApprovalInfo) {
@@ -341,8 +364,9 @@ func (s *session) approval(x api.ApprovalInfo) {
 	s.mu.Lock()
 	_, asked := s.asked[x.Number]
 	ctx, cancel := context.WithCancel(s.open)
+	q := &question{request: x.Request, withdraw: cancel, over: make(chan struct{})}
 	if !asked {
-		s.asked[x.Number] = cancel
+		s.asked[x.Number] = q
 	}
 	s.mu.Unlock()
 	if asked {
@@ -350,6 +374,7 @@ func (s *session) approval(x api.ApprovalInfo) {
 		return
 	}
 	s.agent.watchers.Go(func() {
+		defer close(q.over)
 		defer cancel()
 		var got acp.PermissionAnswer
 		if err := s.agent.conn.Ask(ctx, "session/request_permission", s.permission(x), &got); err != nil {
