@@ -137,6 +137,9 @@ In an agent's file, above its prompt, this makes it ask before each command:
   rules:
     - tool: bash
       do: ask
+
+A rule by words, as "always" writes it, does not cover what a command writes
+with > FILE: where calls ask, that file is a question of its own.
 `},
 		{"files", `Everything is in one folder, which fika status prints first: ~/.fika, or that of
 a project below ~/.fika/projects. In a repository, .fika has settings to share.

@@ -109,7 +109,7 @@ func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
 		}
 		return r, nil
 	}
-	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Ask}) // it was asked: where no rule does, the mode or the settings do
+	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Ask, Writes: guard.Ask}) // it was asked: where no rule does, the mode or the settings do
 	if d.Do != guard.Ask {
 		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
 	}

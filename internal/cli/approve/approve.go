@@ -168,7 +168,7 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) e
 		if err != nil {
 			return err
 		}
-		e.Say("from now on such calls are allowed%s; the rule is in %s", rule.Besides(), h.ConfigFile())
+		e.Say("from now on such calls are allowed; the rule is in %s", h.ConfigFile())
 	}
 	verb := "approved"
 	switch {

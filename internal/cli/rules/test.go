@@ -52,7 +52,7 @@ func newTest(e *command.Env) *cobra.Command {
 				return command.UsageError("the arguments of %s are not JSON: %s", tool, args[1])
 			}
 			call.Read(raw)
-			d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default), Tainted: tainted})
+			d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default), Writes: guard.Action(s.Guard.Default), Tainted: tainted})
 			if tainted {
 				d = guard.Policy{Rights: s.Guard.Rights, Taint: s.Guard.Taint}.Tighten(call, d, nil)
 			}

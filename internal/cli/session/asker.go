@@ -77,7 +77,7 @@ func (a *asker) showOldest() {
 			if err := a.chat.service().Approvals().AddRule(ctx, open[0].N, rule); err != nil {
 				a.screen.Note("— allowed once; no rule was written: " + err.Error())
 			} else {
-				a.screen.Note("— from now on allowed: " + always + rule.Besides())
+				a.screen.Note("— from now on allowed: " + always)
 			}
 		}
 		a.showOldest()

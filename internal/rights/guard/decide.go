@@ -21,6 +21,7 @@ type Call struct {
 type Facts struct {
 	Tainted bool   // the turn has read text from outside
 	Default Action // where no rule fits
+	Writes  Action // where no rule fits a file that a redirection writes; empty: allow
 }
 
 // Decision is what becomes of a call. Rule is the rule that decided; nil: none did, and
@@ -28,7 +29,7 @@ type Facts struct {
 type Decision struct {
 	Do   Action
 	Rule *Rule
-	What string // the part of the call that decided: a command, a file, a host
+	What string // the part of the call that decided: a command, a file, > and a file, a host
 	Why  string // the reason when fika itself decided, without a rule
 	// Unknown means that the rule applies because nobody can know what runs, not because
 	// of the words.
@@ -72,6 +73,11 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 			opened = append(opened, opens(c, d, p)...)
 		}
 	}
+	for _, p := range script.writes {
+		if _, ruled := judgePath(c, p, fitting); !ruled && f.Writes != "" && !isDevice(p) {
+			worse(Decision{Do: f.Writes, What: writeMark + p.Text})
+		}
+	}
 	if c.Host != "" {
 		worse(judge(fitting, f, c.Host, func(r Rule) bool { return r.Match == "" && r.Path == "" && matchHost(r.Host, c.Host) }))
 	}
@@ -83,6 +89,14 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 		verdict.Opens = slices.Compact(opened)
 	}
 	return verdict
+}
+
+// writeMark begins [Decision.What] where a file that a redirection writes decided.
+const writeMark = "> "
+
+// isDevice reports whether a word names what keeps nothing of what is written to it.
+func isDevice(w Word) bool {
+	return w.Known && (has("/dev/null /dev/stdout /dev/stderr /dev/tty", w.Text) || strings.HasPrefix(w.Text, "/dev/fd/"))
 }
 
 // known returns the paths of the call as words.

@@ -80,6 +80,9 @@ func (d Decision) AllowingRule(c Call) (Rule, bool) {
 	switch {
 	case d.Rule != nil && d.Rule.Path != "":
 		r.Path = d.What
+	case strings.HasPrefix(d.What, writeMark):
+		r.Path = strings.TrimPrefix(d.What, writeMark)
+		return r, slices.Contains(readScript(c.Command, c.Workspace).writes, Word{r.Path, true}) && !strings.ContainsAny(r.Path, "*?[\\")
 	case c.Host != "" && d.What == c.Host:
 		r.Host = c.Host
 	case c.Command != "":

@@ -106,15 +106,6 @@ func (r Rule) Pattern() string {
 	return "every call of " + r.Tool
 }
 
-// Besides returns what a rule that allows the words of a command allows, too, and its
-// pattern does not show; "" if that is nothing.
-func (r Rule) Besides() string {
-	if r.Tool == "bash" && r.Match != "" && r.Path == "" {
-		return ", also with > FILE"
-	}
-	return ""
-}
-
 // literals counts the literal characters of a rule: of two rules that fit, the more
 // specific one wins.
 func (r Rule) literals() int {

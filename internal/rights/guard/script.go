@@ -35,8 +35,10 @@ func readScript(text, folder string) *reader {
 		c.Unsure = c.Unsure || s.unsure
 		c.Altered = c.Altered || s.moved || s.exported
 	}
-	for i, t := range s.targets { // what a relative path names is not known any more
-		s.targets[i].Known = t.Known && !(s.moved && !strings.HasPrefix(t.Text, "/"))
+	for _, list := range [][]Word{s.targets, s.writes} {
+		for i, t := range list { // what a relative path names is not known any more
+			list[i].Known = t.Known && !(s.moved && !strings.HasPrefix(t.Text, "/"))
+		}
 	}
 	return s
 }
@@ -45,10 +47,11 @@ func readScript(text, folder string) *reader {
 type reader struct {
 	folder   string // in which the text runs
 	commands []SimpleCommand
-	targets  []Word
-	unsure   bool // something makes every command unsure
-	moved    bool // the working folder changes
-	exported bool // a variable of the environment changes
+	targets  []Word // of redirections
+	writes   []Word // those of them that are written
+	unsure   bool   // something makes every command unsure
+	moved    bool   // the working folder changes
+	exported bool   // a variable of the environment changes
 }
 
 func (s *reader) read(text string, depth int) {
@@ -82,6 +85,9 @@ func (s *reader) visit(n syntax.Node, depth int) {
 	case *syntax.Redirect:
 		if n.Word != nil && n.Hdoc == nil && n.Op != syntax.WordHdoc && n.Op != syntax.DplIn && n.Op != syntax.DplOut {
 			s.targets = append(s.targets, wordOf(n.Word))
+			if n.Op != syntax.RdrIn {
+				s.writes = append(s.writes, wordOf(n.Word))
+			}
 		}
 	case *syntax.ParamExp:
 		s.parameter(n)

@@ -58,6 +58,9 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 			facts.Default = guard.Ask
 		}
 	}
+	if facts.Writes = facts.Default; asks != "" && c.Mode == fika.EditMode && j.confines() {
+		facts.Writes = guard.Allow // the mode lets files be changed
+	}
 	d := guard.Decide(call, j.Rules, facts)
 	if facts.Tainted {
 		d = j.Policy.Tighten(call, d, hostsOf(c.Rights))
@@ -90,9 +93,9 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 // does not.
 func (j Judge) asksFor(c tool.Call) string {
 	starts := j.Starts != nil && j.Starts(c.Name)
-	bare := starts && !j.Off && j.Unconfined()
+	bare := starts && !j.Off && !j.confines()
 	mode := c.Mode
-	if mode == fika.AutoMode && starts && (j.Off || bare) {
+	if mode == fika.AutoMode && starts && !j.confines() {
 		mode = fika.EditMode
 	}
 	switch {
@@ -103,6 +106,9 @@ func (j Judge) asksFor(c tool.Call) string {
 	}
 	return ""
 }
+
+// confines reports whether commands are confined.
+func (j Judge) confines() bool { return !j.Off && !j.Unconfined() }
 
 // Bind returns the state of a call and of everything that it depends on.
 func (j Judge) Bind(c tool.Call) guard.Bound {

@@ -125,3 +125,38 @@ func TestModes(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileThatARedirectionWrites: a rule that allows the words of a command says nothing of
+// the file that its output goes to.
+func TestAFileThatARedirectionWrites(t *testing.T) {
+	rules := []guard.Rule{{Tool: "bash", Match: "go test *", Do: guard.Allow, Where: "x:1"}, {Tool: "bash", Path: "logs/**", Do: guard.Allow, Where: "x:2"}}
+	for _, c := range []struct {
+		mode      fika.Mode
+		confined  bool
+		otherwise guard.Action
+		want      guard.Action
+	}{
+		{fika.AskMode, true, "", guard.Ask},
+		{fika.EditMode, true, "", guard.Allow}, // where files may be changed
+		{fika.EditMode, false, "", guard.Ask},
+		{fika.AutoMode, true, "", guard.Allow},
+		{fika.AutoMode, false, "", guard.Ask},
+		{fika.AutoMode, true, guard.Ask, guard.Ask},
+		{fika.EditMode, true, guard.Ask, guard.Ask},
+		{fika.AutoMode, true, guard.Deny, guard.Deny},
+	} {
+		j := approval.Judge{Rules: rules, Default: c.otherwise, Starts: func(name string) bool { return name == "bash" }, Unconfined: func() bool { return !c.confined }}
+		for command, want := range map[string]guard.Action{
+			"go test ./... > out": c.want, "go test ./... >> out": c.want, "go test ./... &> $OUT": c.want,
+			"go test ./... > logs/out": guard.Allow, "go test ./... > /dev/null 2>&1": guard.Allow, "go test ./... < in": guard.Allow,
+		} {
+			v := j.Judge(tool.Call{Name: "bash", Args: []byte(`{"command":"` + command + `"}`), Mode: c.mode, Workspace: "/w"})
+			if v.Do != want {
+				t.Errorf("%s in %s mode, confined %v, default %q: %s, want %s (%s)", command, c.mode, c.confined, c.otherwise, v.Do, want, v.What)
+			}
+			if v.Do == guard.Ask && command == "go test ./... > out" && (v.What != "> out" || !strings.Contains(v.Hint, `path = "out"`) || strings.Contains(v.Hint, "match")) {
+				t.Errorf("it asks about %q, and %q would spare the question", v.What, v.Hint)
+			}
+		}
+	}
+}
