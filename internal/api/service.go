@@ -72,7 +72,12 @@ type Controller interface {
 	AcceptPlan(ctx context.Context, conversation, plan, mode string, w Write) error
 	// Session begins a chat of one person, and returns its name.
 	Session(ctx context.Context, w Write) (string, error)
-	// Answer answers an approval. It fails with [Conflict] if it has been answered.
+	// Rule returns the one rule that allows calls like that of an approval from now on, for a
+	// person to see and to give with an [Answer]. It fails if no one rule can, so that nobody
+	// is asked about that very call again.
+	Rule(ctx context.Context, approval int64) (ApprovalRule, error)
+	// Answer answers an approval. It fails with [Conflict] if it has been answered, or if a
+	// rule is given that [Controller.Rule] does not return any more.
 	Answer(ctx context.Context, approval int64, a Answer, w Write) error
 }
 
@@ -354,4 +359,13 @@ type Asked struct {
 type Answer struct {
 	Allow bool   `json:"allow"`
 	Why   string `json:"why"` // a reason for the agent, which may be empty; or what [ApprovalInfo] asks for
+	// Rule is the [ApprovalRule.Text] that the person has seen, to be written with what is
+	// allowed; empty: the call is allowed once.
+	Rule string `json:"rule"`
+}
+
+// ApprovalRule is a rule that would spare a person a question.
+type ApprovalRule struct {
+	Pattern string `json:"pattern"` // the calls that it allows, in a few words
+	Text    string `json:"text"`    // as it would be written
 }

@@ -30,6 +30,12 @@ func edited(t *testing.T, goOn chan struct{}) *home {
 			return llmtest.Script{llmtest.Text("I stall "), llmtest.Stall()}
 		case strings.Contains(text, "sleep"):
 			return call("echo $$ >pid; exec sleep 1000")
+		case strings.Contains(text, "unknown"):
+			return call("touch $(cat name)")
+		case strings.Contains(text, "two things"):
+			return call("touch made; touch other")
+		case strings.Contains(text, "twice"):
+			return call("touch made made")
 		case strings.Contains(text, "touch"):
 			return call("touch made; echo once >>count")
 		case strings.Contains(text, "@tester"):
@@ -39,7 +45,7 @@ func edited(t *testing.T, goOn chan struct{}) *home {
 		}
 		return llmtest.Script{llmtest.Text("looked")}
 	})
-	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]")+"[guard]\nsandbox = \"off\"\n[[agents]]\nid = \"coder\"\n[[agents]]\nid = \"tester\"\n[[rules]]\ntool = \"bash\"\nmatch = \"touch *\"\ndo = \"ask\"\n[[rules]]\ntool = \"bash\"\nmatch = \"*\"\ndo = \"allow\"\n")
+	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]")+"[guard]\nsandbox = \"off\"\n[[agents]]\nid = \"coder\"\n[[agents]]\nid = \"tester\"\n[[rules]]\ntool = \"bash\"\nmatch = \"touch *\"\ndo = \"ask\"\n[[rules]]\ntool = \"bash\"\nmatch = \"*\"\ndo = \"allow\"\n[[rules]]\ntool = \"bash\"\npath = \"**\"\ndo = \"allow\"\n")
 	raw, err := os.ReadFile(filepath.Join(h.dir, "config.toml"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,9 +144,7 @@ func TestAnEditorIsAskedBeside(t *testing.T) {
 	e, _ := h.editor()
 	id := e.Begin(h.work)
 	n := e.Send("session/prompt", acptest.Prompt(id, "touch"))
-	if l := e.Until("session/request_permission", "touch made"); strings.Contains(string(l.Params), "allow_always") {
-		t.Errorf("it may be allowed for good: %s", l.Params)
-	}
+	e.Until("session/request_permission", "touch made")
 	h.run(0, "approve", "1")
 	e.Until("$/cancel_request")
 	if l := e.Answer(n, "session/prompt"); !strings.Contains(string(l.Result), "end_turn") {
@@ -178,5 +182,52 @@ func TestAnEditorHearsOthers(t *testing.T) {
 		return strings.Contains(said, "looked")
 	}) {
 		t.Errorf("after the end of the prompt they said %q", said)
+	}
+}
+
+// TestAnEditorAllowsForGood: the answer "always" shows the rule that it writes, and writes
+// that one alone: the same call is not asked about again. Where no one rule can allow a
+// call, it can be allowed once.
+func TestAnEditorAllowsForGood(t *testing.T) {
+	t.Parallel()
+	h := edited(t, nil)
+	config := filepath.Join(h.dir, "config.toml")
+	before, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := h.editor()
+	id := e.Begin(h.work)
+	for _, what := range []string{"unknown", "two things"} {
+		n := e.Send("session/prompt", acptest.Prompt(id, what))
+		l := e.Until("session/request_permission", "touch ")
+		if strings.Contains(string(l.Params), "allow_always") {
+			t.Errorf("%s: one rule is said to allow it for good: %s", what, l.Params)
+		}
+		e.Reply(l, "always") // which it was not offered
+		e.Answer(n, "session/prompt")
+	}
+	n := e.Send("session/prompt", acptest.Prompt(id, "twice"))
+	l := e.Until("session/request_permission", "touch made")
+	want := `{"optionId":"always","name":"Always allow: bash touch made *"`
+	if !strings.Contains(string(l.Params), want) || strings.Count(string(l.Params), "allow_always") != 1 {
+		t.Errorf("the answers are %s", l.Params)
+	}
+	e.Reply(l, "always")
+	e.Answer(n, "session/prompt")
+	e.Seen()
+	e.Answer(e.Send("session/prompt", acptest.Prompt(id, "twice")), "session/prompt")
+	for _, l := range e.Seen() {
+		if l.Method == "session/request_permission" {
+			t.Errorf("it is asked about again: %s", l.Params)
+		}
+	}
+	after, err := os.ReadFile(config)
+	added := strings.TrimPrefix(string(after), string(before))
+	if err != nil || len(added) == len(after) || strings.Count(added, "[[rules]]") != 1 || !strings.Contains(added, `match = "touch made *"`) {
+		t.Errorf("the settings got %q, %v", added, err)
+	}
+	if _, err := os.Stat(filepath.Join(h.work, "other")); err == nil {
+		t.Error("what was refused was done")
 	}
 }

@@ -100,8 +100,7 @@ func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
 	if err != nil {
 		return guard.Rule{}, err
 	}
-	call := guard.Call{Tool: q.Tool, Workspace: q.Workspace, Home: a.c.app.Getenv("HOME")}
-	call.Read([]byte(q.Args))
+	call := a.callOf(q)
 	if slices.ContainsFunc(guard.ParseBound(q.Bound), func(b guard.BoundTo) bool { return b.Name == approval.BoundHosts }) {
 		r, ok := approval.ReachingRule(s.Guard.Rules, s.Sandbox.Hosts, call)
 		if !ok {
@@ -121,6 +120,32 @@ func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
 		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule would win over the one at %s: change that, and approve this call without --always", d.Rule.Where)
 	}
 	return r, nil
+}
+
+func (a *Approvals) callOf(q OpenApproval) guard.Call {
+	call := guard.Call{Tool: q.Tool, Workspace: q.Workspace, Home: a.c.app.Getenv("HOME")}
+	call.Read([]byte(q.Args))
+	return call
+}
+
+// Spares reports whether nobody would be asked about the call of a question again once a
+// rule is there: a command may have other parts that ask.
+func (a *Approvals) Spares(ctx context.Context, q OpenApproval, r guard.Rule) (bool, error) {
+	s, err := a.c.app.Settings(q.Agent, nil, true)
+	if err != nil {
+		return false, err
+	}
+	conv, err := a.c.Chats.FindAnyKind(ctx, string(q.Conversation))
+	if err != nil {
+		return false, err
+	}
+	call, facts := a.callOf(q), guard.Facts{Default: guard.Ask, Writes: guard.Ask}
+	if own := guard.Action(s.Guard.Default); conv.Mode == "" || conv.Mode == fika.AutoMode { // else the mode asks where no rule does
+		if f := (guard.Facts{Default: own, Writes: own}); guard.Decide(call, s.Guard.Rules, f).Do == guard.Ask {
+			facts = f
+		}
+	}
+	return guard.Decide(call, append(slices.Clone(s.Guard.Rules), r), facts).Do == guard.Allow, nil
 }
 
 // AddRule writes the rule that a person makes of their answer to a question, for calls

@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/api"
 	"fika/internal/chat/attachment"
+	"fika/internal/rights/guard"
 )
 
 // Door returns the service as doors know it, for the same principal. It translates names
@@ -212,9 +213,53 @@ func (d door) Session(ctx context.Context, w api.Write) (string, error) {
 	return string(conv.Name), d.fails(err)
 }
 
+func (d door) Rule(ctx context.Context, approval int64) (api.ApprovalRule, error) {
+	r, err := d.ruleFor(ctx, approval)
+	if err != nil {
+		return api.ApprovalRule{}, d.fails(err)
+	}
+	return api.ApprovalRule{Pattern: r.Pattern(), Text: r.TOML()}, nil
+}
+
+func (d door) ruleFor(ctx context.Context, approval int64) (guard.Rule, error) {
+	if err := d.c.may("approval.answer-always"); err != nil {
+		return guard.Rule{}, err
+	}
+	q, err := d.c.Approvals().Find(ctx, approval)
+	if err != nil {
+		return guard.Rule{}, err
+	}
+	r, err := d.c.Approvals().RuleFor(q)
+	if err != nil {
+		return r, err
+	}
+	spares, err := d.c.Approvals().Spares(ctx, q, r)
+	if err == nil && !spares {
+		err = fika.Errorf(fika.Invalid, "", "no one rule allows all of this call: approve it without a rule")
+	}
+	return r, err
+}
+
 func (d door) Answer(ctx context.Context, approval int64, a api.Answer, w api.Write) error {
 	c := d.write(w)
-	return d.fails(c.Approvals().Answer(ctx, approval, ApprovalAnswer{Allow: a.Allow, By: c.who.Name, Why: a.Why}))
+	answer := ApprovalAnswer{Allow: a.Allow, By: c.who.Name, Why: a.Why}
+	if a.Rule == "" || !a.Allow {
+		return d.fails(c.Approvals().Answer(ctx, approval, answer))
+	}
+	r, err := d.ruleFor(ctx, approval)
+	if err == nil && r.TOML() != a.Rule {
+		err = fika.Errorf(fika.Conflict, "", "another rule than the one that was shown would allow it by now: approve it without a rule")
+	}
+	if err == nil {
+		err = c.Approvals().Answer(ctx, approval, answer)
+	}
+	if err != nil {
+		return d.fails(err)
+	}
+	if err := c.Approvals().AddRule(ctx, approval, r); err != nil {
+		return d.fails(fika.Errorf(fika.KindOf(err), "", "allowed once; no rule was written: %s", fika.ReasonOf(err)))
+	}
+	return nil
 }
 
 // pageSize returns how many items a page has at most.

@@ -14,6 +14,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/extension/acp"
 	"fika/internal/extension/jsonrpc"
+	"fika/internal/system/term"
 )
 
 // begin shows what happens in the chat from a cursor on, in goroutines that the agent
@@ -376,8 +377,9 @@ func (s *session) approval(x api.ApprovalInfo) {
 	s.agent.watchers.Go(func() {
 		defer close(q.over)
 		defer cancel()
+		ask, rule := s.permission(x)
 		var got acp.PermissionAnswer
-		if err := s.agent.conn.Ask(ctx, "session/request_permission", s.permission(x), &got); err != nil {
+		if err := s.agent.conn.Ask(ctx, "session/request_permission", ask, &got); err != nil {
 			if ctx.Err() == nil && !errors.Is(err, jsonrpc.ErrGone) {
 				s.agent.Warn(fmt.Sprintf("approval %d was not answered by the editor: %v", x.Number, err))
 			}
@@ -386,7 +388,15 @@ func (s *session) approval(x api.ApprovalInfo) {
 		if got.Outcome.Outcome != "selected" {
 			return // it stays open: fika approve answers it
 		}
-		err := s.home.Service.Answer(s.open, x.Number, api.Answer{Allow: got.Outcome.Option == "allow"}, api.Write{})
+		answer := api.Answer{Allow: got.Outcome.Option == allowOnce}
+		if got.Outcome.Option == allowAlways && rule != "" {
+			answer = api.Answer{Allow: true, Rule: rule}
+		}
+		err := s.home.Service.Answer(s.open, x.Number, answer, api.Write{})
+		if err != nil && answer.Rule != "" && s.open.Err() == nil { // the person believes that the rule is there
+			s.update(acp.Update{Kind: "agent_message_chunk", Content: acp.Text(fmt.Sprintf("— approval %d: %s\n\n", x.Number, s.agent.Words.Error(err)))})
+			return
+		}
 		if err != nil && api.CodeOf(err) != api.Conflict && s.open.Err() == nil {
 			s.agent.Warn(fmt.Sprintf("approval %d: %s", x.Number, s.agent.Words.Error(err)))
 		}
@@ -406,8 +416,12 @@ func (s *session) isOurs(x api.ApprovalInfo) bool {
 	return err == nil && slices.ContainsFunc(ours.Items, func(r api.RequestInfo) bool { return r.Chain == of.Items[0].Chain })
 }
 
-// permission is the question to the client.
-func (s *session) permission(x api.ApprovalInfo) acp.PermissionAsk {
+// The ids of the answers that a client chooses from.
+const allowOnce, allowAlways, reject = "allow", "always", "reject"
+
+// permission is the question to the client, and the rule that it may choose to have written;
+// empty: no one rule can allow such calls.
+func (s *session) permission(x api.ApprovalInfo) (acp.PermissionAsk, string) {
 	s.mu.Lock()
 	id := s.steps[x.CallID]
 	s.mu.Unlock()
@@ -419,5 +433,11 @@ func (s *session) permission(x api.ApprovalInfo) acp.PermissionAsk {
 	if x.Agent != s.home.Agent {
 		ask.Title = "@" + x.Agent + ": " + ask.Title
 	}
-	return acp.PermissionAsk{SessionID: s.id, ToolCall: ask, Options: []acp.Option{{ID: "allow", Name: "Allow", Kind: "allow_once"}, {ID: "reject", Name: "Deny", Kind: "reject_once"}}}
+	options := []acp.Option{{ID: allowOnce, Name: "Allow", Kind: "allow_once"}}
+	rule, err := s.home.Service.Rule(s.open, x.Number)
+	if err == nil {
+		options = append(options, acp.Option{ID: allowAlways, Name: "Always allow: " + term.Visible(rule.Pattern), Kind: "allow_always"})
+	}
+	options = append(options, acp.Option{ID: reject, Name: "Deny", Kind: "reject_once"})
+	return acp.PermissionAsk{SessionID: s.id, ToolCall: ask, Options: options}, rule.Text
 }
