@@ -36,6 +36,7 @@ const (
 	AgentNoHub       Code = "agent.no_hub"
 	AgentHostDown    Code = "agent.host_down"
 	AgentHostDrained Code = "agent.host_drained"
+	AgentNoHost      Code = "agent.no_host"
 	AgentStuck       Code = "agent.stuck"
 	AgentSilent      Code = "agent.silent"
 	AgentEnded       Code = "agent.ended"
@@ -211,6 +212,7 @@ func agentMeanings() []Meaning {
 		is(AgentNoHub, "agent").person(up),
 		is(AgentHostDown, "agent host at").person(),
 		is(AgentHostDrained, "agent host").person(Remedy{Verb: "host.resume", Arg: "host"}),
+		is(AgentNoHost, "agent hosts host").person(Remedy{Verb: "host.list"}),
 		is(AgentStuck, "agent pid").person(end),
 		is(AgentSilent, "agent seconds"),
 		is(AgentEnded, "agent"),

@@ -151,6 +151,7 @@ type AgentInfo struct {
 	Name        string   `json:"name"`
 	DisplayName string   `json:"display_name,omitempty"`
 	Description string   `json:"description,omitempty"`
+	Host        string   `json:"host,omitempty"`    // that it is on, if there are several
 	State       string   `json:"state"`             // of its process: idle busy stopped failed …
 	Model       string   `json:"model,omitempty"`   // nickname or id, if known
 	Waiting     int      `json:"waiting"`           // requests and chats that it could take now

@@ -89,7 +89,7 @@ func (r *Resolver) Definition(name fika.AgentName) *store.Definition {
 	}
 	d := &store.Definition{CallableBy: a.CallableBy, ReadableBy: a.ReadableBy, Permissions: a.ToolPermissions}
 	if e := c.Agent(name); e != nil {
-		d.Pool = e.Pool
+		d.Pool, d.RunOn = e.Pool, e.RunOn
 	}
 	return d
 }

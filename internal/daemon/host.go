@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -158,6 +159,18 @@ func (k *hostKeeper) beat(ctx context.Context) error {
 	return nil
 }
 
+// places tells of all hosts what decides which agents may run where: when it is another
+// text, that may have changed.
+func (k *hostKeeper) places() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text := ""
+	for _, h := range append([]store.Host{k.news.Host}, k.news.Others...) {
+		text += h.ID + " " + h.Name + " " + strings.Join(h.Labels, ",") + "\n"
+	}
+	return text
+}
+
 func (k *hostKeeper) host() store.Host {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -190,6 +203,9 @@ func (k *hostKeeper) Holds(duty string) bool {
 // Drained implements [hub.Sharing].
 func (k *hostKeeper) Drained() bool { return k.host().State == store.HostDrained }
 
+// Fits implements [hub.Sharing].
+func (k *hostKeeper) Fits(hosts []string) bool { return k.host().Fits(hosts) }
+
 // has reports whether this hub has a duty; one that has its database alone has all.
 func (h hubHome) has(duty string) bool { return h.host == nil || h.host.Holds(duty) }
 
@@ -215,7 +231,7 @@ func (h hubHome) definedElsewhere(ctx context.Context) (out []hub.Started) {
 	}
 	for _, e := range c.Agents {
 		row, err := h.store.Agent(ctx, fika.AgentName(e.ID))
-		if err != nil || h.host.Mine(row) {
+		if err != nil || h.host.Mine(row) || len(e.RunOn) > 0 { // those are for several hosts on purpose
 			continue
 		}
 		out = append(out, hub.Started{Name: row.Name, Error: "the host " + h.host.nameOf(row.HomeID) + " has defined it first, and " + h.host.host().Name + " defines it too: give yours another name"})

@@ -200,13 +200,19 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 		}
 		return config.StampOf(paths...)
 	}
-	before, budgets := stampFiles(), first.Budgets
+	places := func() string {
+		if h.host == nil {
+			return ""
+		}
+		return h.host.places()
+	}
+	before, at, budgets := stampFiles(), places(), first.Budgets
 	return func(ctx context.Context) ([]hub.Spec, bool) {
-		now := stampFiles()
-		if now.SameAs(before) {
+		now, nowAt := stampFiles(), places()
+		if now.SameAs(before) && nowAt == at {
 			return nil, false
 		}
-		before = now
+		before, at = now, nowAt
 		c, err := a.Config()
 		if err != nil {
 			return nil, false
@@ -289,6 +295,9 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 		if err != nil {
 			return nil, err
 		}
+		if row.HomeID != id && len(e.RunOn) > 0 {
+			continue
+		}
 		if row.HomeID != id {
 			h.app.Log().Warn("another host has defined an agent of this name first, and this one defines it too", "agent", name, "first", h.hostName(row.HomeID), "here", h.hostName(id))
 			continue
@@ -297,7 +306,7 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 		if spec.Members = e.Members(); spec.Members != nil {
 			spec.AutoStart, spec.Wake = false, false
 		}
-		spec.Board = h.app.BoardOf(name)
+		spec.Board, spec.RunOn = h.app.BoardOf(name), e.RunOn
 		for _, backup := range e.Backup {
 			spec.Backup = append(spec.Backup, fika.AgentName(backup))
 		}

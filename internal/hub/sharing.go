@@ -21,6 +21,8 @@ type Sharing interface {
 	Holds(duty string) bool
 	// Drained reports whether a person wants that this host begins no work.
 	Drained() bool
+	// Fits reports whether an agent with these words for run_on may run here.
+	Fits(hosts []string) bool
 }
 
 // Duties are what one hub at a time does for all.
@@ -41,6 +43,7 @@ func (alone) Mine(fika.Agent) bool { return true }
 func (alone) Alive(string) bool    { return false }
 func (alone) Holds(string) bool    { return true }
 func (alone) Drained() bool        { return false }
+func (alone) Fits([]string) bool   { return true }
 
 // dutyLook is how often it is checked whether a duty is still, or by now, this hub's.
 const dutyLook = 500 * time.Millisecond

@@ -110,11 +110,12 @@ func (s *supervisor) lookAt(name fika.AgentName) (c *supervised, left bool) {
 func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool) {
 	c, left := s.lookAt(row.Name)
 	c.stoppedByUser, c.wantedByUser = row.Desired.Stopped(), row.Desired == fika.DesiredRunning
+	held := s.sharing.Drained() || !s.sharing.Fits(c.spec.RunOn)
 	switch {
 	case left:
 		s.onAdoptedExit(ctx, c)
-	case c.running && s.sharing.Drained():
-		c.asked = false // it is started again when its host is resumed
+	case c.running && held:
+		c.asked = false // it is started again when its host is resumed, or may run it
 		s.tellToStop(c, fika.DesiredStopped)
 	case c.running && len(c.spec.Members) > 0: // from before it became a pool
 		s.tellToStop(c, fika.DesiredStopped)
@@ -129,7 +130,7 @@ func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool)
 		s.checkHung(ctx, c, row)
 	case c.stoppedByUser:
 		s.settleStopped(ctx, row)
-	case !c.entry || s.sharing.Drained():
+	case !c.entry || held:
 	case row.State == fika.AgentFailed && c.failed != "" && !s.isMended(ctx, c, row.ID):
 	case s.isWanted(c, row, work):
 		if c.mayStart(s.now()) {

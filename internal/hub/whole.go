@@ -2,9 +2,11 @@ package hub
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"fika"
+	"fika/internal/text/hint"
 )
 
 // reportStarts calls Ready once: when every agent that is to run is ready or has
@@ -31,6 +33,8 @@ func (s *supervisor) startedAgents(late bool) (list []Started, known bool) {
 		one := Started{Name: name, PID: c.proc.PID, OK: c.ready, Error: c.failed}
 		switch {
 		case c.ready || c.failed != "":
+		case !s.sharing.Fits(c.spec.RunOn):
+			one.Error = "it may run on " + strings.Join(c.spec.RunOn, ", ") + " only, and this host is not that (" + hint.HostList.With() + ")"
 		case len(c.crashes) > 1:
 			one.Error = s.lastWords(name, Exit{Reason: "it crashes at start"})
 		case late:

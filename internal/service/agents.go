@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/chat/reading"
 	"fika/internal/rights/authority"
@@ -37,7 +38,7 @@ func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 		return views, err
 	}
 	return slices.DeleteFunc(views, func(v AgentView) bool {
-		return !v.Entry && !v.Alive() && v.Waiting == 0 && v.Row.Desired == fika.DesiredNone
+		return !v.Entry && !v.Alive() && v.Waiting == 0 && v.Row.Desired == fika.DesiredNone && v.Why.Code != api.AgentNoHost
 	}), nil
 }
 

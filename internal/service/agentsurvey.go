@@ -64,7 +64,11 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 		}
 		if s.hosts != nil && row.HomeID != "" && row.HomeID != s.home {
 			v.CallableBy = s.callableBy(ctx, row.Name)
-			v.judgeAway(s.hosts.of(row), s.now)
+			away := s.hosts.of(row).isAway(row.Name)
+			if away.IsClear() {
+				away = s.c.misplaced(ctx, s.hosts, row)
+			}
+			v.judgeAway(away, s.now)
 			s.addReasons(ctx, &v)
 			out = append(out, v)
 			continue
@@ -75,6 +79,9 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 			lock = folder.LockState{}
 		}
 		v.judge(lock, s.hub, s.now)
+		if why := s.c.misplaced(ctx, s.hosts, row); !why.IsClear() && v.PID == 0 && !row.Desired.Stopped() {
+			v.Why = why
+		}
 		if len(v.Members) > 0 {
 			if err := s.judgePool(ctx, &v); err != nil {
 				return nil, err

@@ -178,8 +178,12 @@ func (s *Availability) presence(ctx context.Context, row fika.Agent) chat.Presen
 	if away, err := s.c.hostOf(ctx, row); err == nil && away != nil { // its lease says whether it is there
 		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.c.now())
 		p.Hub, p.Wakes, p.Away = away.Up, true, away.isAway(row.Name)
+		if p.Away.IsClear() {
+			p.Away = s.c.misplacedNow(ctx, row)
+		}
 		return p
 	}
+	p.Away = s.c.misplacedNow(ctx, row)
 	_, p.Hub = s.c.home.HubProcess()
 	if e := s.c.config().Agent(row.Name); e != nil {
 		p.Wakes = s.c.wakes(row, e)

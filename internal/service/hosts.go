@@ -71,6 +71,23 @@ func (h *Hosts) all(ctx context.Context) ([]Host, error) {
 	return out, nil
 }
 
+// Where is on which host each agent is; nil if there are not several hosts.
+type Where map[fika.AgentName]string
+
+// Where returns on which host each agent is, if there are several hosts.
+func (h *Hosts) Where(ctx context.Context) (Where, error) {
+	hosts, err := h.c.hosts(ctx)
+	if err != nil || len(hosts) < 2 {
+		return nil, err
+	}
+	rows, err := h.c.store.ListAgents(ctx)
+	out := Where{}
+	for _, row := range rows {
+		out[row.Name] = hosts.of(row).Name
+	}
+	return out, err
+}
+
 // Show returns the host of a name. Error kinds: Denied, NotFound.
 func (h *Hosts) Show(ctx context.Context, name string) (Host, error) {
 	if err := h.c.may("host.show"); err != nil {
@@ -188,9 +205,54 @@ func (h *Host) isAway(agent fika.AgentName) api.Status {
 	return api.Status{}
 }
 
+// misplaced says that an agent may not run on the host that it is on, by what that says of
+// it; clear if it may.
+func (c *Service) misplaced(ctx context.Context, hosts hostsKnown, row fika.Agent) api.Status {
+	at := hosts[row.HomeID]
+	words := c.hostWords(ctx, row)
+	if at == nil || at.Fits(words) {
+		return api.Status{}
+	}
+	where := ""
+	for _, h := range hosts {
+		if h.Fits(words) {
+			where = at.Name
+		}
+	}
+	return api.Stands(api.AgentNoHost, "agent", string(row.Name), "hosts", strings.Join(words, ", "), "host", where)
+}
+
+// misplacedNow is misplaced by the present hosts.
+func (c *Service) misplacedNow(ctx context.Context, row fika.Agent) api.Status {
+	if !c.Hosts().Shared() || len(c.hostWords(ctx, row)) == 0 {
+		return api.Status{}
+	}
+	hosts, err := c.hosts(ctx)
+	if err != nil {
+		return api.Status{}
+	}
+	return c.misplaced(ctx, hosts, row)
+}
+
+// hostWords returns where an agent may run, as its host says it; nil: anywhere.
+func (c *Service) hostWords(ctx context.Context, row fika.Agent) []string {
+	if own, err := c.home.ID(); err != nil || row.HomeID == own {
+		if e := c.config().Agent(row.Name); e != nil {
+			return e.RunOn
+		}
+		return nil
+	}
+	d, _, err := c.store.Defined(ctx, row.Name)
+	if err != nil {
+		return nil
+	}
+	return d.RunOn
+}
+
 // judgeAway sets the status of an agent on another host from its row: its process has a
-// lease as long as it gives signs of life.
-func (v *AgentView) judgeAway(h *Host, now time.Time) {
+// lease as long as it gives signs of life. away is why it does not work there, if it has
+// none.
+func (v *AgentView) judgeAway(away api.Status, now time.Time) {
 	row := v.Row
 	v.Away = true
 	held := row.Owner != "" && row.LeaseUntil.After(now)
@@ -199,7 +261,6 @@ func (v *AgentView) judgeAway(h *Host, now time.Time) {
 		v.PID, _ = strconv.Atoi(pid)
 		v.Since, v.Processed = row.StartedAt, row.Processed
 	}
-	away := h.isAway(row.Name)
 	v.Status = fika.AgentStopped
 	switch {
 	case held && row.Desired.Stopped():

@@ -290,7 +290,7 @@ func inScope(s api.Scope, conversation, agent, request string) bool {
 func agentInfo(v AgentView) api.AgentInfo {
 	out := api.AgentInfo{
 		Name: string(v.Row.Name), DisplayName: v.Row.DisplayName, Description: v.Row.Description,
-		State: string(v.Status), Model: v.Model, Waiting: v.Waiting,
+		Host: v.Host, State: string(v.Status), Model: v.Model, Waiting: v.Waiting,
 		Why: v.Why, Trouble: v.Trouble,
 	}
 	for _, r := range v.Running {

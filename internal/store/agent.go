@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 
 	"fika"
 )
@@ -41,7 +42,9 @@ func scanEnsured(s scanner) (e ensured, err error) {
 // EnsureAgent creates the agent's row if it is missing and brings the descriptions and
 // the definition up to date; it writes nothing if nothing differs. An agent stays with the
 // home that first defined it while somebody holds it, or that home is a host: until then
-// another home's definition changes nothing, and the row names its present home.
+// another home's definition changes nothing, and the row names its present home. One that
+// nobody has ever held does not stay with a host that it may not run on: it goes to the
+// first that defines it and on which it may.
 func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error) {
 	const op = "ensure agent"
 	body, err := s.bodyOf(op, n.Definition)
@@ -72,7 +75,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 			}
 			return err
 		}
-		stays, err := agentsIn(t).stays(ctx, a.Agent, n.HomeID)
+		stays, err := agentsIn(t).stays(ctx, a, n)
 		if err != nil {
 			return err
 		}
@@ -96,16 +99,25 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 }
 
 // stays reports whether an agent stays with its home although another home defines it:
-// while somebody holds it, and as long as its home is a host.
-func (t agentRows) stays(ctx context.Context, a fika.Agent, home string) (bool, error) {
+// while somebody holds it, and as long as its home is a host on which it may run, or has run.
+func (t agentRows) stays(ctx context.Context, a ensured, n NewAgent) (bool, error) {
 	switch {
-	case a.HomeID == "" || home == "" || a.HomeID == home:
+	case a.HomeID == "" || n.HomeID == "" || a.HomeID == n.HomeID:
 		return false, nil
 	case ms(a.LeaseUntil) > t.now:
 		return true, nil
 	}
-	_, known, err := one(ctx, t, scanText, `SELECT h.id FROM hosts h WHERE h.id = ?`, a.HomeID)
-	return known, err
+	var at, to hostRow
+	known, there := false, false
+	err := t.run(ctx, first(&at, &known, scanHost, selectHost+` WHERE h.id = ?`, a.HomeID), first(&to, &there, scanHost, selectHost+` WHERE h.id = ?`, n.HomeID))
+	if err != nil || !known || a.Epoch > 0 || a.body == "" || n.Definition == nil || !there {
+		return known, err
+	}
+	var said Definition
+	if err := json.Unmarshal([]byte(a.body), &said); err != nil {
+		return true, nil
+	}
+	return at.Fits(said.RunOn) || !to.Fits(said.RunOn) || !to.Fits(n.Definition.RunOn), nil
 }
 
 // describe applies the given fields; an empty one keeps the stored value, so that

@@ -14,6 +14,7 @@ type Definition struct {
 	ReadableBy  []string `json:"readable_by"`      // agents that may read its context; nil: all
 	Permissions []string `json:"tool_permissions"` // nil: what every agent has
 	Pool        string   `json:"pool"`             // the pool that it is a member of; empty: none
+	RunOn       []string `json:"run_on"`           // where it may run: see [Host.Fits]
 }
 
 // Defined is an agent's definition with whose it is.

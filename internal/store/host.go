@@ -59,6 +59,22 @@ func (b HostBus) text() string { return strings.TrimSpace(b.Prefix + " " + b.Ser
 // Alive reports whether the host's hub runs, as far as is known at a time.
 func (h Host) Alive(now time.Time) bool { return h.Until.After(now) }
 
+// Fits reports whether an agent with these words for hosts may run on the host: none of
+// those after a ! is its name or one of its labels, and one of the others is, if there are
+// others.
+func (h Host) Fits(words []string) bool {
+	fits, named := false, false
+	for _, w := range words {
+		w, not := strings.CutPrefix(w, "!")
+		is := w == h.Name || slices.Contains(h.Labels, w)
+		if not && is {
+			return false
+		}
+		named, fits = named || !not, fits || is
+	}
+	return fits || !named
+}
+
 // HostSession is the right of one hub to be a host, until it lapses or another takes it.
 type HostSession struct {
 	Host    string // the id
@@ -206,6 +222,12 @@ func (s Hosts) ListHosts(ctx context.Context) ([]Host, time.Time, error) {
 		out[i] = r.Host
 	}
 	return out, at(s.nowMS()), s.explain("list hosts", err)
+}
+
+// HostOf returns the host of a home; false if the home is none.
+func (s Hosts) HostOf(ctx context.Context, home string) (Host, bool, error) {
+	h, known, err := one(ctx, s.r, scanHost, selectHost+` WHERE h.id = ?`, home)
+	return h.Host, known, s.explain("read host", err)
 }
 
 // HostName returns the name of the host of a home; of a home that is none, its id.

@@ -224,3 +224,79 @@ func TestFirstDefiner(t *testing.T) {
 		t.Errorf("forgotten twice: %v", err)
 	}
 }
+
+// TestWhereAnAgentMayRun: an agent that nobody has held goes from a host on which it may not
+// run to the first that defines it and may; one that was held stays.
+func TestWhereAnAgentMayRun(t *testing.T) {
+	s := open(t, store.Options{URL: servers.URL(t)})
+	ctx := t.Context()
+	for _, home := range []string{"a", "b", "c"} {
+		if _, _, err := s.EnterHost(ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	label := func(host string, add ...string) {
+		t.Helper()
+		if err := s.LabelHost(ctx, host, add, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home := func(name fika.AgentName, of string, hosts ...string) string {
+		t.Helper()
+		row, err := s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: of, Definition: &store.Definition{RunOn: hosts}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row.HomeID
+	}
+	if home("painter", "a", "gpu") != "a" || home("painter", "b", "gpu") != "a" {
+		t.Error("while no host fits, it stays where it was defined first")
+	}
+	label("box-c", "gpu")
+	if home("painter", "b", "gpu") != "a" || home("painter", "c", "gpu") != "c" || home("painter", "a", "gpu") != "c" {
+		t.Error("it does not go to the host that fits, and stay there")
+	}
+	if home("clerk", "a", "!gpu") != "a" || home("clerk", "c") != "a" || home("clerk", "b", "!gpu") != "a" {
+		t.Error("one that fits goes elsewhere")
+	}
+	if home("cook", "a", "kitchen", "!box-b") != "a" {
+		t.Fatal("cook")
+	}
+	row, err := s.Agent(ctx, "cook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Acquire(ctx, row.ID, "1@a", time.Minute, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	label("box-b", "kitchen")
+	label("box-c", "kitchen")
+	if home("cook", "c", "kitchen", "!box-b") != "a" {
+		t.Error("it was taken from who holds it")
+	}
+	if err := s.Release(ctx, l); err != nil {
+		t.Fatal(err)
+	}
+	if home("cook", "c", "kitchen", "!box-b") != "a" {
+		t.Error("one that has worked was taken along without its files")
+	}
+	for _, c := range []struct {
+		words []string
+		fits  string
+	}{{nil, "abc"}, {[]string{"gpu"}, "c"}, {[]string{"!gpu"}, "ab"}, {[]string{"kitchen", "!gpu"}, "b"}, {[]string{"box-a", "gpu"}, "ac"}, {[]string{"nowhere"}, ""}} {
+		list, _, err := s.ListHosts(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits := ""
+		for _, h := range list {
+			if h.Fits(c.words) {
+				fits += h.ID
+			}
+		}
+		if fits != c.fits {
+			t.Errorf("%v fits %q, want %q", c.words, fits, c.fits)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -175,6 +176,9 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 		}
 		return fika.WithHint(fika.Errorf(fika.Locked, "", "the host %s has defined @%s first, and %s defines it too: give yours another name", first, w.Agent.Name, own), hint.HostList.With())
 	}
+	if err := w.mayRunHere(ctx, home); err != nil {
+		return err
+	}
 	asked := process.Boottime()
 	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)
 	if err != nil {
@@ -183,6 +187,19 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 	w.fence(asked, LeaseTime)
 	w.lease.Store(&w.Lease)
 	return w.lock.SetEpoch(w.Lease.Epoch)
+}
+
+// mayRunHere returns Denied if the agent's settings say that it may not run on this host.
+func (w *Worker) mayRunHere(ctx context.Context, home string) error {
+	d := w.App.Definition(w.Folder.Name)
+	if d == nil || len(d.RunOn) == 0 {
+		return nil
+	}
+	host, known, err := w.Store.HostOf(ctx, home)
+	if err != nil || !known || host.Fits(d.RunOn) {
+		return err
+	}
+	return fika.WithHint(fika.Errorf(fika.Denied, "", "@%s may run on %s only, and %s is not (run_on)", w.Agent.Name, strings.Join(d.RunOn, ", "), host.Name), hint.HostList.With())
 }
 
 // Heartbeat renews the lease, as does each touch of the lock. It is safe for concurrent

@@ -167,6 +167,64 @@ func TestThreeHosts(t *testing.T) {
 	}
 }
 
+// TestPlacement: an agent runs only on the hosts that its settings name. While none fits, its
+// work waits, and every view says so; then it runs on the one that fits, and once it has
+// worked there it waits for that. With several hosts, the lists say on which an agent is.
+func TestPlacement(t *testing.T) {
+	l := newLab(t, 2, "[[agents]]\nid = \"painter\"\nwake = true\nrun_on = [\"gpu\", \"!old\"]\n")
+	h1, h2 := l.hosts[0], l.hosts[1]
+	for _, h := range l.hosts {
+		if out, code := h.run(h.home, "up"); code != 0 {
+			t.Fatalf("up: %s", out)
+		}
+	}
+	asked := h1.begin("ask", "painter", "hello")
+	const why = "may run on gpu, !old only, and no host is that"
+	l.until("it is said that no host fits", func() bool {
+		return h1.agents()["painter"].Code == "agent.no_host" && h2.agents()["painter"].Code == "agent.no_host" && strings.Contains(h2.must("agent", "list", "--all"), why) && strings.Contains(h1.must("status"), why)
+	})
+	if out, code := h1.run(h1.home, "agent", "run", "painter"); code == 0 || !strings.Contains(out, "painter may run on gpu, !old only, and h1 is not") {
+		t.Errorf("by hand it runs where it may not: %s", out)
+	}
+	h1.must("host", "label", "h2", "gpu")
+	if got := asked(); !strings.Contains(got, why) || !strings.HasSuffix(got, "hello from h2") {
+		t.Errorf("who asked hears %q", got)
+	}
+	if a := h1.agents()["painter"]; a.Host != "h2" {
+		t.Errorf("h1 sees it on %q", a.Host)
+	}
+	for _, list := range [][]string{{"status"}, {"agent", "list"}, {"top"}, {"request", "list"}} {
+		out := h1.must(list...)
+		if !strings.Contains(out, "HOST") || !strings.Contains(out, "h2") {
+			t.Errorf("fika %v does not say where it is:\n%s", list, out)
+		}
+	}
+	id := strings.Fields(strings.Split(h1.must("request", "list", "--agent", "painter"), "\n")[1])[0]
+	if out := h1.must("trace", id); !strings.Contains(out, "painter on h2 ") {
+		t.Errorf("trace: %s", out)
+	}
+	h1.must("host", "label", "h2", "old")
+	l.until("it has left h2", func() bool { return l.agent("painter").Owner == "" })
+	h1.must("host", "label", "h1", "gpu")
+	l.until("it waits on h2", func() bool {
+		return strings.Contains(h1.must("agent", "list"), "may run on gpu, !old only, and is on h2")
+	})
+	h1.must("host", "label", "h2", "old-")
+	if got := h1.must("ask", "painter", "hello"); !strings.HasSuffix(got, "hello from h2") {
+		t.Errorf("when h2 fits again, it says %q", got)
+	}
+	for _, bad := range []string{`["a b"]`, `["gpu", "gpu"]`, `["gpu", "!gpu"]`, `[]`, `["!"]`} {
+		h1.write("config.toml", "[store]\nurl = \"postgres://h/d\"\n[[agents]]\nid = \"x\"\nrun_on = "+bad+"\n")
+		if out, code := h1.run(h1.home, "config", "check"); code == 0 || !strings.Contains(out, "config.toml:5:1: run_on: ") {
+			t.Errorf("run_on = %s: exit %d: %s", bad, code, out)
+		}
+	}
+	h1.write("config.toml", "[[agents]]\nid = \"x\"\nrun_on = [\"gpu\"]\n")
+	if out, code := h1.run(h1.home, "config", "check"); code == 0 || !strings.Contains(out, "run_on needs a database that hosts share") {
+		t.Errorf("without a server: %s", out)
+	}
+}
+
 // TestDefinitions: who may ask an agent, read it, and use the board is judged everywhere by
 // what its own host says, not by the settings of where one asks; what no host has said is
 // denied; and a change of it counts on the other hosts as well.

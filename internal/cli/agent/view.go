@@ -17,7 +17,7 @@ import (
 // JSON is an agent as --json shows it.
 type JSON struct {
 	Name        fika.AgentName  `json:"name"`
-	Host        *string         `json:"host"` // the host that it is on; null: this one
+	Host        *string         `json:"host"` // that it is on; null: there is only one
 	DisplayName *string         `json:"display_name"`
 	Description *string         `json:"description"`
 	Can         []string        `json:"capabilities"`
@@ -170,7 +170,23 @@ func agentRow(v service.AgentView, now time.Time) []string {
 
 // ShowTable prints agents without capabilities, descriptions and MCP servers.
 func ShowTable(e *command.Env, views []service.AgentView) error {
-	return e.Table(agentHeaders, command.TableRows(views, func(v service.AgentView) []string { return agentRow(v, e.Now()) }))
+	return e.Table(command.WithHosts(whereOf(views), 1, agentHeaders, views, nameOf, func(v service.AgentView) []string { return agentRow(v, e.Now()) }))
+}
+
+func nameOf(v service.AgentView) fika.AgentName { return v.Row.Name }
+
+// whereOf returns the hosts of agents; nil if there are not several.
+func whereOf(views []service.AgentView) service.Where {
+	var out service.Where
+	for _, v := range views {
+		if v.Host != "" {
+			if out == nil {
+				out = service.Where{}
+			}
+			out[v.Row.Name] = v.Host
+		}
+	}
+	return out
 }
 
 // ShowProcesses prints what is known of agents without their rows.
@@ -190,7 +206,6 @@ func agentTable(e *command.Env, views []service.AgentView, served servers) error
 	}
 	var more []column
 	for _, c := range []column{
-		{"HOST", func(v service.AgentView) string { return v.Host }},
 		{"CAPABILITIES", func(v service.AgentView) string { return strings.Join(v.Can, ", ") }},
 		{"DESCRIPTION", func(v service.AgentView) string { return v.Row.Description }},
 		{"MCP", served.words},
@@ -204,7 +219,7 @@ func agentTable(e *command.Env, views []service.AgentView, served servers) error
 	for i, c := range more {
 		headers = slices.Insert(headers, last+i, c.header)
 	}
-	return e.Table(headers, command.TableRows(views, func(v service.AgentView) []string {
+	return e.Table(command.WithHosts(whereOf(views), 1, headers, views, nameOf, func(v service.AgentView) []string {
 		row := agentRow(v, e.Now())
 		for i, c := range more {
 			row = slices.Insert(row, last+i, command.OrDash(term.CleanLine(c.of(v))))

@@ -52,19 +52,23 @@ func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool)
 	if err != nil {
 		return err
 	}
+	where, err := c.Hosts().Where(ctx)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return command.PrintLines(e, items, func(i service.QueueItem) itemJSON { return toItemJSON(i, e.Now()) })
+		return command.PrintLines(e, items, func(i service.QueueItem) itemJSON { return toItemJSON(i, where, e.Now()) })
 	}
 	if len(items) == 0 {
 		e.Say("nothing runs, nothing waits")
 		return nil
 	}
 	now, several := e.Now(), len(words) != 1 || strings.ContainsAny(words[0], "*?[")
-	headers := []string{"AGENT", "STATE", "SINCE", "MESSAGES", "WHY"}
+	headers, at := []string{"AGENT", "STATE", "SINCE", "MESSAGES", "WHY"}, 1
 	if several {
-		headers = append([]string{"CHAT"}, headers...)
+		headers, at = append([]string{"CHAT"}, headers...), 2
 	}
-	return e.Table(headers, command.TableRows(items, func(i service.QueueItem) []string {
+	return e.Table(command.WithHosts(where, at, headers, items, func(i service.QueueItem) fika.AgentName { return i.Agent }, func(i service.QueueItem) []string {
 		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), page.SeqList(i.Seqs), term.CleanLine(page.Reason(i, now))}
 		if several {
 			row = append([]string{string(i.Chat)}, row...)
@@ -104,11 +108,12 @@ type itemJSON struct {
 	Since   time.Time             `json:"since"`
 	Until   *time.Time            `json:"until"`
 	Stuck   bool                  `json:"stuck"` // it waits for a person
+	Host    *string               `json:"host"`  // that the agent is on; null: there is only one
 }
 
-func toItemJSON(i service.QueueItem, now time.Time) itemJSON {
+func toItemJSON(i service.QueueItem, where service.Where, now time.Time) itemJSON {
 	if i.Seqs == nil {
 		i.Seqs = []int64{}
 	}
-	return itemJSON{i.Chat, i.Agent, i.Place, i.Why(), i.Status.Code, page.Reason(i, now), command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.JSONTime(i.Status.Until), i.Stuck()}
+	return itemJSON{i.Chat, i.Agent, i.Place, i.Why(), i.Status.Code, page.Reason(i, now), command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.JSONTime(i.Status.Until), i.Stuck(), command.Optional(where[i.Agent])}
 }

@@ -74,9 +74,13 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 		}
 	})
 	if asJSON && (err == nil || waiting.Err() != nil) {
+		where, err := c.Hosts().Where(ctx)
+		if err != nil {
+			return err
+		}
 		out := waitedJSON{conv.Name, waiting.Err() == nil, []itemJSON{}}
 		for _, i := range items {
-			out.Items = append(out.Items, toItemJSON(i, e.Now()))
+			out.Items = append(out.Items, toItemJSON(i, where, e.Now()))
 		}
 		if err := e.PrintLine(out); err != nil {
 			return err

@@ -8,10 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"fika"
+	"fika/internal/service"
 	"fika/internal/system/term"
 )
 
@@ -174,6 +177,17 @@ func TableRows[T any](list []T, row func(T) []string) [][]string {
 		out = append(out, row(x))
 	}
 	return out
+}
+
+// WithHosts adds a column with the host of the agent of each row, at a position, if there
+// are several hosts.
+func WithHosts[T any](where service.Where, at int, headers []string, list []T, agent func(T) fika.AgentName, row func(T) []string) ([]string, [][]string) {
+	if where == nil {
+		return headers, TableRows(list, row)
+	}
+	return slices.Insert(slices.Clone(headers), at, "HOST"), TableRows(list, func(x T) []string {
+		return slices.Insert(row(x), at, OrDash(where[agent(x)]))
+	})
 }
 
 // Nullable is a string that is null in JSON when it is empty.

@@ -40,6 +40,12 @@ type JSON struct {
 	FinishedAt   *time.Time            `json:"finished_at"`
 }
 
+// placedJSON is a request in a list.
+type placedJSON struct {
+	JSON
+	Host *string `json:"host"` // that the agent which works on it is on; null: there is only one
+}
+
 // ToJSON returns a request as --json prints it.
 func ToJSON(e *command.Env, r service.RequestInfo) JSON {
 	j := JSON{

@@ -46,10 +46,16 @@ func newList(e *command.Env) *cobra.Command {
 			if full := e.App().DiskWarning(); full != "" {
 				e.Warn(full) // what is running may have ended, and wait to be stored
 			}
-			if asJSON {
-				return command.PrintLines(e, list, toJSON(e))
+			where, err := c.Hosts().Where(ctx)
+			if err != nil {
+				return err
 			}
-			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.TableRows(list, func(r service.RequestInfo) []string {
+			if asJSON {
+				return command.PrintLines(e, list, func(r service.RequestInfo) placedJSON {
+					return placedJSON{ToJSON(e, r), command.Optional(where[r.AgentName])}
+				})
+			}
+			return e.Table(command.WithHosts(where, 3, []string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, list, workerOf, func(r service.RequestInfo) []string {
 				return []string{string(r.ID), string(r.Kind), agentOf(r), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
 			}))
 		},
@@ -62,6 +68,8 @@ func newList(e *command.Env) *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(fika.RequestStates()), ", "), complete.NoFiles))
 	return c
 }
+
+func workerOf(r service.RequestInfo) fika.AgentName { return r.AgentName }
 
 // agentOf names the agent that works on a request and, if another one was asked, that
 // one too.

@@ -28,6 +28,7 @@ type tracedRequestJSON struct {
 	Parent       *fika.RequestID       `json:"parent"`
 	Chain        fika.RequestID        `json:"chain"`
 	Agent        fika.AgentName        `json:"agent"`     // that works on it
+	Host         *string               `json:"host"`      // that the agent is on; null: there is only one
 	Addressed    *fika.AgentName       `json:"addressed"` // that was asked, if another works on it
 	Conversation fika.ConversationName `json:"conversation"`
 	Kind         fika.RequestKind      `json:"kind"`
@@ -49,7 +50,7 @@ type spanJSON struct {
 	Usage     *fika.Usage `json:"usage"`
 }
 
-func traceToJSON(t service.Traced) traceJSON {
+func traceToJSON(t service.Traced, where service.Where) traceJSON {
 	j := traceJSON{
 		ID: t.ID, What: t.What, StartedAt: command.JSONTime(t.Start), EndedAt: command.JSONTime(t.End), Took: t.End.Sub(t.Start).Milliseconds(),
 		Spent: map[trace.Kind]int64{}, Usage: t.Usage, Unpriced: t.Unpriced, Requests: []tracedRequestJSON{},
@@ -62,7 +63,7 @@ func traceToJSON(t service.Traced) traceJSON {
 	}
 	for _, r := range t.Requests {
 		q := tracedRequestJSON{
-			ID: r.ID, Parent: command.Optional(r.Parent), Chain: r.Chain, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), Conversation: r.ConversationName, Kind: r.Kind, State: r.State,
+			ID: r.ID, Parent: command.Optional(r.Parent), Chain: r.Chain, Agent: r.AgentName, Host: command.Optional(where[r.AgentName]), Addressed: command.Optional(r.AddressedName), Conversation: r.ConversationName, Kind: r.Kind, State: r.State,
 			CreatedAt: command.JSONTime(r.CreatedAt), Took: r.End.Sub(r.CreatedAt).Milliseconds(), Usage: r.Usage, Spans: []spanJSON{},
 		}
 		for _, s := range r.Spans {

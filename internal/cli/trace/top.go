@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type topRow struct {
 
 type topJSON struct {
 	profileJSON
+	Host    *string          `json:"host"` // that it is on; null: there is only one
 	Status  fika.AgentState  `json:"status"`
 	Doing   command.Nullable `json:"doing"`
 	Waiting int              `json:"waiting"` // requests and chats it could take now
@@ -67,7 +69,7 @@ in that time. Piped, or with --json, it prints once.`,
 				e.Say("there are no agents")
 				return nil
 			}
-			return e.Table(topHead(), topTable(list))
+			return e.Table(topTable(list))
 		},
 	}
 	c.Flags().StringVar(&since, "since", "1h", "requests submitted or ended in the last 1h, 7d …")
@@ -108,15 +110,17 @@ func topRows(ctx context.Context, e *command.Env, c *service.Service, since stri
 	return list, nil
 }
 
-func topHead() []string {
-	return []string{"AGENT", "STATUS", "RUN", "Q", "WAIT", "MODEL", "TOOL", "COMMIT", "TOKENS", "COST"}
-}
-
-// topTable returns the rows of the table; the last one is the sum.
-func topTable(list []topRow) [][]string {
-	rows := command.TableRows(list, topCells)
+// topTable returns the header and the rows of the table; the last one is the sum.
+func topTable(list []topRow) ([]string, [][]string) {
 	var sum topRow
+	var where service.Where
 	for _, r := range list {
+		if r.view.Host != "" && where == nil {
+			where = service.Where{}
+		}
+		if where != nil {
+			where[r.view.Row.Name] = r.view.Host
+		}
 		sum.view.Waiting += r.view.Waiting
 		sum.view.Running = append(sum.view.Running, r.view.Running...)
 		sum.profile.Usage.Input += r.profile.Usage.Input
@@ -124,12 +128,18 @@ func topTable(list []topRow) [][]string {
 		sum.profile.Usage.Cost += r.profile.Usage.Cost
 		sum.profile.Unpriced = sum.profile.Unpriced || r.profile.Unpriced
 	}
-	cells := topCells(sum)
-	cells[0], cells[1] = "all", ""
-	for i := 4; i < 8; i++ {
-		cells[i] = ""
+	head, rows := command.WithHosts(where, 1, []string{"AGENT", "STATUS", "RUN", "Q", "WAIT", "MODEL", "TOOL", "COMMIT", "TOKENS", "COST"},
+		append(slices.Clone(list), sum), func(r topRow) fika.AgentName { return r.view.Row.Name }, topCells)
+	cells := rows[len(rows)-1]
+	for i, h := range head {
+		switch h {
+		case "AGENT":
+			cells[i] = "all"
+		case "HOST", "STATUS", "WAIT", "MODEL", "TOOL", "COMMIT":
+			cells[i] = ""
+		}
 	}
-	return append(rows, cells)
+	return head, rows
 }
 
 func topCells(r topRow) []string {
@@ -167,7 +177,7 @@ func tiny(d time.Duration) string {
 }
 
 func topToJSON(r topRow) topJSON {
-	return topJSON{profileJSON: profileToJSON(r.profile), Status: r.view.Status, Doing: command.Nullable(words.Brief(r.view.Why, time.Now())), Waiting: r.view.Waiting, Running: len(r.view.Running)}
+	return topJSON{profileJSON: profileToJSON(r.profile), Host: command.Optional(r.view.Host), Status: r.view.Status, Doing: command.Nullable(words.Brief(r.view.Why, time.Now())), Waiting: r.view.Waiting, Running: len(r.view.Running)}
 }
 
 // Escape sequences: to the alternate screen without a cursor, back from it, to the
@@ -200,7 +210,7 @@ func watchTop(ctx context.Context, e *command.Env, c *service.Service, since str
 		if err != nil {
 			return err
 		}
-		page := e.TableText(topHead(), topTable(list))
+		page := e.TableText(topTable(list))
 		text := fmt.Sprintf("fika usage top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page
 		if err := e.Print(toTheTop + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", restOfLine+"\r\n") + restOfLine + restOfAll); err != nil {
 			return err

@@ -25,7 +25,7 @@ func NewTrace(e *command.Env) *cobra.Command {
 		Long: `Shows each request of a chain of messages, of a request with what it delegated,
 or of a run of a workflow, and what it did when: how long it waited (w), its
 model calls (m), tool calls (t) and compactions (c), and what fika took between
-them (·). The name of a conversation means the chain that was last active there.
+them (·). With several hosts, it says on which the agent is. The name of a conversation means the chain that was last active there.
 The sums are those of fika usage.`,
 		Example: "  fika request trace 01a1fd6e\n  fika request trace design\n  fika request trace 01a1fd6e --json | jq .cost_usd",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,13 +37,17 @@ The sums are those of fika usage.`,
 			if err != nil {
 				return err
 			}
+			where, err := c.Hosts().Where(cmd.Context())
+			if err != nil {
+				return err
+			}
 			if t.Hidden > 0 {
 				e.Warn(fmt.Sprintf("%s you may not read are left out", command.Plural(t.Hidden, "request")))
 			}
 			if asJSON {
-				return e.PrintJSON(traceToJSON(t))
+				return e.PrintJSON(traceToJSON(t, where))
 			}
-			return showTrace(e, t)
+			return showTrace(e, t, where)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -60,8 +64,8 @@ const (
 )
 
 // showTrace prints a waterfall that fits into 80 columns.
-func showTrace(e *command.Env, t service.Traced) error {
-	p := waterfall{style: e.OutStyle(), trace: t.Trace}
+func showTrace(e *command.Env, t service.Traced, where service.Where) error {
+	p := waterfall{style: e.OutStyle(), trace: t.Trace, where: where}
 	head := fmt.Sprintf("%s %s\n%s in %s: %s", t.What, t.ID, command.Plural(len(t.Requests), "request"), short(t.End.Sub(t.Start)), spentOf(t.Usage, t.Unpriced))
 	if err := e.Println(head); err != nil {
 		return err
@@ -89,13 +93,18 @@ func spentOf(u fika.Usage, unpriced bool) string {
 type waterfall struct {
 	style term.Style
 	trace trace.Trace
+	where service.Where
 }
 
 // request returns the line of a request, and one for each of its spans. Commits, and
 // waits of less than a millisecond, are only in the picture of the first line.
 func (p waterfall) request(r trace.Request) []string {
 	in := strings.Repeat("  ", min(r.Level, 6))
-	label := in + command.WorkedBy(r.RequestInfo) + " " + string(r.Kind) + " " + short8(r.ID)
+	label := in + command.WorkedBy(r.RequestInfo)
+	if host := p.where[r.AgentName]; host != "" {
+		label += " on " + host
+	}
+	label += " " + string(r.Kind) + " " + short8(r.ID)
 	if r.State != fika.Done {
 		label += " " + string(r.State)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -61,6 +62,36 @@ func parseNames(at any, parse func(string) (fika.AgentName, error)) string {
 		(*list)[i] = string(n)
 	}
 	return ""
+}
+
+// checkHostWords checks names and labels of hosts, which may have a ! before them.
+func checkHostWords(_ value, at any) string {
+	list := *at.(*[]string)
+	if len(list) == 0 {
+		return "names no host: leave it out if the agent may run on any"
+	}
+	seen := map[string]bool{}
+	for _, s := range list {
+		word, _ := strings.CutPrefix(s, "!")
+		switch {
+		case !isHostWord(word):
+			return fmt.Sprintf("%.40q is neither the name nor the label of a host: use a-z A-Z 0-9 . _ - and begin with a letter or a digit; ! before it excludes a host", s)
+		case seen[word]:
+			return fmt.Sprintf("names %q twice", word)
+		}
+		seen[word] = true
+	}
+	return ""
+}
+
+func isHostWord(s string) bool {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("._-", r)) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
 }
 
 // checkCallers is checkNames that also allows user and *, for people and for all.

@@ -58,6 +58,9 @@ func (c *crossCheck) checkAgents() {
 		c.checkModelChoice(i)
 		c.checkPool(i)
 		c.checkBackup(i)
+		if len(a.RunOn) > 0 && c.Store.URL == "" {
+			c.problems.Add(c.placeOf("agents", i, "run_on"), "run_on needs a database that hosts share ([store] url): that of this home is a file")
+		}
 	}
 	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
 		c.problems.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))

@@ -346,6 +346,7 @@ func agentKeys() []key[Agent] {
 		{name: "board_max", at: func(a *Agent) any { return &a.BoardMax }, min: 1, max: 64, doc: "How many tasks of the board the agent has at once; it works on max_concurrent of them."},
 		{name: "instances", at: func(a *Agent) any { return &a.Instances }, min: 1, max: MaxInstances, example: "4", doc: "Makes the entry a pool of this many members, coder-1 to coder-4, each with a context, a process and limits of its own: a free member works on what the pool is asked. Unset: one agent. See docs/guides/pools.md."},
 		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "The agents that take over requests while this agent has failed, its provider fails for good, or it has no budget: the first of them that can. Only requests that nobody has begun or no model has answered are handed over, and they stay there. See docs/guides/pools.md."},
+		{name: "run_on", at: func(a *Agent) any { return &a.RunOn }, check: checkHostWords, example: `["gpu", "!laptop"]`, doc: "Where the agent may run, if several machines share the database: on the hosts that have one of these names or labels (fika store host label), and on none with a name or label after !. While no host fits, its work waits. Unset: anywhere. See docs/guides/machines.md."},
 	}
 }
 

@@ -35,6 +35,7 @@ func Commands() map[string]string {
 		"conversation.retry":    "fika chat retry {id}[ {agent}]",
 		"home.resume":           "fika chat resume --all",
 		"host.down now":         "fika down --now",
+		"host.list":             "fika store host list",
 		"host.up":               "fika up",
 		"request.cancel":        "fika request cancel {id}",
 		"request.retry":         "fika request retry {id}",
