@@ -84,7 +84,7 @@ func Verbs() []Verb {
 		on(AgentObject, speak, "ask task message"),
 		on(AgentObject, Verb{Conduct: Speaks, Repeat: Intent}, "create-context"),
 		on(AgentObject, Verb{Conduct: Speaks, Repeat: Intent, Host: true}, "run"),
-		on(AgentObject, wish, "start stop restart switch model summarise"),
+		on(AgentObject, wish, "start stop restart switch model summarise move"),
 		on(AgentObject, key, "reset unbind"),
 		on(AgentObject, act, "compact clear continue"),
 		on(AgentObject, file, "create delete rename import learn merge discard unlock"),

@@ -176,7 +176,7 @@ func workCommands() []entry {
 func agentCommands() []entry {
 	return in(groupAgents, []entry{
 		{name: "agent", new: agent.New, does: noun(), often: true, verbs: []verbs{
-			{on: api.AgentObject, names: "list show health logs attach diff start stop restart reset summarise recall learn create add:import delete import merge discard shell"},
+			{on: api.AgentObject, names: "list show health logs attach diff start stop restart move reset summarise recall learn create add:import delete import merge discard shell"},
 			{on: api.Host, names: "run:agent"},
 		}},
 		{name: "template", new: template.New, does: noun(), below: "agent", verbs: []verbs{{on: api.FileObject, names: "list show"}}},

@@ -20,7 +20,7 @@ func managed() (args map[string]string, left map[string]string) {
 		"fika chat new": "room", "fika chat create": "room", "fika chat pause": "design", "fika chat resume": "design", "fika chat stop": "design",
 		"fika chat continue": "design", "fika chat retry": "design", "fika chat pin": "design 1", "fika chat unpin": "design 1", "fika chat clear": "design",
 		"fika chat delete": "design --yes", "fika chat compact": "design", "fika model update": "--file HOME/table.toml", "fika chat rename": "design sketch", "fika chat cleanup": "", "fika request cancel": "REQUEST", "fika request retry": "REQUEST",
-		"fika agent start": "coder", "fika agent stop": "coder", "fika agent restart": "coder", "fika agent reset": "coder", "fika agent summarise": "coder", "fika agent recall": "coder words", "fika agent learn": "coder",
+		"fika agent start": "coder", "fika agent stop": "coder", "fika agent restart": "coder", "fika agent move": "coder box", "fika agent reset": "coder", "fika agent summarise": "coder", "fika agent recall": "coder words", "fika agent learn": "coder",
 		"fika context switch": "other", "fika context rename": "other third", "fika context delete": "other --yes", "fika context clear": "other",
 		"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
 		"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",

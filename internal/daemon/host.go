@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ type hostKeeper struct {
 
 	mu    sync.Mutex
 	news  store.HostNews
+	moved int       // how many agents have come and gone
 	until time.Time // what the news say is true until then
 }
 
@@ -114,6 +116,23 @@ func (k *hostKeeper) duties() []string {
 	return names
 }
 
+// agents returns which agents the configuration defines; nil if that is what the others
+// know already, or it cannot be read.
+func (k *hostKeeper) agents() []string {
+	c, err := k.home.app.Config()
+	if err != nil {
+		return nil
+	}
+	names := []string{}
+	for _, e := range c.Agents {
+		names = append(names, e.ID)
+	}
+	if slices.Equal(names, k.host().Agents) {
+		return nil
+	}
+	return names
+}
+
 // receiverDuty is the duty to send events to a receiver.
 func receiverDuty(url string) string { return "events to " + url }
 
@@ -149,7 +168,7 @@ func (k *hostKeeper) beat(ctx context.Context) error {
 	asked := time.Now()
 	trying, cancel := context.WithTimeout(ctx, hostLife/2)
 	defer cancel()
-	news, err := k.home.store.KeepHost(trying, k.session, hostLife, k.duties())
+	news, err := k.home.store.KeepHost(trying, k.session, hostLife, k.duties(), k.agents())
 	if err != nil {
 		return err
 	}
@@ -164,7 +183,7 @@ func (k *hostKeeper) beat(ctx context.Context) error {
 func (k *hostKeeper) places() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	text := ""
+	text := strconv.Itoa(k.moved)
 	for _, h := range append([]store.Host{k.news.Host}, k.news.Others...) {
 		text += h.ID + " " + h.Name + " " + strings.Join(h.Labels, ",") + "\n"
 	}
@@ -202,6 +221,13 @@ func (k *hostKeeper) Holds(duty string) bool {
 
 // Drained implements [hub.Sharing].
 func (k *hostKeeper) Drained() bool { return k.host().State == store.HostDrained }
+
+// Leaving implements [hub.Sharing].
+func (k *hostKeeper) Leaving(id fika.AgentID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(k.news.Moves, func(m store.Move) bool { return m.ID == id })
+}
 
 // Fits implements [hub.Sharing].
 func (k *hostKeeper) Fits(hosts []string) bool { return k.host().Fits(hosts) }

@@ -23,6 +23,9 @@ type Sharing interface {
 	Drained() bool
 	// Fits reports whether an agent with these words for run_on may run here.
 	Fits(hosts []string) bool
+	// Leaving reports whether an agent of this host is to go to another once what it does
+	// has ended, or has just come and waits for its files.
+	Leaving(fika.AgentID) bool
 }
 
 // Duties are what one hub at a time does for all.
@@ -44,6 +47,9 @@ func (alone) Alive(string) bool    { return false }
 func (alone) Holds(string) bool    { return true }
 func (alone) Drained() bool        { return false }
 func (alone) Fits([]string) bool   { return true }
+
+// Leaving implements [Sharing].
+func (alone) Leaving(fika.AgentID) bool { return false }
 
 // dutyLook is how often it is checked whether a duty is still, or by now, this hub's.
 const dutyLook = 500 * time.Millisecond

@@ -110,10 +110,16 @@ func (s *supervisor) lookAt(name fika.AgentName) (c *supervised, left bool) {
 func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool) {
 	c, left := s.lookAt(row.Name)
 	c.stoppedByUser, c.wantedByUser = row.Desired.Stopped(), row.Desired == fika.DesiredRunning
-	held := s.sharing.Drained() || !s.sharing.Fits(c.spec.RunOn)
+	leaving := s.sharing.Leaving(row.ID)
+	held := leaving || s.sharing.Drained() || !s.sharing.Fits(c.spec.RunOn)
 	switch {
 	case left:
 		s.onAdoptedExit(ctx, c)
+	case c.running && leaving:
+		if c.asked = false; c.stopped.IsZero() { // however long what it does takes
+			c.stopped = s.now()
+			s.procs.Terminate(c.proc, fika.DesiredFinish)
+		}
 	case c.running && held:
 		c.asked = false // it is started again when its host is resumed, or may run it
 		s.tellToStop(c, fika.DesiredStopped)

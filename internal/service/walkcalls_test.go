@@ -347,6 +347,9 @@ func agentCalls() map[string]call {
 			_, err := s.Agents.Stop(ctx, a, fika.DesiredStopped, 0)
 			return err
 		}),
+		"agent.move": ofAgent(func(ctx context.Context, s *service.Service, a fika.Agent) error {
+			return s.Agents.Move(ctx, a, "box", false)
+		}),
 		"agent.switch": ofAgent(func(ctx context.Context, s *service.Service, a fika.Agent) error {
 			_, err := s.Agents.Switch(ctx, a, "x")
 			return err

@@ -31,8 +31,9 @@ func tables() []copied {
 		{name: "meta", key: cols("key"), columns: cols("key value")},
 		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease lease_until
 seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason pool instances owner_host owner_site`)},
-		{name: "hosts", key: cols("id"), columns: cols("id name labels version state session site until seen_at refused refused_at bus")},
+		{name: "hosts", key: cols("id"), columns: cols("id name labels version state session site until seen_at refused refused_at bus agents")},
 		{name: "agent_defs", key: cols("agent"), columns: cols("agent host version body")},
+		{name: "moves", key: cols("agent"), columns: cols("agent host leaves refused sent files")},
 		{name: "duties", key: cols("name"), columns: cols("name host session until")},
 		{name: "bindings", key: cols("pool person"), columns: cols("pool person member bound_at")},
 		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run archived_to mode")},

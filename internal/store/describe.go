@@ -70,6 +70,7 @@ func meanings() map[string]meaning {
 		"meta":           {"a fact about the database: its schema, its id, whether everything is paused", false},
 		"agents":         {"an agent or a pool: what it is doing, who holds it (`owner`, until `lease_until`), what was wished of it (`desired`)", false},
 		"hosts":          {"a home in which a hub runs, of those that share the database: what holds it (`session`, at `site`, until `until`)", false},
+		"moves":          {"an agent that is to go to another host (`host`), or has just come from one, with what it brought (`files`, JSON)", true},
 		"agent_defs":     {"what the host of an agent says of it for the other hosts: who may ask it and read its context, what it is permitted (`body`, JSON)", true},
 		"duties":         {"what one hub at a time does for all, and which", false},
 		"bindings":       {"the member of a pool that a person speaks to", false},

@@ -45,6 +45,7 @@ type Host struct {
 	Refused   string
 	RefusedAt time.Time
 	Bus       HostBus
+	Agents    []string // that its configuration defines, by name
 }
 
 // HostBus is the bus that a host's hub uses. Hubs with different prefixes do not hear each
@@ -81,7 +82,7 @@ type HostSession struct {
 	Session string
 }
 
-const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.bus, h.site FROM hosts h`
+const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.bus, h.agents, h.site FROM hosts h`
 
 type hostRow struct {
 	Host
@@ -89,9 +90,10 @@ type hostRow struct {
 }
 
 func scanHost(s scanner) (h hostRow, err error) {
-	var labels, bus string
+	var labels, bus, agents string
 	var seen, until, refused int64
-	err = s.Scan(&h.ID, &h.Name, &labels, &h.Version, &h.State, &seen, &until, &h.Refused, &refused, &bus, &h.site)
+	err = s.Scan(&h.ID, &h.Name, &labels, &h.Version, &h.State, &seen, &until, &h.Refused, &refused, &bus, &agents, &h.site)
+	h.Agents = strings.Fields(agents)
 	h.Bus.Prefix, h.Bus.Server, _ = strings.Cut(bus, " ")
 	h.Labels, h.Seen, h.Until, h.RefusedAt = strings.Fields(labels), at(seen), at(until), at(refused)
 	return h, err
@@ -159,17 +161,23 @@ type HostNews struct {
 	Host   Host
 	Others []Host
 	Duties []string // that this hub has, for the duration that it asked for
+	Moves  []Move   // of agents on this host: those that are to leave it, and those that have just come
 }
 
 // KeepHost prolongs a session, and takes or keeps those of the duties that no other hub
-// has. It fails with Lost if another hub is the host by now.
-func (s Hosts) KeepHost(ctx context.Context, h HostSession, d time.Duration, duties []string) (HostNews, error) {
+// has. agents are those that its configuration defines; nil: as it said before. It fails with
+// Lost if another hub is the host by now.
+func (s Hosts) KeepHost(ctx context.Context, h HostSession, d time.Duration, duties, agents []string) (HostNews, error) {
 	const op = "keep host"
 	var out HostNews
 	err := s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
 		out = HostNews{}
 		until := t.now + d.Milliseconds()
-		n, err := t.exec(ctx, `UPDATE hosts SET seen_at = ?, until = ? WHERE id = ? AND session = ?`, t.now, until, h.Host, h.Session)
+		set, args := `seen_at = ?, until = ?`, []any{t.now, until}
+		if agents != nil {
+			set, args = set+`, agents = ?`, append(args, strings.Join(agents, " "))
+		}
+		n, err := t.exec(ctx, `UPDATE hosts SET `+set+` WHERE id = ? AND session = ?`, append(args, h.Host, h.Session)...)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.Lost, op, "another hub has become this host")
 		}
@@ -190,6 +198,7 @@ ON CONFLICT (name) DO UPDATE SET host = excluded.host, session = excluded.sessio
 		}
 		var rows []hostRow
 		err = t.run(ctx, all(&rows, scanHost, selectHost+` ORDER BY h.name`),
+			all(&out.Moves, scanMove, selectMove+` WHERE a.home_id = ? AND m.refused = ''`, h.Host),
 			all(&out.Duties, scanText, `SELECT u.name FROM duties u WHERE u.session = ? AND u.until > ? ORDER BY u.name`, h.Session, t.now))
 		for _, r := range rows {
 			if r.ID == h.Host {
@@ -283,8 +292,10 @@ func (s Hosts) ForgetHost(ctx context.Context, name string) error {
 		if held {
 			return fika.WithHint(fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again when its lease has ended", who, name), hint.AgentList)
 		}
-		if err := t.put(ctx, `DELETE FROM agent_defs WHERE host = ?`, h.ID); err != nil {
-			return err
+		for _, text := range []string{`DELETE FROM agent_defs WHERE host = ?`, `DELETE FROM moves WHERE host = ? AND sent = 0`} {
+			if err := t.put(ctx, text, h.ID); err != nil {
+				return err
+			}
 		}
 		return t.put(ctx, `DELETE FROM hosts WHERE id = ?`, h.ID)
 	})

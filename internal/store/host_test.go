@@ -78,7 +78,7 @@ func TestHostOfACopiedHome(t *testing.T) {
 	if _, err := enter("copy"); !fika.IsKind(err, fika.Locked) {
 		t.Fatalf("a copy becomes the host: %v", err)
 	}
-	news, err := s.KeepHost(ctx, first, life, nil)
+	news, err := s.KeepHost(ctx, first, life, nil, nil)
 	if err != nil || news.Host.Refused != "on-copy" || news.Host.RefusedAt.IsZero() || news.Host.Name != "on-disk" {
 		t.Errorf("the holder hears %+v, %v", news, err)
 	}
@@ -86,7 +86,7 @@ func TestHostOfACopiedHome(t *testing.T) {
 	if err != nil {
 		t.Errorf("a new hub of the same home: %v", err)
 	}
-	if _, err := s.KeepHost(ctx, first, life, nil); !fika.IsKind(err, fika.Lost) {
+	if _, err := s.KeepHost(ctx, first, life, nil, nil); !fika.IsKind(err, fika.Lost) {
 		t.Errorf("the hub before it: %v", err)
 	}
 	ahead = life + time.Second
@@ -94,7 +94,7 @@ func TestHostOfACopiedHome(t *testing.T) {
 	if err != nil {
 		t.Errorf("a lapsed host is not free: %v", err)
 	}
-	if _, err := s.KeepHost(ctx, again, life, nil); !fika.IsKind(err, fika.Lost) {
+	if _, err := s.KeepHost(ctx, again, life, nil, nil); !fika.IsKind(err, fika.Lost) {
 		t.Errorf("both are the host: %v", err)
 	}
 	if err := s.LeaveHost(ctx, taken); err != nil {
@@ -124,7 +124,7 @@ func TestDuties(t *testing.T) {
 	}
 	has := func(i int, want ...string) {
 		t.Helper()
-		news, err := s.KeepHost(ctx, hubs[i], life, []string{"care", "cleaning"})
+		news, err := s.KeepHost(ctx, hubs[i], life, []string{"care", "cleaning"}, nil)
 		if err != nil || !slices.Equal(news.Duties, want) || len(news.Others) != 2 {
 			t.Errorf("hub %d has %v of %d others, %v; want %v", i, news.Duties, len(news.Others), err, want)
 		}

@@ -53,6 +53,11 @@ var elsewhere = map[string]string{
 	"refuse-delivery": "internal/report/webhook",
 	"end-delivery":    "the same",
 	"retry-delivery":  "the same",
+	// Agents that go to another host.
+	"move-to-host": "test/machines TestMove",
+	"send-to-host": "the same",
+	"take-at-host": "the same",
+	"keep-at-host": "the same",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

@@ -225,6 +225,71 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
+// TestMove: an agent is moved to another host when what it does has ended, with its texts and
+// its conversations; where it cannot go, or files would stay behind unsaid, it is refused.
+func TestMove(t *testing.T) {
+	l := newLab(t, 2, "[[agents]]\nid = \"mover\"\nwake = true\nrun_on = [\"h1\", \"h2\"]\n[[agents]]\nid = \"fixed\"\nrun_on = [\"h1\"]\n")
+	h1, h2 := l.hosts[0], l.hosts[1]
+	h1.must("up")
+	h2.must("up")
+	refused := func(want string, args ...string) {
+		t.Helper()
+		if out, code := h2.run(h2.home, append([]string{"agent", "move"}, args...)...); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("move %v: exit %d: %q does not say %q", args, code, out, want)
+		}
+	}
+	refused(`host "nowhere" not found`, "mover", "nowhere")
+	refused("the host h2 does not define @a1", "a1", "h2")
+	refused("@fixed may not run on h2", "fixed", "h2")
+	h1.must("host", "drain", "h2")
+	refused("the host h2 is drained", "mover", "h2")
+	h1.must("host", "resume", "h2")
+
+	answer := h2.begin("ask", "mover", "tick 30")
+	l.until("it ticks on h1", func() bool { _, n := h1.ticks(h1.home, "mover"); return n > 3 })
+	check(t, os.WriteFile(filepath.Join(h1.home, "contexts", "mover", "todos.md"), []byte("- pack\n"), 0o600))
+	check(t, os.MkdirAll(filepath.Join(h2.home, "contexts", "mover"), 0o700))
+	refused("contexts/mover/workspace would stay on h1", "mover", "h2")
+	if out := h2.must("agent", "move", "mover", "h2", "--leave-files"); !strings.Contains(out, "@mover is on h2") {
+		t.Errorf("move says %q", out)
+	}
+	if _, n := h1.ticks(h1.home, "mover"); n != 30 {
+		t.Errorf("it was moved after %d of 30 ticks", n)
+	}
+	if got := answer(); !strings.HasSuffix(got, "it ticked") {
+		t.Errorf("what it did ended with %q", got)
+	}
+	if todos, err := os.ReadFile(filepath.Join(h2.home, "contexts", "mover", "todos.md")); string(todos) != "- pack\n" {
+		t.Errorf("todos %q, %v", todos, err)
+	}
+	for _, h := range l.hosts {
+		if got := h.must("ask", "mover", "hello"); !strings.HasSuffix(got, "hello from h2") {
+			t.Errorf("%s asks, and it says %q", h.name, got)
+		}
+	}
+	if out := h1.must("conversation", "list", "--agent", "mover"); !strings.Contains(out, "mover") {
+		t.Errorf("its conversations: %s", out)
+	}
+	if testing.Short() {
+		return // what follows waits for a lease to lapse
+	}
+	h2.kill()
+	l.until("h2 counts as down", func() bool { return !h1.shows("h2").Up })
+	if out, code := h1.run(h1.home, "agent", "move", "mover", "h1"); code == 0 || !strings.Contains(out, "is on h2, which is down, and its files are there") {
+		t.Errorf("moved from a host that is down: %s", out)
+	}
+	l.until("it has gone without its files", func() bool {
+		out, code := h1.run(h1.home, "agent", "move", "mover", "h1", "--leave-files")
+		if code != 0 && !strings.Contains(out, "may still be at work on h2") {
+			t.Fatalf("move: %s", out)
+		}
+		return code == 0
+	})
+	if got := h1.must("ask", "mover", "hello"); !strings.HasSuffix(got, "hello from h1") {
+		t.Errorf("back on h1, it says %q", got)
+	}
+}
+
 // TestDefinitions: who may ask an agent, read it, and use the board is judged everywhere by
 // what its own host says, not by the settings of where one asks; what no host has said is
 // denied; and a change of it counts on the other hosts as well.

@@ -22,7 +22,7 @@ func New(e *command.Env) *cobra.Command {
 // commands returns the commands of fika agent except run.
 func commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newList(e), newShow(e), newStart(e), newStop(e), newRestart(e), newHealth(e),
+		newList(e), newShow(e), newStart(e), newStop(e), newRestart(e), newMove(e), newHealth(e),
 		newAttach(e), newLogs(e), newReset(e), newCreate(e), newAdd(e), newImport(e), newDelete(e),
 		newSummarise(e), newRecall(e), newLearn(e), newDiff(e), newMerge(e), newDiscard(e), newShell(e),
 	}

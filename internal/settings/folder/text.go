@@ -154,3 +154,18 @@ func whileLocked(d *os.File, dir string, do func() error) error {
 	defer func() { _ = process.UnlockFile(d) }()
 	return do()
 }
+
+// Take writes a text that was another folder's. One that says something else is first set
+// aside in the same folder.
+func (f Folder) Take(k TextKind, body string) error {
+	now, err := f.Read(k)
+	if err != nil || now.Hash == Hash(hashOf([]byte(body))) {
+		return err
+	}
+	if now.Hash != "" {
+		if _, err := setAside(f.TextPath(k), "before-move", time.Now()); err != nil {
+			return err
+		}
+	}
+	return f.Write(k, body)
+}
