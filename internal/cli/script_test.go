@@ -27,7 +27,7 @@ import (
 
 // TestMain makes the test binary the program itself when it is called fika, so
 // that scripts and tests run the real command line in processes of their own, and a guest
-// when it is called guestprog, and an MCP server with a login, or its browser, when it is
+// when it is called guestprog, an MCP server when it is called mcpprog, and an MCP server with a login, or its browser, when it is
 // called oauthprog.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		},
 		"lonely":    func() { os.Exit(lonely(os.Args[1:])) },
 		"oauthprog": func() { os.Exit(oauthtest.Main(os.Args[1:], mcptest.Handler("ordinary"))) },
+		"mcpprog":   func() { os.Exit(mcptest.Serve(os.Args[1])) },
 		"guestprog": func() { os.Exit(guesttest.Serve(strings.Join(os.Args[1:], " "))) },
 	})
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fika"
+	"fika/internal/extension/editor"
 	"fika/internal/rights/guard"
 	"fika/internal/settings/config"
 	"fika/internal/store"
@@ -95,6 +97,9 @@ func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) 
 func (a *Approvals) RuleFor(q OpenApproval) (guard.Rule, error) {
 	if q.FlowStep != "" {
 		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", q.N)
+	}
+	if strings.HasPrefix(q.Tool, editor.Prefix) {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%s belongs to a program that an editor has for one session, and the next one of that name may be another: approve it without --always", q.Tool)
 	}
 	s, err := a.c.app.Settings(q.Agent, nil, true)
 	if err != nil {

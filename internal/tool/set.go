@@ -28,6 +28,7 @@ type Set struct {
 	perms Permissions
 	allow map[string]bool // perms.Allow as a set, for fast lookup
 	keys  *redact.Keys
+	gone  func(name string) string
 }
 
 // validName reports whether all providers accept a name.
@@ -80,6 +81,10 @@ func (s *Set) RedactWith(keys *redact.Keys) {
 		s.tools[name] = &redacted{Tool: t, keys: keys}
 	}
 }
+
+// ExplainMissing has the set say more about a tool that it does not have: what explain
+// returns for its name, if that is not empty. Call it before the set is used.
+func (s *Set) ExplainMissing(explain func(name string) string) { s.gone = explain }
 
 // Validate checks the arguments of a call of t. It fails with kind Invalid if they do
 // not fit the schema, and with Denied if they contain a known key.
@@ -147,6 +152,11 @@ func (s *Set) Delegator(name string) (Delegator, bool) { return DelegatorOf(s.to
 // such tool, and one of kind Denied if the permissions do not include it.
 func (s *Set) Check(name string) error {
 	t, known := s.tools[name]
+	if !known && s.gone != nil {
+		if why := s.gone(name); why != "" {
+			return fika.Errorf(fika.NotFound, "tool", "%s cannot be called: %s", clipBytes(name, 80), why)
+		}
+	}
 	if !known {
 		var offered []string
 		for _, spec := range s.OfferedSpecs() {

@@ -50,7 +50,7 @@ type laterHooks struct{ *Runtime }
 
 // Fire implements [hook.Runner].
 func (l laterHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hook.Payload, error) {
-	return l.stepHooks().Fire(ctx, at, p)
+	return l.stepHooks(nil).Fire(ctx, at, p)
 }
 
 // noteStore keeps notes in the files of a context.

@@ -15,6 +15,7 @@ import (
 type liveGuard struct {
 	begun *Runtime
 	asks  bool // a person is asked where no rule decides, whatever [guard] default is
+	lent  *lent
 }
 
 // Judge implements [turn.Guard]. If the current rules cannot be read, nothing is run.
@@ -26,6 +27,9 @@ func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
 	j := now.judge()
 	if g.asks {
 		j.Default, j.Because = guard.Ask, "its program asks"
+	}
+	if g.lent.has(c.Name) && j.Default != guard.Deny { // nobody here knows what it does, whatever it says of itself
+		j.Default, j.Because = guard.Ask, "a tool of an MCP server of the editor asks"
 	}
 	return now.narrow(c, j.Judge(c))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -229,13 +230,14 @@ func (l *LiveRuntime) Settings() config.Settings {
 type stepHooks struct {
 	live  *LiveRuntime
 	begun *Runtime // the runtime that the turn began with
+	lent  *lent
 }
 
-func (r *Runtime) stepHooks() hook.Runner {
+func (r *Runtime) stepHooks(l *lent) hook.Runner {
 	if r.live == nil {
 		return r.hooks
 	}
-	return stepHooks{r.live, r}
+	return stepHooks{r.live, r, l}
 }
 
 // Fire implements [hook.Runner]. If the current permissions cannot be read, a tool is
@@ -252,6 +254,9 @@ func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hoo
 		now = h.begun
 	case at == hook.PreTool && now != h.begun:
 		name, _ := p["tool_name"].(string)
+		if h.lent.has(name) && !slices.Contains(now.settings.ToolsOff, name) {
+			break
+		}
 		if err := now.tools.Check(name); err != nil {
 			return p, err
 		}

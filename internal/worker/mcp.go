@@ -18,7 +18,6 @@ import (
 	"fika"
 	"fika/internal/chat/attachment"
 	"fika/internal/extension/mcp"
-	"fika/internal/rights/guard"
 	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/text/redact"
@@ -304,10 +303,7 @@ func (r *Runtime) confinementOf(s mcp.Server) func() mcp.Confinement {
 
 // offer returns the tools in the stored list of a server.
 func (r *Runtime) offer(pool *mcp.Pool, s mcp.Server, pin mcp.Pin) []tool.Tool {
-	policy := policyOf(r.settings)
-	return pin.ToolsFor(s, mcp.Use{Pool: pool, Confine: r.confinementOf(s), Offline: func(c tool.Call) bool {
-		return c.Taint != "" && policy.Taint == guard.TaintOffline
-	}})
+	return pin.ToolsFor(s, mcp.Use{Pool: pool, Confine: r.confinementOf(s), Offline: r.offline})
 }
 
 // Server confines an MCP server that is called, within the same rights.

@@ -21,6 +21,7 @@ type liveBounds struct {
 	begun        *Runtime
 	conversation fika.ConversationID
 	workspace    string
+	lent         *lent // what the turn has beside the agent's own tools
 }
 
 // Effective implements [turn.Bounds]. If the current permissions cannot be read,
@@ -30,7 +31,9 @@ func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted b
 	if err != nil {
 		return &fika.Rights{Sandbox: string(sandbox.Required)}
 	}
-	return policyOf(now.settings).EffectiveRights(now.rights(), cause, tainted)
+	own := now.rights()
+	own.Tools = append(own.Tools, b.lent.names()...)
+	return policyOf(now.settings).EffectiveRights(own, cause, tainted)
 }
 
 // Confine implements [turn.Bounds].

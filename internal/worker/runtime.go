@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"fika"
 	"fika/internal/app"
 	"fika/internal/chat"
+	"fika/internal/extension/editor"
 	"fika/internal/extension/hook"
 	"fika/internal/extension/plugin"
 	"fika/internal/llm"
@@ -61,6 +63,9 @@ type Runtime struct {
 	toolbox   Toolbox
 	hooks     hook.Runner
 	tools     *tool.Set
+	own       []tool.Tool // those of tools that no MCP server has
+	served    []tool.Tool // those of MCP servers
+	permits   tool.Permissions
 	chats     *chat.Chats
 	workspace string
 	versions  *note.Versions
@@ -129,13 +134,27 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		r.plugged[t.Spec().Name] = t.Spec().Effect != fika.Pure
 		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
 	}
-	served, permissions := r.serverTools(ctx, toolNames(tools))
-	r.tools, err = tool.NewSet(append(tools, r.deferMany(served, permissions)...), withCompanions(permissions))
-	if err != nil {
-		return err
+	r.own = tools
+	r.served, r.permits = r.serverTools(ctx, toolNames(tools))
+	r.tools, err = r.toolSet(nil)
+	return err
+}
+
+// toolSet returns the set of all tools, with more that are permitted.
+func (r *Runtime) toolSet(more []tool.Tool) (*tool.Set, error) {
+	p := r.permits
+	if p.Allow != nil {
+		p.Allow = slices.Concat(p.Allow, toolNames(more))
 	}
-	r.tools.RedactWith(keys)
-	return nil
+	set, err := tool.NewSet(slices.Concat(r.own, r.deferMany(slices.Concat(r.served, more), p)), withCompanions(p))
+	if err != nil {
+		return nil, err
+	}
+	if len(more) == 0 {
+		set.ExplainMissing(editor.IsMissing)
+	}
+	set.RedactWith(r.toolbox.keys)
+	return set, nil
 }
 
 // openWorkspace creates the worktree of an agent or a task that has one, and returns an

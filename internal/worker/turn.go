@@ -72,6 +72,10 @@ func (r *Runtime) engine(ctx context.Context, c store.Claimed, stop <-chan struc
 		return nil, err
 	}
 	conf := r.turnConfig(c, settings, models, stop, o)
+	if l := r.lentTo(ctx, c); l != nil {
+		conf.Tools, conf.Hooks, conf.Guard = l.set, r.stepHooks(l), liveGuard{begun: r, lent: l}
+		conf.Bounds = liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request), l}
+	}
 	conf.Trace = r.traceparent(ctx, c.Request)
 	if c.Request.Payload.Summary {
 		var err error
@@ -167,10 +171,10 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 	name := w.Agent.Name
 	return turn.Config{
 		Store: r.opts.Store, Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
+		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(nil), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
 		Patience: patienceFor(c, s), CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call:  tool.Call{Agent: name, Context: string(name), Conversation: c.Conversation.ID, Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},
-		Guard: liveGuard{begun: r}, GuestGuard: liveGuard{r, true}, Bounds: liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request)},
+		Guard: liveGuard{begun: r}, GuestGuard: liveGuard{begun: r, asks: true}, Bounds: liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request), nil},
 		Callable: func(ctx context.Context, to fika.AgentName) string { return r.peers().callable(ctx, name, to) },
 		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),

@@ -41,6 +41,7 @@ type Worker struct {
 	lock    *folder.Lock
 	notes   []string    // for the person, see Notes
 	servers *mcp.Pool   // MCP servers of this process; nil: none needed yet
+	editors editors     // MCP servers of the editors of sessions
 	guests  *guest.Pool // programs that stay for their next turn
 	jobs    *job.Pool   // background commands of this process; nil: it runs none
 	// serverTrouble names the servers whose trouble has been reported.
@@ -286,6 +287,7 @@ func (w *Worker) Close() error {
 		errs = append(errs, w.servers.Close())
 		w.servers = nil
 	}
+	w.editors.close()
 	w.guests.Close()
 	if w.Mirror != nil && w.lock != nil {
 		_ = w.Mirror.Sync(context.Background()) // for what arrived meanwhile; the next opening also does it

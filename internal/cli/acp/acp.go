@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,8 +13,11 @@ import (
 	"fika/internal/api"
 	"fika/internal/cli/command"
 	door "fika/internal/door/acp"
+	lending "fika/internal/extension/editor"
+	"fika/internal/sandbox"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/tool/proc"
 )
 
 // New returns the command fika acp.
@@ -59,6 +63,9 @@ func serve(ctx context.Context, e *command.Env) error {
 	err = door.Serve(ctx, term.ReadUntil(ctx, e.In), e.Wire(), door.Options{
 		Open: func(_ context.Context, dir string) (*door.Home, error) { return h.open(ctx, dir) },
 		Dir:  dir, Words: e.Words, Warn: e.Warn, Version: e.Version,
+		Find: func(program string) (string, error) {
+			return proc.LookPath(program, []string{"PATH=" + e.Getenv("PATH")}, dir)
+		},
 	})
 	if ctx.Err() != nil {
 		return nil // it was told to end: nothing is lost
@@ -109,7 +116,16 @@ func (h *homes) open(ctx context.Context, dir string) (*door.Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &door.Home{Service: o.door.Caller(), Ready: o.door.Ready}
+	out := &door.Home{Service: o.door.Caller(), Ready: o.door.Ready, Confined: o.confined}
+	if o.door.IsPerson() {
+		out.Lend = func(session string, servers []lending.Server, tell func(string)) (io.Closer, error) {
+			h, err := o.env.App().Home()
+			if err != nil {
+				return nil, err
+			}
+			return lending.Lend(h.EditorSocket(fika.ConversationName(session)), servers, tell)
+		}
+	}
 	if p := o.env.App().Project(); p != nil {
 		out.Dir = p.Main
 	}
@@ -127,6 +143,25 @@ func (h *homes) open(ctx context.Context, dir string) (*door.Home, error) {
 		return addressed
 	}
 	return out, nil
+}
+
+// confined says how programs are confined that run for an agent.
+func (o *open) confined(agent string) string {
+	unknown := "as the commands of @" + agent + " do"
+	s, err := o.env.App().Settings(fika.AgentName(agent), nil, true)
+	if err != nil {
+		return unknown
+	}
+	found, err := o.env.App().SandboxProbe().Open(sandbox.Mode(s.Guard.SandboxMode))
+	switch {
+	case err != nil:
+		return unknown
+	case found.Tier() == sandbox.None:
+		return "without a sandbox: nothing confines it here"
+	case s.Guard.Network == "on":
+		return "in the sandbox of @" + agent + "'s commands, with the network"
+	}
+	return "in the sandbox of @" + agent + "'s commands, without a network"
 }
 
 func (h *homes) close() {

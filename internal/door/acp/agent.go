@@ -3,7 +3,6 @@ package acp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,8 @@ import (
 	"fika/internal/api"
 	"fika/internal/door"
 	"fika/internal/extension/acp"
+	"fika/internal/extension/editor"
 	"fika/internal/extension/jsonrpc"
-	"fika/internal/text/hint"
-	"fika/internal/text/safetext"
 )
 
 // Home is where the chats of a folder are.
@@ -29,15 +27,23 @@ type Home struct {
 	Agent string
 	// Dir is the folder of the project; "" if the home is not a project's.
 	Dir string
+	// Lend lends MCP servers to the agents that work in a session, until what it returns is
+	// closed; tell is told what a person should know of them. nil: whoever runs this is no
+	// person.
+	Lend func(session string, servers []editor.Server, tell func(string)) (io.Closer, error)
+	// Confined says how programs are confined that run for an agent.
+	Confined func(agent string) string
 }
 
 // Options are what the agent is given.
 type Options struct {
 	// Open returns the home of a folder. It is called for each session.
-	Open    func(ctx context.Context, dir string) (*Home, error)
-	Dir     string // where the program was started
-	Words   door.Words
-	Warn    func(string) // for the log of the editor
+	Open  func(ctx context.Context, dir string) (*Home, error)
+	Dir   string // where the program was started
+	Words door.Words
+	Warn  func(string) // for the log of the editor
+	// Find returns the path of a program that is named without one.
+	Find    func(program string) (string, error)
 	Version string
 }
 
@@ -189,7 +195,7 @@ func (a *agent) newSession(ctx context.Context, p acp.SessionParams) (any, error
 	if s.id, err = h.Service.Session(ctx, api.Write{}); err != nil {
 		return nil, a.said(err)
 	}
-	s.refused = refusedServers(p.Servers)
+	s.takeServers(p.Servers)
 	options, err := s.options(ctx)
 	if err != nil {
 		return nil, err
@@ -201,36 +207,6 @@ func (a *agent) newSession(ctx context.Context, p acp.SessionParams) (any, error
 	a.keep(s)
 	s.begin(at)
 	return acp.SessionResult{SessionID: s.id, Options: options}, nil
-}
-
-// mostServers is how many servers of a client are named.
-const mostServers = 20
-
-// refusedServers says which MCP servers of a client are not used; "": it has none. What it would
-// start is nobody's but the client's wish: the person agrees to servers once, for all doors.
-func refusedServers(list []json.RawMessage) string {
-	var names []string
-	for i, raw := range list {
-		if i == mostServers {
-			names = append(names, fmt.Sprintf("and %d more", len(list)-i))
-			break
-		}
-		var s struct{ Name, Type string }
-		_ = json.Unmarshal(raw, &s) // what cannot be read has no name
-		name := safetext.Line(s.Name)
-		if name = name[:min(len(name), 64)]; name == "" {
-			name = "one without a name"
-		}
-		if s.Type != "" && s.Type != "stdio" {
-			name += " (" + safetext.Line(s.Type[:min(len(s.Type), 16)]) + ")"
-		}
-		names = append(names, strings.ToValidUTF8(name, ""))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "— MCP servers of the editor that are not used here: " + strings.Join(names, ", ") +
-		". An agent has those of its own settings, which you add and agree to once, in a terminal (" + hint.MCPList.With() + ")\n\n"
 }
 
 // load opens a session that there is. With replay the client gets what was said before.
@@ -251,7 +227,7 @@ func (a *agent) load(ctx context.Context, p acp.SessionParams, replay bool) (any
 	}
 	s := a.newSessionOf(h, p.Cwd)
 	s.id, s.shown = st.Conversations[0].Name, st.Conversations[0].Seq
-	s.refused = refusedServers(p.Servers)
+	s.takeServers(p.Servers)
 	if replay {
 		if err := s.replay(ctx); err != nil {
 			return nil, a.said(err)

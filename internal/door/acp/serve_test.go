@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/door/acp"
 	"fika/internal/door/acp/acptest"
+	"fika/internal/extension/editor"
 	"fika/internal/extension/jsonrpc"
 	"fika/internal/service"
 	"fika/internal/text/words"
@@ -25,6 +27,7 @@ type world struct {
 	*testing.T
 	person *service.Service
 	dir    string // where @coder works
+	lends  bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -45,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t, c, dir}
+	return &world{t, c, dir, false}
 }
 
 // connect starts a door with an editor.
@@ -57,10 +60,16 @@ func (w *world) connect() *acptest.Editor {
 	go func() {
 		err := acp.Serve(w.Context(), from, out, acp.Options{
 			Open: func(context.Context, string) (*acp.Home, error) {
-				return &acp.Home{
+				h := &acp.Home{
 					Service: service.Door(w.person), Ready: func(context.Context, bool) {}, Agent: "coder",
 					Address: func(agent, text string) string { return "@" + agent + " " + text },
-				}, nil
+				}
+				if w.lends {
+					h.Lend = func(string, []editor.Server, func(string)) (io.Closer, error) {
+						return nil, errors.New("nobody was asked")
+					}
+				}
+				return h, nil
 			},
 			Dir: w.dir, Warn: func(string) {}, Version: "1", Words: func(s api.Status) string { return words.Say(s, time.Now()) },
 		})
@@ -88,32 +97,39 @@ func (w *world) post(session string, n int, text func(int) string) {
 	}
 }
 
-// TestServersOfTheEditor: MCP servers that the editor passes on are refused by name, where its
-// person reads it, once.
+// TestServersOfTheEditor: what an editor brings and nobody can use is named with the reason,
+// where its person reads it, once; nothing of it is asked about. Nobody but a person's editor
+// brings any.
 func TestServersOfTheEditor(t *testing.T) {
 	w := newWorld(t)
-	e := w.connect()
-	servers := []any{
-		map[string]any{"name": "files\u001b[2J", "command": "/bin/files", "args": []string{"--token", "hunter2"}, "env": []any{}},
-		map[string]any{"type": "http", "name": "github", "url": "https://example.org/mcp", "headers": []any{}},
-	}
-	var got struct{ SessionID string }
-	if err := json.Unmarshal(e.Call("session/new", map[string]any{"cwd": w.dir, "mcpServers": servers}), &got); err != nil {
-		t.Fatal(err)
-	}
-	for _, method := range []string{"", "session/load"} {
-		if method != "" {
-			e.Call(method, map[string]any{"cwd": w.dir, "sessionId": got.SessionID, "mcpServers": servers})
+	for _, person := range []bool{false, true} {
+		w.lends = person
+		e := w.connect()
+		files := map[string]any{"name": "files\u001b[2J", "command": "/bin/files", "args": []string{"--token", "hunter2"}, "env": []any{}}
+		servers := []any{map[string]any{"type": "http", "name": "github", "url": "https://example.org/mcp", "headers": []any{}}}
+		want := "not used: github (http: only programs are used, not addresses)"
+		if !person {
+			servers = append(servers, files)
+			want += ", files (only a person's editor brings any)"
 		}
-		before := len(acptest.Said("agent_message_chunk", e.Seen()))
-		e.Call("session/prompt", acptest.Prompt(got.SessionID, "/why"))
-		e.Call("session/prompt", acptest.Prompt(got.SessionID, "/why"))
-		said := acptest.Said("agent_message_chunk", e.Seen())[before:]
-		if strings.Count(said, "not used here: files, github (http). An agent has those of its own settings") != 1 || strings.Contains(said, "hunter2") {
-			t.Errorf("%s: it said %q", method, said)
+		var got struct{ SessionID string }
+		if err := json.Unmarshal(e.Call("session/new", map[string]any{"cwd": w.dir, "mcpServers": servers}), &got); err != nil {
+			t.Fatal(err)
 		}
+		for _, method := range []string{"", "session/load"} {
+			if method != "" {
+				e.Call(method, map[string]any{"cwd": w.dir, "sessionId": got.SessionID, "mcpServers": servers})
+			}
+			before := len(acptest.Said("agent_message_chunk", e.Seen()))
+			e.Call("session/prompt", acptest.Prompt(got.SessionID, "/why"))
+			e.Call("session/prompt", acptest.Prompt(got.SessionID, "/why"))
+			said := acptest.Said("agent_message_chunk", e.Seen())[before:]
+			if strings.Count(said, want) != 1 || strings.Contains(said, "hunter2") {
+				t.Errorf("%s: it said %q, not %q", method, said, want)
+			}
+		}
+		e.Call("session/close", map[string]any{"sessionId": got.SessionID})
 	}
-	e.Call("session/close", map[string]any{"sessionId": got.SessionID})
 }
 
 // TestTurn: a turn goes on until it is cancelled, what others say in the chat appears, a

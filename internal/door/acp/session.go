@@ -12,6 +12,7 @@ import (
 	"fika/internal/api"
 	"fika/internal/door"
 	"fika/internal/extension/acp"
+	"fika/internal/extension/editor"
 	"fika/internal/extension/jsonrpc"
 )
 
@@ -34,6 +35,7 @@ type session struct {
 	own     map[int64]bool // entries that the client has written itself and not seen yet
 	shown   int64          // seq of the newest entry that was shown
 	titled  bool
+	servers []editor.Server     // of the client, which its person was not asked about yet
 	refused string              // what the client is to be told of its MCP servers, once it is listened to; empty: nothing
 	live    map[string]*stream  // by request
 	calls   map[string]call     // tool calls without a result, by id of their entry
@@ -213,6 +215,9 @@ func (s *session) prompt(ctx context.Context, blocks []acp.Block) (any, error) {
 			s.update(acp.Update{Kind: "agent_message_chunk", Content: acp.Text(answer)})
 			return acp.Prompted{Stop: acp.EndTurn}, nil
 		}
+	}
+	if s.lend(ctx, t) {
+		return acp.Prompted{Stop: acp.Cancelled}, nil
 	}
 	if err := s.post(ctx, s.home.Address(to, said)); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 
 	"fika"
 	"fika/internal/extension/jsonrpc"
+	"fika/internal/system/socket"
 	"fika/internal/tool"
 )
 
@@ -55,7 +56,7 @@ type Table struct {
 // caller must close it.
 func NewTable(dir string) (*Table, error) {
 	path := filepath.Join(dir, "table-"+rand.Text()[:8])
-	l, err := listen(path)
+	l, err := socket.Listen(path)
 	if err != nil {
 		return nil, fika.Wrap(fika.Failed, "make the socket of a guest", err)
 	}
@@ -240,7 +241,7 @@ func Bridges(args []string) bool {
 // and the table whose socket is at path, until one of them ends. It opens no home and decides
 // nothing. It returns the exit status.
 func Bridge(path string, in io.Reader, out, complain io.Writer) int {
-	c, err := dial(path)
+	c, err := socket.Dial(path)
 	if err != nil {
 		io.WriteString(complain, "fika: an agent program that is a guest of fika starts this, in its turn: "+err.Error()+"\n")
 		return 1

@@ -28,6 +28,7 @@ type Server struct {
 	Headers func() (map[string]string, error) // more for each request to a remote server; nil: none
 	Tools   []string                          // the tools to offer, by the server's own names; nil: all
 	Trust   bool                              // what the server says about effects counts
+	Session bool                              // it is there for one session: nothing is kept of what it says
 	Taint   bool                              // its results are text from outside
 	Timeout time.Duration
 }

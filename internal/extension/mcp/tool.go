@@ -138,6 +138,12 @@ func (t *serverTool) changed(ctx context.Context, on *session) (*tool.Result, er
 		r, err := t.failed(ctx, err, false)
 		return &r, err
 	}
+	if t.server.Session {
+		if is, there := now.find(t.pinned.Name); !there || !is.same(t.pinned) {
+			return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("not called: the server %s describes %s otherwise than when the session began: do without it", t.server.Name, t.pinned.Name)}, nil
+		}
+		return nil, nil
+	}
 	pins := t.use.Pool.opts.Pins
 	pin := pins.Load(t.server)
 	if len(pin.listing().Changes(now)) == 0 {

@@ -81,5 +81,11 @@ func (p Paths) LogFile(name fika.AgentName) string { return p.path("run", "logs"
 // each.
 func (p Paths) MCPDir() string { return p.path("mcp") }
 
+// EditorSocket returns the path of the socket at which the MCP servers are lent that an
+// editor brings into a session.
+func (p Paths) EditorSocket(session fika.ConversationName) string {
+	return p.path("run", "editors", string(session))
+}
+
 // MCPLog returns the path of the log of an MCP server's stderr.
 func (p Paths) MCPLog(server string) string { return p.path("run", "logs", "mcp-"+server+".log") }

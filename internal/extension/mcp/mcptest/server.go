@@ -153,6 +153,7 @@ func addEffects(add adder) {
 		return nil, nil
 	})
 	add("slow", "Reports progress and waits until it is cancelled.", func(ctx context.Context, r *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, error) {
+		fmt.Fprintln(os.Stderr, "slow was called")
 		token := r.Params.GetProgressToken()
 		if token != nil {
 			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: 1, Total: 2, Message: "half"})

@@ -1,4 +1,4 @@
-package guest
+package socket
 
 import (
 	"fmt"
@@ -11,8 +11,9 @@ import (
 // maxPath is how long the path of a Unix socket may be everywhere, in bytes.
 const maxPath = 100
 
-// listen makes a Unix socket. A path that is too long for one goes through its folder.
-func listen(path string) (net.Listener, error) {
+// Listen makes a Unix socket. A path that is too long for one goes through its
+// folder. Closing it leaves the file.
+func Listen(path string) (net.Listener, error) {
 	at, done, err := shortened(path)
 	if err != nil {
 		return nil, err
@@ -26,8 +27,8 @@ func listen(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// dial connects to a Unix socket.
-func dial(path string) (net.Conn, error) {
+// Dial connects to a Unix socket.
+func Dial(path string) (net.Conn, error) {
 	at, done, err := shortened(path)
 	if err != nil {
 		return nil, err
