@@ -1,5 +1,6 @@
 #!/bin/sh
-# Draws the moving picture of the README and those of the page from a real run (see test/picture).
+# Draws the moving picture of the README, those of the page and, where make interop has installed
+# them, that of a table with Claude Code and Codex, from real runs (see test/picture).
 # With VIEWS=FOLDER it draws a session, an approval and a plan there instead, on a dark and on
 # a light ground.
 set -eu
@@ -14,4 +15,10 @@ if [ -n "${VIEWS:-}" ]; then
 	exit
 fi
 $GO run ./test/picture -fika bin/fika -movie docs/pictures/session.svg
-exec $GO run ./test/picture -fika bin/fika -page docs/pictures/page
+$GO run ./test/picture -fika bin/fika -page docs/pictures/page
+npm=${INTEROP:-${XDG_CACHE_HOME:-$HOME/.cache}/fika/interop}
+if [ ! -e "$npm/installed-lock.json" ]; then
+	echo "skipped: docs/pictures/table.svg, because make interop has not installed Claude Code and Codex"
+	exit
+fi
+$GO run ./test/picture -fika bin/fika -table "$npm" -o docs/pictures/table.svg

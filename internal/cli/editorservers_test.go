@@ -121,6 +121,10 @@ func TestServersOfAnEditor(t *testing.T) {
 	if said := acptest.Said("agent_message_chunk", e.Seen()); !strings.Contains(said, h.work+" from the editor pid ") {
 		t.Errorf("it said %q", said)
 	}
+	ours, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
 	pids := h.running("mcpprog\x00ordinary", "MCPTEST=from the editor")
 	if len(pids) == 0 {
 		t.Error("it does not run")
@@ -129,6 +133,9 @@ func TestServersOfAnEditor(t *testing.T) {
 		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if strings.Contains(string(env), llmtest.Secret) {
 			t.Errorf("it has a key of fika: %q", env)
+		}
+		if net, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); err != nil || net == ours {
+			t.Errorf("it has the network of the machine: %s, %v", net, err)
 		}
 	}
 	if said := use(e, id, "echo", false); !strings.Contains(said, "hello") { // which says that it only reads, and asks all the same

@@ -27,6 +27,11 @@ import (
 // speaks the wire of each program: messages (Anthropic), responses and chat completions
 // (OpenAI), and generateContent (Google), streamed or whole.
 type Model struct {
+	// Rules come before what a message says: of those whose words are in it, the first one
+	// for the number of answers that tools have given to it. They do not change while the
+	// model is in use.
+	Rules []Rule
+
 	mu     sync.Mutex
 	asked  []string        // the last messages, in order
 	waited map[string]bool // by order
@@ -41,6 +46,15 @@ func (m *Model) Asked() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.asked)
+}
+
+// Rule is what the model says, or which tool it calls, when a message has certain words.
+type Rule struct {
+	Words   string
+	Answers int // that tools have given since
+	Say     string
+	Tool    string // that is called, by the end of its name; empty: it says Say
+	Args    string // an object
 }
 
 type object = map[string]any
@@ -60,6 +74,14 @@ func (m *Model) decide(ctx context.Context, last string, answers, tools []string
 	m.mu.Unlock()
 	if strings.Contains(last, "You were interrupted; go on.") { // some programs put the prompt before it into the same message
 		return turn{text: "I go on."}
+	}
+	for _, r := range m.Rules {
+		if r.Answers == len(answers) && strings.Contains(last, r.Words) {
+			if r.Tool == "" {
+				return turn{text: r.Say}
+			}
+			return call(r.Tool, r.Args, tools)
+		}
 	}
 	var orders []string
 	for line := range strings.Lines(last) {
@@ -94,6 +116,11 @@ func (m *Model) decide(ctx context.Context, last string, answers, tools []string
 			raw = strings.ReplaceAll(raw, "$request", found[1])
 		}
 	}
+	return call(name, raw, tools)
+}
+
+// call is a call of the tool whose name ends with name.
+func call(name, raw string, tools []string) turn {
 	var args object
 	if json.Unmarshal([]byte(raw), &args) != nil {
 		return turn{text: "the arguments are no object: " + raw}

@@ -7,6 +7,9 @@
 // Then it has work done that needs a person, and takes docs/pictures/page.png and
 // docs/pictures/page-dark.png of the page with Chromium.
 //
+// With -table it has Claude Code and Codex, as npm has them, work with an agent of fika's own,
+// for docs/pictures/table.svg; the models of all three are the stand-in of test/interop.
+//
 // It is run by scripts/picture.sh when the output has changed; it is no test.
 // Read first: movie, picture. It fails when what should be seen is not, with what
 // was, and then writes nothing.

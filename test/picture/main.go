@@ -23,15 +23,19 @@ func main() {
 	light := flag.Bool("light", false, "on a light ground")
 	web := flag.String("page", "", "also take pictures of the page with Chromium: this path with .png and -dark.png behind it")
 	moving := flag.String("movie", "", "draw a moving picture of a session there instead")
+	npm := flag.String("table", "", "draw a session with Claude Code and Codex at -o: the folder in which make interop has installed them")
 	flag.Parse()
 	ground := dark()
 	if *light {
 		ground = bright()
 	}
 	err := error(nil)
-	if *moving != "" {
+	switch {
+	case *moving != "":
 		err = movie(*fika, *moving, ground)
-	} else {
+	case *npm != "":
+		err = table(*fika, *npm, *out, ground)
+	default:
 		err = picture(*fika, *out, *view, *web, ground)
 	}
 	if err != nil {
@@ -127,8 +131,8 @@ func prepare(home, rules, asked string) error {
 	for name, text := range map[string]string{
 		".fika/config.toml": "model = \"stand-in\"\nusername = \"maria\"\n\n[[models]]\nid = \"stand-in\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\nprices = {input = 3.0, output = 15.0}\n\n[[rules]]\ntool = \"" + asked + "\"\ndo = \"ask\"\nwhy = \"look at new files first\"\n",
 		".fika/rules.toml":  rules,
-		"shop/cart.sh":      "# total N PRICE DISCOUNT: what N items cost, in cents\ntotal() {\n\techo $(($1 * $2 / 100 * (100 - $3)))\n}\n",
-		"shop/test.sh":      ". ./cart.sh\ngot=$(total 3 999 10)\n[ \"$got\" = 2697 ] || { echo \"FAIL total 3 999 10: got $got, want 2697\"; exit 1; }\necho ok\n",
+		"shop/cart.sh":      cart,
+		"shop/test.sh":      cartTest,
 	} {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -140,6 +144,12 @@ func prepare(home, rules, asked string) error {
 	}
 	return exec.Command("git", "init", "-q", filepath.Join(home, "shop")).Run()
 }
+
+// A small program with a mistake in it, and its test.
+const (
+	cart     = "# total N PRICE DISCOUNT: what N items cost, in cents\ntotal() {\n\techo $(($1 * $2 / 100 * (100 - $3)))\n}\n"
+	cartTest = ". ./cart.sh\ngot=$(total 3 999 10)\n[ \"$got\" = 2697 ] || { echo \"FAIL total 3 999 10: got $got, want 2697\"; exit 1; }\necho ok\n"
+)
 
 const rules = `chunk_delay = "5ms"
 
