@@ -93,7 +93,7 @@ func (a *announcer) runLoop() {
 }
 
 func (a *announcer) publishDue() {
-	o := a.p.opts
+	o := &a.p.opts // the owner goroutine changes its settings
 	crash.Point("response.before")
 	sent := outcome.Publish(context.Background(), o.Store.Outcomes, o.Bus, o.Subjects, o.Agent.ID, func(r store.RequestInfo) bool {
 		return slices.Contains(a.sent, r.ID)

@@ -52,7 +52,7 @@ type Options struct {
 	MaxConcurrent int           // turns at once; 0 means 1
 	MaxIdle       time.Duration // exit after this long without work; 0: stay
 	// Settings, if not nil, returns the current values of the three fields above; it is
-	// called at every Poll.
+	// called whenever the process looks for work, so that what is claimed obeys them.
 	Settings  func() Settings
 	Poll      time.Duration // how often to look without a wake-up; 0 means 2 s
 	Heartbeat time.Duration // 0 means 30 s
@@ -219,7 +219,6 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 		case f := <-p.mail:
 			f()
 		case <-poll.C:
-			p.followSettings(alive)
 			p.storeState(alive)
 			p.checkJobs(alive)
 			p.restIfIdle()
@@ -256,9 +255,10 @@ func (p *Process) followSettings(ctx context.Context) {
 	}
 }
 
-// lookForWork cancels turns that are no longer wanted, begins requested compactions and
-// summaries, and claims available work.
+// lookForWork takes over changed settings, cancels turns that are no longer wanted, begins
+// requested compactions and summaries, and claims available work.
 func (p *Process) lookForWork(ctx context.Context) {
+	p.followSettings(ctx)
 	p.checkSignals(ctx)
 	p.checkJobs(ctx)
 	p.beginCompaction(ctx)

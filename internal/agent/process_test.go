@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -314,16 +316,26 @@ func TestCancelReachesTheTurn(t *testing.T) {
 type glancing struct {
 	*store.Store
 	looked, taken int
+	depth         int // to which what was claimed last is limited
 }
 
 func (g *glancing) Claim(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
 	g.looked++
-	return g.Store.Claim(ctx, l, limits, worked)
+	return g.noted(limits)(g.Store.Claim(ctx, l, limits, worked))
 }
 
 func (g *glancing) ClaimNow(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
 	g.taken++
-	return g.Store.ClaimNow(ctx, l, limits, worked)
+	return g.noted(limits)(g.Store.ClaimNow(ctx, l, limits, worked))
+}
+
+func (g *glancing) noted(limits store.Limits) func(*store.Claimed, error) (*store.Claimed, error) {
+	return func(c *store.Claimed, err error) (*store.Claimed, error) {
+		if c != nil {
+			g.depth = limits.MaxDepth
+		}
+		return c, err
+	}
 }
 
 // A process that is told of work does not look first whether there is any; once
@@ -345,6 +357,27 @@ func TestToldOfWork(t *testing.T) {
 	w.ok(stop())
 	if g.looked == 0 || g.taken == 0 || len(rested) > 1 {
 		t.Errorf("looked %d times, took %d times, rested %d times more", g.looked, g.taken, len(rested))
+	}
+}
+
+// TestClaimsByTheSettingsOfNow: what a person has limited holds for whatever is claimed
+// after that, however long it is until the next poll.
+func TestClaimsByTheSettingsOfNow(t *testing.T) {
+	var depth atomic.Int64
+	g := &glancing{}
+	w := newWorld(t, func(o *Options) {
+		g.Store = o.Store.Queue.(*store.Store)
+		o.Store, o.Poll, o.Settings = StoreOf(g), time.Hour, func() Settings { return Settings{Limits: store.Limits{MaxDepth: int(depth.Load())}} }
+	})
+	w.run()
+	for _, want := range []int{7, 8} {
+		depth.Store(int64(want))
+		w.ask(fika.RequestID(strconv.Itoa(want)))
+		s := w.next()
+		if g.depth != want {
+			t.Errorf("claimed with the limit %d, want %d", g.depth, want)
+		}
+		s.end <- fika.Done
 	}
 }
 

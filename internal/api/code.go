@@ -66,6 +66,7 @@ const (
 	WaitingProvider  Code = "waiting.provider"
 	ProviderFails    Code = "provider.fails"
 	WaitingNotice    Code = "waiting.notice"
+	WaitingLimit     Code = "waiting.limit"
 	WaitingOther     Code = "waiting.other"
 	WaitingPerson    Code = "waiting.person"
 	WaitingBackup    Code = "waiting.backup"
@@ -253,6 +254,7 @@ func waitingMeanings() []Meaning {
 		is(WaitingProvider, "request").helped(again),
 		is(ProviderFails, "agent"),
 		is(WaitingNotice, "notice"),
+		is(WaitingLimit, "notice").person(budgets),
 		is(WaitingOther, "reason"),
 		is(WaitingPerson, "request").parts().person(cancel),
 		is(WaitingBackup, "agent by").parts(),

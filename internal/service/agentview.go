@@ -108,6 +108,33 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 	}
 }
 
+// Standing returns why an agent is as it is. Of one that is stopped it says whether a person
+// stopped it or it starts on demand.
+func (v AgentView) Standing() api.Status {
+	if !v.Why.IsClear() || v.Status != fika.AgentStopped {
+		return v.Why
+	}
+	switch agent := string(v.Row.Name); {
+	case v.Row.Desired.Stopped():
+		return api.Stands(api.AgentStopped, "agent", agent)
+	case v.Wakes && v.Trouble.IsClear():
+		return api.Stands(api.AgentOnDemand, "agent", agent)
+	}
+	return v.Why
+}
+
+// StatusWord returns the status of an agent for a person: off if a person stopped it, idle
+// if it starts when there is work.
+func (v AgentView) StatusWord() string {
+	switch v.Standing().Code {
+	case api.AgentStopped:
+		return "off"
+	case api.AgentOnDemand:
+		return "idle"
+	}
+	return string(v.Status)
+}
+
 // AgentSummary summarises a list of agents in one line.
 func AgentSummary(views []AgentView) string {
 	running, bad := 0, 0

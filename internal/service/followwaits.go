@@ -106,14 +106,27 @@ func (f *Follow) whyNever(ctx context.Context, row fika.Agent, info RequestInfo)
 	return why
 }
 
+// noticesLookedAt is how many of the newest notices of a conversation are looked through for
+// the one that a request waits because of.
+const noticesLookedAt = 20
+
 // whyLimited returns the notice about the budget or the provider that a request waits
 // for; clear if it waits only for a moment, or for an agent's hour.
 func (c *Service) whyLimited(ctx context.Context, info RequestInfo) api.Status {
-	said, err := c.store.Entries(ctx, store.EntryQuery{Conversation: info.Conversation, Types: []fika.EntryType{fika.Notice}, Last: 1})
-	if err != nil || len(said) == 0 {
+	said, err := c.store.Entries(ctx, store.EntryQuery{Conversation: info.Conversation, Types: []fika.EntryType{fika.Notice}, Last: noticesLookedAt})
+	if err != nil {
 		return api.Status{}
 	}
-	return api.Stands(api.WaitingNotice, "notice", said[0].Content)
+	for _, e := range slices.Backward(said) {
+		switch {
+		case e.Meta.Kind != info.Reason:
+		case info.Reason == string(fika.WaitLimit):
+			return api.Stands(api.WaitingLimit, "notice", e.Content)
+		default:
+			return api.Stands(api.WaitingNotice, "notice", e.Content)
+		}
+	}
+	return api.Status{}
 }
 
 // handOverTime is how long the hub may take to hand over a request that waits for a

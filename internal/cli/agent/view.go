@@ -58,7 +58,7 @@ type handedJSON struct {
 func ToJSON(now time.Time, v service.AgentView) JSON {
 	j := JSON{
 		Name: v.Row.Name, Host: command.Optional(v.Host), DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
-		Status: v.Status, Why: command.Optional(words.Brief(Why(v), now)), Code: command.Optional(Why(v).Code), Trouble: command.Optional(words.Brief(v.Trouble, now)), TroubleCode: command.Optional(v.Trouble.Code), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
+		Status: v.Status, Why: command.Optional(words.Brief(v.Standing(), now)), Code: command.Optional(v.Standing().Code), Trouble: command.Optional(words.Brief(v.Trouble, now)), TroubleCode: command.Optional(v.Trouble.Code), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.JSONTime(v.Since), SeenAt: command.JSONTime(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: command.JSONTime(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Pool: command.Optional(v.Pool), Members: []string{}, Backup: []string{}, HandedOver: []handedJSON{},
 	}
@@ -122,33 +122,6 @@ func modelWord(v service.AgentView) string {
 	return v.Model
 }
 
-// Why returns why an agent is as it is. Of one that is stopped it says whether a person
-// stopped it or it starts on demand.
-func Why(v service.AgentView) api.Status {
-	if !v.Why.IsClear() || v.Status != fika.AgentStopped {
-		return v.Why
-	}
-	switch agent := string(v.Row.Name); {
-	case v.Row.Desired.Stopped():
-		return api.Stands(api.AgentStopped, "agent", agent)
-	case v.Wakes && v.Trouble.IsClear():
-		return api.Stands(api.AgentOnDemand, "agent", agent)
-	}
-	return v.Why
-}
-
-// StatusWord returns the status of an agent for a person: off if a person stopped it, idle
-// if it starts when there is work.
-func StatusWord(v service.AgentView) string {
-	switch Why(v).Code {
-	case api.AgentStopped:
-		return "off"
-	case api.AgentOnDemand:
-		return "idle"
-	}
-	return string(v.Status)
-}
-
 func agentRow(v service.AgentView, now time.Time) []string {
 	pid, up, done := "-", "-", "-"
 	if v.PID != 0 {
@@ -157,7 +130,7 @@ func agentRow(v service.AgentView, now time.Time) []string {
 	if !v.Since.IsZero() {
 		up, done = command.UptimeSeconds(v.Since), fmt.Sprint(v.Processed)
 	}
-	why := Why(v)
+	why := v.Standing()
 	if why.IsClear() {
 		why = v.Trouble
 	}
@@ -165,7 +138,7 @@ func agentRow(v service.AgentView, now time.Time) []string {
 	if v.Pool != "" {
 		name = "  " + name
 	}
-	return []string{name, StatusWord(v), pid, command.OrDash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(words.Brief(why, now))}
+	return []string{name, v.StatusWord(), pid, command.OrDash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(words.Brief(why, now))}
 }
 
 // ShowTable prints agents without capabilities, descriptions and MCP servers.

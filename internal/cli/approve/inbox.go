@@ -90,7 +90,7 @@ func items(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
 		out = append(out, item{"limit", c.Agent, c.Updated, c.Limit, "fika chat continue " + c.Name})
 	}
 	for _, a := range n.Troubled {
-		out = append(out, item{"agent", a.Name, now, words.Brief(a.Trouble, now), "fika agent show " + a.Name})
+		out = append(out, item{"agent", a.Name, now, words.Brief(a.Trouble, now), cmp.Or(words.Command(a.Trouble), "fika agent show "+a.Name)})
 	}
 	if n.Landing.Commits > 0 {
 		out = append(out, item{"landed", "", now, fmt.Sprintf("%d commits on %s that your files do not have", n.Landing.Commits, n.Landing.Into), "fika land apply"})

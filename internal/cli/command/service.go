@@ -55,3 +55,11 @@ func (e *Env) ServiceFor(ctx context.Context, find func(*service.Service) error)
 
 // Workflows opens the workflows of the home and those that come with fika.
 func (e *Env) Workflows() (*service.Workflows, error) { return service.OpenWorkflows(e.App()) }
+
+// WarnWithoutHub says, if no hub is running, what follows for what a command has shown or
+// begun, whatever states are stored.
+func (e *Env) WarnWithoutHub(so string) {
+	if _, up, err := service.HubOf(e.App()).Process(); err == nil && !up {
+		e.Warn("no hub is running, so " + so + ": fika up")
+	}
+}

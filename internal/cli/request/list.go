@@ -46,6 +46,9 @@ func newList(e *command.Env) *cobra.Command {
 			if full := e.App().DiskWarning(); full != "" {
 				e.Warn(full) // what is running may have ended, and wait to be stored
 			}
+			if slices.ContainsFunc(list, func(r service.RequestInfo) bool { return !r.State.Terminal() && r.Origin == fika.Queued }) {
+				e.WarnWithoutHub("nothing begins by itself, and what is listed as running may have ended")
+			}
 			where, err := c.Hosts().Where(ctx)
 			if err != nil {
 				return err

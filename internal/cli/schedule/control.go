@@ -64,7 +64,7 @@ func newResume(e *command.Env) *cobra.Command {
 			return err
 		}
 		e.Say("resumed schedule %s; next run: %s", one.Schedule.Name, NextLine(one))
-		hubHint(e)
+		e.WarnWithoutHub("nothing begins by itself")
 		return nil
 	})
 }

@@ -126,6 +126,6 @@ func (o *createOptions) run(ctx context.Context) error {
 	} else {
 		o.Say("created schedule %s; next run: %s", s.Schedule.Name, NextLine(s))
 	}
-	hubHint(o.Env)
+	o.WarnWithoutHub("nothing begins by itself")
 	return err
 }

@@ -32,7 +32,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no schedules (fika schedule create --help)")
 				return nil
 			}
-			hubHint(e)
+			e.WarnWithoutHub("nothing begins by itself")
 			return e.Table([]string{"SCHEDULE", "WHEN", "BEGINS", "NEXT", "LAST"}, command.TableRows(list, row))
 		},
 	}
@@ -66,7 +66,7 @@ func newShow(e *command.Env) *cobra.Command {
 			if asJSON {
 				return e.PrintJSON(ToJSON(s))
 			}
-			hubHint(e)
+			e.WarnWithoutHub("nothing begins by itself")
 			return show(e, s)
 		},
 	}

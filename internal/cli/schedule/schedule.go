@@ -127,10 +127,3 @@ func offerNames(e *command.Env) cobra.CompletionFunc {
 		return out, complete.NoFiles
 	})
 }
-
-// hubHint says that nothing begins by itself, if no hub runs.
-func hubHint(e *command.Env) {
-	if _, up, err := service.HubOf(e.App()).Process(); err == nil && !up {
-		e.Say("no hub is running, so nothing begins by itself: fika up")
-	}
-}

@@ -152,7 +152,7 @@ func topCells(r topRow) []string {
 	}
 	u := r.profile.Usage
 	return []string{
-		term.Truncate(string(r.view.Row.Name), 12), string(r.view.Status), fmt.Sprint(len(r.view.Running)), fmt.Sprint(r.view.Waiting),
+		term.Truncate(string(r.view.Row.Name), 12), r.view.StatusWord(), fmt.Sprint(len(r.view.Running)), fmt.Sprint(r.view.Waiting),
 		of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit), term.Tokens(u.Input+u.Output, u.Estimated), term.Money(u, r.profile.Unpriced),
 	}
 }

@@ -81,22 +81,11 @@ func listRuns(ctx context.Context, e *command.Env, c *service.Service, going boo
 		return nil
 	}
 	if slices.ContainsFunc(list, isGoing) {
-		if err := warnWithoutHub(e); err != nil {
-			return err
-		}
+		e.WarnWithoutHub("nothing of this is at work now")
 	}
 	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.TableRows(list, func(r service.Run) []string {
 		return []string{string(r.ID), command.OrDash(r.Name), stateOf(r), term.Ago(r.Begun, e.Now()), command.OrDash(money(r.Spent.Cost)), term.Truncate(term.CleanLine(r.Title), 60)}
 	}))
-}
-
-// warnWithoutHub says that a run stands still, whatever state is stored, if no hub runs.
-func warnWithoutHub(e *command.Env) error {
-	_, up, err := service.HubOf(e.App()).Process()
-	if err == nil && !up {
-		e.Warn("no hub is running, so nothing of this is at work now; it resumes with fika up")
-	}
-	return err
 }
 
 func showRun(ctx context.Context, e *command.Env, c *service.Service, word string, asJSON, all bool) error {
@@ -121,9 +110,7 @@ func showRun(ctx context.Context, e *command.Env, c *service.Service, word strin
 	}
 	printRun(e, r, d, steps)
 	if !r.Over() {
-		if err := warnWithoutHub(e); err != nil {
-			return err
-		}
+		e.WarnWithoutHub("nothing of this is at work now")
 		for _, why := range c.Runs().HinderedAgents(ctx, steps) {
 			e.WarnStatus(why)
 		}

@@ -75,6 +75,7 @@ func waitingPhrases() []Phrase {
 		{api.WaitingProvider, "waiting for the model's provider, which fails; next try at {until}[ ({help} tries now)]", ""},
 		{api.ProviderFails, "the provider of @{agent} fails", ""},
 		{api.WaitingNotice, "{notice}", ""},
+		{api.WaitingLimit, "{notice}[ ({help})]", ""},
 		{api.WaitingOther, "waits: {reason}", ""},
 		{api.WaitingPerson, "{parts}; the request waits[ ({help} cancels it)]", ""},
 		{api.WaitingBackup, "{parts}; @{by} takes it over", ""},
