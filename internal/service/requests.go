@@ -81,6 +81,9 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 	if fika.IsKind(err, fika.Invalid) { // the agent reports it, or the settings are corrected before it takes the work
 		settings, err = s.c.app.PlainSettings(row.Name)
 	}
+	if err == nil && ask.Model != "" {
+		err = s.checkModel(ctx, row, ask.Model)
+	}
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -94,6 +97,18 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 		Prompt: ask.Prompt, From: from, Writer: fika.ByHuman, Model: ask.Model, Background: ask.Background, Sender: ask.Sender,
 		Attachments: ask.Attachments, History: ask.History, Form: ask.Form, Workspace: ask.Workspace,
 	})
+}
+
+// checkModel refuses (Invalid) a model that an agent of this home could not be given.
+func (s *Requests) checkModel(ctx context.Context, row fika.Agent, model string) error {
+	if away, err := s.c.hostOf(ctx, row); err != nil || away != nil {
+		return err // its settings are elsewhere
+	}
+	if _, err := s.c.app.Settings(row.Name, nil, true); err != nil {
+		return nil // as without a model: the agent reports it
+	}
+	_, err := s.c.app.Settings(row.Name, map[string]string{"model": model}, true)
+	return err
 }
 
 // SubmitPrompt submits a prompt for a context to the agent process that holds the

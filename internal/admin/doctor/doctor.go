@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -318,7 +319,8 @@ func (d *examination) checkAgents(ctx context.Context) {
 		}
 		if !v.Trouble.IsClear() {
 			bad++
-			d.add("agents", Problem, fmt.Sprintf("see %s", hint.AgentLogs.With(v.Row.Name)), "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
+			helps := cmp.Or(words.Command(v.Trouble), "see "+hint.AgentLogs.With(v.Row.Name))
+			d.add("agents", Problem, helps, "@%s: %s", v.Row.Name, words.Brief(v.Trouble, d.app.Now()))
 		}
 	}
 	if bad == 0 && len(views) > 0 {
