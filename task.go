@@ -23,6 +23,9 @@ func TaskStates() []TaskState {
 	return []TaskState{TaskHeld, TaskOpen, TaskClaimed, TaskReview, TaskDone, TaskDropped}
 }
 
+// GoingTaskStates returns those of [TaskStates] in which a task is not over.
+func GoingTaskStates() []TaskState { return []TaskState{TaskHeld, TaskOpen, TaskClaimed, TaskReview} }
+
 // Ended reports whether s is the state of a task that is over.
 func (s TaskState) Ended() bool { return s == TaskDone || s == TaskDropped }
 

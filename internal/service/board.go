@@ -34,6 +34,8 @@ type (
 	TaskInfo = store.TaskInfo
 	// TaskLine is a line of the log of a task.
 	TaskLine = store.TaskLine
+	// TaskCard is what a list shows of a task.
+	TaskCard = store.TaskCard
 	// TaskFilter chooses tasks.
 	TaskFilter = store.TaskFilter
 )
@@ -245,21 +247,17 @@ func (b *Board) agentID(ctx context.Context, name string, by *app.Speaker) (fika
 // List returns the tasks that match and that the caller may see, without their bodies, by
 // state, priority and number.
 func (b *Board) List(ctx context.Context, f TaskFilter) ([]TaskInfo, error) {
-	list, err := b.c.sight().tasks(ctx, f)
-	order := fika.TaskStates()
-	slices.SortStableFunc(list, func(x, y TaskInfo) int {
-		if d := slices.Index(order, x.State) - slices.Index(order, y.State); d != 0 {
-			return d
-		}
-		if x.State.Ended() {
-			return y.EndedAt.Compare(x.EndedAt)
-		}
-		if d := x.Priority - y.Priority; d != 0 {
-			return d
-		}
-		return int(x.Number - y.Number)
-	})
-	return list, err
+	return tasks(ctx, b.c.sight(), b.c.store.Tasks, f)
+}
+
+// Cards returns the tasks of [Board.List] with what a list shows of each.
+func (b *Board) Cards(ctx context.Context, f TaskFilter) ([]TaskCard, error) {
+	return tasks(ctx, b.c.sight(), b.c.store.Cards, f)
+}
+
+// Counts returns how many tasks the caller may see in each state.
+func (b *Board) Counts(ctx context.Context) (map[fika.TaskState]int, error) {
+	return tasks(ctx, b.c.sight(), func(ctx context.Context, _ TaskFilter) (map[fika.TaskState]int, error) { return b.c.store.TaskCounts(ctx) }, TaskFilter{})
 }
 
 // TaskView is a task with everything that belongs to it.
@@ -300,8 +298,7 @@ func (b *Board) Find(ctx context.Context, n fika.TaskNumber) (v TaskView, err er
 	if v.Checked, err = b.checked(ctx, v.TaskInfo); err != nil {
 		return v, err
 	}
-	v.Parts, err = b.c.sight().tasks(ctx, TaskFilter{Parent: n})
-	slices.Reverse(v.Parts)
+	v.Parts, err = b.c.store.TaskParts(ctx, n)
 	return v, err
 }
 

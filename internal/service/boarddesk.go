@@ -82,22 +82,17 @@ func (d *Desk) Add(ctx context.Context, c tool.Call, tasks []board.Task) ([]Task
 }
 
 // List implements [board.Desk].
-func (d *Desk) List(ctx context.Context, c tool.Call, state fika.TaskState) ([]TaskInfo, error) {
+func (d *Desk) List(ctx context.Context, c tool.Call, f TaskFilter) ([]TaskInfo, map[fika.TaskState]int, error) {
 	b, err := d.board(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	list, err := b.List(ctx, TaskFilter{Going: !state.Ended()})
-	if state == "" || err != nil {
-		return list, err
+	list, err := b.List(ctx, f)
+	if err != nil {
+		return nil, nil, err
 	}
-	kept := list[:0]
-	for _, t := range list {
-		if t.State == state {
-			kept = append(kept, t)
-		}
-	}
-	return kept, nil
+	counts, err := b.Counts(ctx)
+	return list, counts, err
 }
 
 // Show implements [board.Desk].

@@ -63,12 +63,12 @@ func TestTheBoardsToolsSpeakForTheirCall(t *testing.T) {
 	if changed.Body != text || changed.State != fika.TaskOpen {
 		t.Errorf("%+v", changed)
 	}
-	open, err := desk.List(ctx, call("lead", 4, ""), fika.TaskOpen)
+	open, counts, err := desk.List(ctx, call("lead", 4, ""), store.TaskFilter{States: []fika.TaskState{fika.TaskOpen}})
 	check(t, err)
 	_, log, err := desk.Show(ctx, call("lead", 5, ""), 1)
 	check(t, err)
-	if len(open) != 2 || len(log) != 3 {
-		t.Errorf("%d open, %d lines", len(open), len(log))
+	if len(open) != 2 || counts[fika.TaskOpen] != 2 || counts[fika.TaskHeld] != 1 || len(log) != 3 {
+		t.Errorf("%d open, %v, %d lines", len(open), counts, len(log))
 	}
 	refuse := func(what string, err error, kind fika.Kind) {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestTheBoardsToolsSpeakForTheirCall(t *testing.T) {
 	}
 	_, err = desk.Add(ctx, call("coder", 1, ""), plan)
 	refuse("who is not permitted adds", err, fika.Denied)
-	_, err = desk.List(ctx, call("coder", 1, ""), "")
+	_, _, err = desk.List(ctx, call("coder", 1, ""), store.TaskFilter{})
 	refuse("who is not permitted looks", err, fika.Denied)
 	_, err = desk.Update(ctx, call("lead", 6, ""), board.Update{Note: "x"})
 	refuse("no task", err, fika.Invalid)

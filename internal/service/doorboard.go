@@ -13,7 +13,11 @@ import (
 const offersLookedAt = 200
 
 func (d door) Board(ctx context.Context, each int) (out []api.TaskColumn, err error) {
-	list, err := d.c.Board().List(ctx, TaskFilter{})
+	list, err := d.c.Board().List(ctx, TaskFilter{Each: each})
+	if err != nil {
+		return nil, d.fails(err)
+	}
+	counts, err := d.c.Board().Counts(ctx)
 	if err != nil {
 		return nil, d.fails(err)
 	}
@@ -26,16 +30,14 @@ func (d door) Board(ctx context.Context, each int) (out []api.TaskColumn, err er
 		if len(out) == 0 || out[len(out)-1].State != string(t.State) {
 			out = append(out, api.TaskColumn{State: string(t.State), Tasks: []api.TaskInfo{}})
 		}
-		c := &out[len(out)-1]
-		if c.Count++; c.Count > each {
-			continue
-		}
 		info, err := look.info(ctx, t)
 		if err != nil {
 			return nil, d.fails(err)
 		}
 		info.Offer = offers[info.Request]
+		c := &out[len(out)-1]
 		c.Tasks = append(c.Tasks, info)
+		c.Count = max(counts[t.State], len(c.Tasks))
 	}
 	return out, nil
 }
@@ -63,18 +65,16 @@ func (d door) Tasks(ctx context.Context, state string, p api.Page) (out api.List
 	if !slices.Contains(fika.TaskStates(), fika.TaskState(state)) {
 		return out, d.fails(fika.Errorf(fika.Invalid, "", "%.40q is not a state of a task", state))
 	}
-	list, err := d.c.Board().List(ctx, TaskFilter{Going: !fika.TaskState(state).Ended()})
+	size, look := pageSize(p), d.tasks()
+	list, err := d.c.Board().List(ctx, TaskFilter{States: []fika.TaskState{fika.TaskState(state)}, Skip: skip, Limit: size + 1})
 	if err != nil {
 		return out, d.fails(err)
 	}
-	list = slices.DeleteFunc(list, func(t TaskInfo) bool { return string(t.State) != state })
-	size, look := pageSize(p), d.tasks()
+	if len(list) > size {
+		list, out.Next = list[:size], strconv.Itoa(skip+size)
+	}
 	out.Items = []api.TaskInfo{}
-	for i, t := range list[min(skip, len(list)):] {
-		if i == size {
-			out.Next = strconv.Itoa(skip + size)
-			break
-		}
+	for _, t := range list {
 		info, err := look.info(ctx, t)
 		if err != nil {
 			return out, d.fails(err)

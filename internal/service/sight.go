@@ -82,15 +82,15 @@ func (v *sight) board(ctx context.Context) (bool, error) {
 	return v.c.app.MayUseBoard(ctx, v.reader())
 }
 
-// tasks returns the tasks that match and may be seen, newest first.
-func (v *sight) tasks(ctx context.Context, f TaskFilter) ([]TaskInfo, error) {
+// tasks lists tasks with read, as far as they may be seen.
+func tasks[T any](ctx context.Context, v *sight, read func(context.Context, TaskFilter) (T, error), f TaskFilter) (none T, err error) {
 	if v.c.who.Kind == api.Nobody {
-		return nil, errNobody()
+		return none, errNobody()
 	}
 	if may, err := v.board(ctx); err != nil || !may {
-		return nil, err
+		return none, err
 	}
-	return v.c.store.Tasks(ctx, f)
+	return read(ctx, f)
 }
 
 // offers returns the offers that match, newest first: whoever does not see everything sees

@@ -307,7 +307,21 @@ func BenchmarkBoard(b *testing.B) {
 	}
 	b.Run("list", func(b *testing.B) {
 		for b.Loop() {
-			if list, err := s.Tasks(b.Context(), TaskFilter{Going: true}); err != nil || len(list) != many {
+			if list, err := s.Cards(b.Context(), TaskFilter{States: fika.GoingTaskStates()}); err != nil || len(list) != many {
+				b.Fatal(len(list), err)
+			}
+		}
+	})
+	b.Run("whole", func(b *testing.B) {
+		for b.Loop() {
+			if list, err := s.Tasks(b.Context(), TaskFilter{}); err != nil || len(list) != many {
+				b.Fatal(len(list), err)
+			}
+		}
+	})
+	b.Run("page", func(b *testing.B) {
+		for b.Loop() {
+			if list, err := s.Cards(b.Context(), TaskFilter{Limit: 40}); err != nil || len(list) != 40 {
 				b.Fatal(len(list), err)
 			}
 		}

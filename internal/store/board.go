@@ -138,55 +138,6 @@ func errNoTask(n fika.TaskNumber) error {
 	return fika.WithHint(fika.Errorf(fika.NotFound, "", "task %d not found", n), hint.BoardList.With())
 }
 
-// TaskFilter narrows [Board.Tasks]; empty fields match everything.
-type TaskFilter struct {
-	Going  bool            // only tasks that have not ended
-	Parent fika.TaskNumber // only parts of this one
-	Before fika.TaskNumber // only smaller numbers
-	Limit  int
-}
-
-// Tasks returns the tasks that match without their bodies and results, the newest first.
-func (s Board) Tasks(ctx context.Context, f TaskFilter) ([]TaskInfo, error) {
-	const op = "list tasks"
-	var where []string
-	var args []any
-	if f.Going {
-		where = append(where, `t.ended_at = 0`)
-	}
-	if f.Parent > 0 {
-		where, args = append(where, `t.parent = ? AND t.parent > 0`), append(args, f.Parent)
-	}
-	if f.Before > 0 {
-		where, args = append(where, `t.n < ?`), append(args, f.Before)
-	}
-	text := `SELECT ` + taskColumns + `, ` + taskNames + ` FROM tasks t`
-	if len(where) > 0 {
-		text += ` WHERE ` + strings.Join(where, ` AND `)
-	}
-	list, err := many(ctx, s.r, scanTaskInfo, text+` ORDER BY t.n DESC LIMIT ?`, append(args, noLimit(f.Limit))...)
-	if err != nil || len(list) == 0 {
-		return nil, s.explain(op, err)
-	}
-	type need struct {
-		of fika.TaskNumber
-		TaskNeed
-	}
-	needs, err := many(ctx, s.r, func(sc scanner) (n need, err error) { return n, sc.Scan(&n.of, &n.Number, &n.State) },
-		`SELECT d.task, d.needs, x.state FROM task_needs d JOIN tasks x ON x.n = d.needs WHERE d.task BETWEEN ? AND ? ORDER BY d.task DESC, d.needs`,
-		list[len(list)-1].Number, list[0].Number)
-	i := 0
-	for _, n := range needs {
-		for i < len(list) && list[i].Number > n.of {
-			i++
-		}
-		if i < len(list) && list[i].Number == n.of {
-			list[i].Needs = append(list[i].Needs, n.TaskNeed)
-		}
-	}
-	return list, s.explain(op, err)
-}
-
 // TaskLog returns what happened to a task, oldest first.
 func (s Board) TaskLog(ctx context.Context, n fika.TaskNumber) ([]TaskLine, error) {
 	list, err := many(ctx, s.r, scanTaskLine, `SELECT l.at, l.who, l.what, l.text FROM task_log l WHERE l.task = ? ORDER BY l.n`, n)

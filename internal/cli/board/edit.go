@@ -101,10 +101,10 @@ func changed(e *command.Env, t service.TaskInfo, asJSON bool) error {
 		return e.PrintLine(ToJSON(t))
 	}
 	line := "task " + digits(t.Number) + " is " + string(t.State)
-	if w := who(t); w != "" {
+	if w := who(t.Card()); w != "" {
 		line += " (" + w + ")"
 	}
-	if needs := unmet(t); needs != "" && !t.State.Ended() {
+	if needs := unmet(t.Card()); needs != "" && !t.State.Ended() {
 		line += " and needs " + needs
 	}
 	if !t.Due.IsZero() && !t.State.Ended() {

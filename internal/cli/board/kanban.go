@@ -21,13 +21,14 @@ const (
 // column is the tasks in one state.
 type column struct {
 	state fika.TaskState
-	tasks []service.TaskInfo
+	tasks []service.TaskCard
 	more  int // that are not shown
 }
 
 // kanban draws the tasks, which are sorted by state, in a column for each state that there
-// is, or one state below the other if the terminal is too narrow for that.
-func kanban(list []service.TaskInfo, width, ended int, style term.Style) string {
+// is, or one state below the other if the terminal is too narrow for that. Of a state that has
+// more tasks than the list it says how many more.
+func kanban(list []service.TaskCard, counts map[fika.TaskState]int, width, ended int, style term.Style) string {
 	var columns []column
 	for _, t := range list {
 		if len(columns) == 0 || columns[len(columns)-1].state != t.State {
@@ -38,11 +39,10 @@ func kanban(list []service.TaskInfo, width, ended int, style term.Style) string 
 		if t.State.Ended() {
 			most = min(most, ended)
 		}
-		if len(c.tasks) == most {
-			c.more++
-			continue
+		if len(c.tasks) < most {
+			c.tasks = append(c.tasks, t)
 		}
-		c.tasks = append(c.tasks, t)
+		c.more = max(0, counts[t.State]-len(c.tasks))
 	}
 	if width == 0 {
 		width = 80
@@ -114,7 +114,7 @@ func heading(c column) string {
 }
 
 // card draws one task: its number and title, and what else there is to know.
-func card(t service.TaskInfo, width int, style term.Style) []string {
+func card(t service.TaskCard, width int, style term.Style) []string {
 	title := strings.Split(term.Wrap(digits(t.Number)+" "+term.CleanLine(t.Title), width), "\n")
 	if len(title) > titleRows {
 		title = title[:titleRows]
@@ -135,7 +135,7 @@ func fit(text string, width int) string { return term.Truncate(text, width) }
 
 // about says on a card what is unusual about a task: who has it, its priority, what it
 // waits for.
-func about(t service.TaskInfo) string {
+func about(t service.TaskCard) string {
 	var out []string
 	if t.Priority != fika.DefaultPriority && !t.State.Ended() {
 		out = append(out, fmt.Sprintf("P%d", t.Priority))

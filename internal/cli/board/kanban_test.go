@@ -14,17 +14,21 @@ import (
 // is wider, each state says how many tasks it has, beside the others where there is room for six, and
 // what is not shown is counted.
 func TestKanbanFitsItsTerminal(t *testing.T) {
-	var list []service.TaskInfo
+	var list []service.TaskCard
 	for _, s := range fika.TaskStates() {
 		for range 5000 / len(fika.TaskStates()) {
-			var task service.TaskInfo
+			var task service.TaskCard
 			task.Number, task.State, task.Title = fika.TaskNumber(len(list)+1), s, "parse what "+strings.Repeat("people write ", 12)
 			task.HeldReason = map[bool]string{true: "its check fails: make test"}[s == fika.TaskHeld]
 			list = append(list, task)
 		}
 	}
+	counts := map[fika.TaskState]int{}
+	for _, s := range fika.TaskStates() {
+		counts[s] = 5000 / len(fika.TaskStates())
+	}
 	for _, width := range []int{30, 80, 200} {
-		text := kanban(list, width, endedShown, term.Style{})
+		text := kanban(list, counts, width, endedShown, term.Style{})
 		beside := false
 		for line := range strings.Lines(text) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {

@@ -2,7 +2,8 @@ package board
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,62 +52,61 @@ func (o *listOptions) addFlags(c *cobra.Command) {
 }
 
 func (o *listOptions) run(ctx context.Context) error {
-	wanted := map[fika.TaskState]bool{}
+	f := service.TaskFilter{States: fika.GoingTaskStates(), Limit: o.limit}
+	columns := o.columns && o.OutTTY && !o.asJSON
+	if o.all || columns {
+		f.States = fika.TaskStates()
+	}
+	if len(o.states) > 0 {
+		f.States = nil
+	}
 	for _, name := range o.states {
-		known := false
-		for _, s := range fika.TaskStates() {
-			known = known || string(s) == name
-		}
-		if !known {
+		if !slices.Contains(fika.TaskStates(), fika.TaskState(name)) {
 			return command.UsageError("%q is not a state of a task; known: %s", name, command.JoinWords(fika.TaskStates()))
 		}
-		wanted[fika.TaskState(name)] = true
+		f.States = append(f.States, fika.TaskState(name))
 	}
-	columns := o.columns && o.OutTTY && !o.asJSON
 	c, err := o.Service(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := c.Board().List(ctx, service.TaskFilter{Going: !o.all && !columns && !wanted[fika.TaskDone] && !wanted[fika.TaskDropped]})
-	if err != nil {
-		return err
-	}
-	if len(wanted) > 0 {
-		list = only(list, func(t service.TaskInfo) bool { return wanted[t.State] })
-	}
-	list = command.AtMost(list, o.limit)
-	switch {
-	case o.asJSON:
+	if o.asJSON {
+		list, err := c.Board().List(ctx, f)
+		if err != nil {
+			return err
+		}
 		return command.PrintLines(o.Env, list, ToJSON)
+	}
+	if columns {
+		f.Each = mostCards
+	}
+	list, err := c.Board().Cards(ctx, f)
+	switch {
+	case err != nil:
+		return err
 	case len(list) == 0:
 		o.Say("no open tasks (fika board add \"TITLE\")")
 		return nil
 	case columns:
+		counts, err := c.Board().Counts(ctx)
+		if err != nil {
+			return err
+		}
 		ended := endedShown
 		if o.all {
-			ended = len(list)
+			ended = mostCards
 		}
-		return o.Print(kanban(list, o.Width, ended, o.OutStyle()))
+		return o.Print(kanban(list, counts, o.Width, ended, o.OutStyle()))
 	}
 	return o.Table([]string{"TASK", "STATE", "P", "TITLE", "AGENT", "NEEDS"}, command.TableRows(list, row))
 }
 
-// only returns the tasks for which keep returns true.
-func only(list []service.TaskInfo, keep func(service.TaskInfo) bool) (out []service.TaskInfo) {
-	for _, t := range list {
-		if keep(t) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-func row(t service.TaskInfo) []string {
-	return []string{digits(t.Number), string(t.State), fmt.Sprint(t.Priority), t.Title, command.OrDash(who(t)), command.OrDash(unmet(t))}
+func row(t service.TaskCard) []string {
+	return []string{digits(t.Number), string(t.State), strconv.Itoa(t.Priority), t.Title, command.OrDash(who(t)), command.OrDash(unmet(t))}
 }
 
 // who says which agent has a task, or which may take it.
-func who(t service.TaskInfo) string {
+func who(t service.TaskCard) string {
 	switch {
 	case t.WorkerName != "" && t.State != fika.TaskOpen && t.State != fika.TaskHeld:
 		return "@" + string(t.WorkerName)
@@ -119,10 +119,10 @@ func who(t service.TaskInfo) string {
 }
 
 // unmet lists what a task still needs.
-func unmet(t service.TaskInfo) string {
+func unmet(t service.TaskCard) string {
 	var out []string
-	for _, n := range t.Unmet() {
-		out = append(out, digits(n.Number))
+	for _, n := range t.Unmet {
+		out = append(out, digits(n))
 	}
 	return strings.Join(out, " ")
 }

@@ -106,7 +106,7 @@ func show(e *command.Env, t service.TaskView) error {
 	}
 	facts := []term.Fact{
 		{Label: "task", Value: digits(t.Number)}, {Label: "title", Value: t.Title}, {Label: "state", Value: state}, {Label: "priority", Value: fmt.Sprint(t.Priority)},
-		{Label: "agent", Value: who(t.TaskInfo)}, {Label: "needs", Value: strings.Join(needs, ", ")}, {Label: "needed by", Value: numbered(t.Needed)},
+		{Label: "agent", Value: who(t.Card())}, {Label: "needs", Value: strings.Join(needs, ", ")}, {Label: "needed by", Value: numbered(t.Needed)},
 		{Label: "check", Value: t.Check}, {Label: "review by", Value: reviewer(t.TaskInfo)},
 		{Label: "parts", Value: numbered(t.Parts)}, {Label: "added by", Value: t.Author()}, {Label: "from outside", Value: t.Taint},
 		{Label: "request", Value: string(t.Request)},

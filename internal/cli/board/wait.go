@@ -78,7 +78,7 @@ func wait(ctx context.Context, e *command.Env, list []fika.TaskNumber, timeout t
 // stands says in one line how a task stands.
 func stands(t service.TaskInfo) string {
 	line := "task " + digits(t.Number) + " is " + string(t.State)
-	if w := who(t); w != "" {
+	if w := who(t.Card()); w != "" {
 		line += " (" + w + ")"
 	}
 	if t.HeldReason != "" {

@@ -71,14 +71,23 @@ func (e *Env) PrintLine(v any) error {
 	return err
 }
 
-// PrintLines writes a list as JSON Lines.
+// PrintLines writes a list as JSON Lines, many of them at once.
 func PrintLines[T, J any](e *Env, list []T, to func(T) J) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
 	for _, x := range list {
-		if err := e.PrintLine(to(x)); err != nil {
+		if err := enc.Encode(to(x)); err != nil {
 			return err
 		}
+		if b.Len() >= 64<<10 {
+			if _, err := b.WriteTo(e.Out); err != nil {
+				return err
+			}
+		}
 	}
-	return nil
+	_, err := b.WriteTo(e.Out)
+	return err
 }
 
 // AnswerText writes the text of an answer and a newline, cleaned of terminal

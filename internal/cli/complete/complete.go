@@ -61,7 +61,11 @@ func TaskNumbers(e *command.Env, all bool) cobra.CompletionFunc {
 		if err != nil {
 			return nil, NoFiles
 		}
-		list, err := c.Board().List(cmd.Context(), service.TaskFilter{Going: !all, Limit: 200})
+		f := service.TaskFilter{States: fika.GoingTaskStates(), Limit: 200}
+		if all {
+			f.States = fika.TaskStates()
+		}
+		list, err := c.Board().Cards(cmd.Context(), f)
 		if err != nil {
 			return nil, NoFiles
 		}

@@ -9,7 +9,14 @@ import (
 
 // Width returns the number of columns that text takes on a terminal: two for wide runes
 // and emoji, none for combining marks and escape sequences.
-func Width(text string) int { return ansi.StringWidth(text) }
+func Width(text string) int {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f {
+			return ansi.StringWidth(text)
+		}
+	}
+	return len(text) // printable ASCII, as most text is: a column each
+}
 
 // Truncate cuts text to at most width columns, ending in … if something was cut. Styles
 // in it are closed.

@@ -2,6 +2,7 @@ package board_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,13 +23,15 @@ func (d table) Add(_ context.Context, _ tool.Call, list []board.Task) ([]store.T
 	return d[:len(list)], nil
 }
 
-func (d table) List(_ context.Context, _ tool.Call, state fika.TaskState) (out []store.TaskInfo, _ error) {
+func (d table) List(_ context.Context, _ tool.Call, f store.TaskFilter) (out []store.TaskInfo, _ map[fika.TaskState]int, _ error) {
+	counts := map[fika.TaskState]int{}
 	for _, t := range d {
-		if state == "" || t.State == state {
+		counts[t.State]++
+		if slices.Contains(f.States, t.State) && len(out) < f.Limit {
 			out = append(out, t)
 		}
 	}
-	return out, nil
+	return out, counts, nil
 }
 
 func (d table) Show(_ context.Context, _ tool.Call, n fika.TaskNumber) (store.TaskInfo, []store.TaskLine, error) {

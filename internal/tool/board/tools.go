@@ -50,8 +50,8 @@ type Update struct {
 type Desk interface {
 	// Add adds all tasks or none, and returns them in their order.
 	Add(ctx context.Context, c tool.Call, list []Task) ([]store.TaskInfo, error)
-	// List returns the tasks in a state, or, without one, those that have not ended.
-	List(ctx context.Context, c tool.Call, state fika.TaskState) ([]store.TaskInfo, error)
+	// List returns the tasks that match, and how many there are in each state.
+	List(ctx context.Context, c tool.Call, f store.TaskFilter) ([]store.TaskInfo, map[fika.TaskState]int, error)
 	// Show returns one task and its log.
 	Show(ctx context.Context, c tool.Call, n fika.TaskNumber) (store.TaskInfo, []store.TaskLine, error)
 	Update(ctx context.Context, c tool.Call, u Update) (store.TaskInfo, error)
@@ -121,11 +121,19 @@ func listTool(d Desk) tool.Tool {
 				}
 				return tool.Result{Text: whole(t, log), Taint: t.Taint}, nil
 			}
-			list, err := d.List(ctx, c, fika.TaskState(args.State))
+			f := store.TaskFilter{States: fika.GoingTaskStates(), Limit: maxLines}
+			if args.State != "" {
+				f.States = []fika.TaskState{fika.TaskState(args.State)}
+			}
+			list, counts, err := d.List(ctx, c, f)
 			if err != nil {
 				return answer(ctx, ListName, err)
 			}
-			return tool.Result{Text: lines(list, c.Taint == "")}, nil
+			more := -len(list)
+			for _, state := range f.States {
+				more += counts[state]
+			}
+			return tool.Result{Text: lines(list, more, c.Taint == "")}, nil
 		},
 	}
 }
@@ -178,16 +186,16 @@ func numbers(list []store.TaskNeed) string {
 	return strings.Join(out, ", ")
 }
 
-// lines writes a list of tasks.
-func lines(list []store.TaskInfo, hidden bool) string {
+// lines writes a list of tasks, and that there are more.
+func lines(list []store.TaskInfo, more int, hidden bool) string {
 	if len(list) == 0 {
 		return "No such tasks."
 	}
 	var b strings.Builder
-	for _, t := range list[:min(maxLines, len(list))] {
+	for _, t := range list {
 		b.WriteString(line(t, hidden) + "\n")
 	}
-	if more := len(list) - maxLines; more > 0 {
+	if more > 0 {
 		fmt.Fprintf(&b, "… %d more: ask for one state\n", more)
 	}
 	return b.String()
