@@ -257,7 +257,9 @@ func (b *Board) Cards(ctx context.Context, f TaskFilter) ([]TaskCard, error) {
 
 // Counts returns how many tasks the caller may see in each state.
 func (b *Board) Counts(ctx context.Context) (map[fika.TaskState]int, error) {
-	return tasks(ctx, b.c.sight(), func(ctx context.Context, _ TaskFilter) (map[fika.TaskState]int, error) { return b.c.store.TaskCounts(ctx) }, TaskFilter{})
+	return tasks(ctx, b.c.sight(), func(ctx context.Context, _ TaskFilter) (map[fika.TaskState]int, error) {
+		return b.c.store.TaskCounts(ctx)
+	}, TaskFilter{})
 }
 
 // TaskView is a task with everything that belongs to it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"fika"
 )
@@ -27,11 +28,20 @@ type TaskCard struct {
 	AgentName  fika.AgentName    // the only one that takes it
 	WorkerName fika.AgentName    // who has it, or had it last
 	Unmet      []fika.TaskNumber // what it needs and is not done
+	Since      time.Time         // when it was changed last
+	Offer      TaskOffer         // where what was offered of it stands, while it is in review; zero: nothing was
+}
+
+// TaskOffer is where an offer of the work on a task stands.
+type TaskOffer struct {
+	Number fika.OfferNumber
+	State  fika.OfferState
+	Reason string
 }
 
 // Card returns what a list shows of t.
 func (t TaskInfo) Card() TaskCard {
-	c := TaskCard{Number: t.Number, Title: t.Title, State: t.State, HeldReason: t.HeldReason, Priority: t.Priority, Capability: t.Capability, AgentName: t.AgentName, WorkerName: t.WorkerName}
+	c := TaskCard{Number: t.Number, Title: t.Title, State: t.State, HeldReason: t.HeldReason, Priority: t.Priority, Capability: t.Capability, AgentName: t.AgentName, WorkerName: t.WorkerName, Since: t.UpdatedAt}
 	for _, n := range t.Unmet() {
 		c.Unmet = append(c.Unmet, n.Number)
 	}
@@ -45,21 +55,42 @@ func (s Board) Cards(ctx context.Context, f TaskFilter) ([]TaskCard, error) {
 		agent, worker fika.AgentID
 	}
 	scan := func(sc scanner) (row, error) {
-		var n, priority int64 // of the types that are read without a detour: there are thousands
+		var n, priority, updated int64 // of the types that are read without a detour: there are thousands
 		var title, state, held, capability, agent, worker string
-		err := sc.Scan(&n, &title, &state, &held, &priority, &capability, &agent, &worker)
-		c := TaskCard{Number: fika.TaskNumber(n), Title: title, State: fika.TaskState(state), HeldReason: held, Priority: int(priority), Capability: capability}
+		err := sc.Scan(&n, &title, &state, &held, &priority, &capability, &agent, &worker, &updated)
+		c := TaskCard{Number: fika.TaskNumber(n), Title: title, State: fika.TaskState(state), HeldReason: held, Priority: int(priority), Capability: capability, Since: at(updated)}
 		return row{c, fika.AgentID(agent), fika.AgentID(worker)}, err
 	}
-	rows, names, needs, err := listTasks(ctx, s, f, `t.n, t.title, t.state, t.held_reason, t.priority, t.capability, t.agent, t.worker`, scan, ` AND x.state <> 'done'`)
+	rows, names, needs, err := listTasks(ctx, s, f, `t.n, t.title, t.state, t.held_reason, t.priority, t.capability, t.agent, t.worker, t.updated_at`, scan, func(r row) fika.TaskNumber { return r.Number })
+	var offers map[fika.TaskNumber]TaskOffer
+	if err == nil && slices.ContainsFunc(rows, func(r row) bool { return r.State == fika.TaskReview }) {
+		offers, err = s.inReview(ctx)
+	}
 	out := make([]TaskCard, len(rows))
 	for i, r := range rows {
 		out[i], out[i].AgentName, out[i].WorkerName = r.TaskCard, names[r.agent], names[r.worker]
+		if r.State == fika.TaskReview {
+			out[i].Offer = offers[r.Number]
+		}
 		for _, n := range needs[r.Number] {
-			out[i].Unmet = append(out[i].Unmet, n.Number)
+			if n.State != fika.TaskDone {
+				out[i].Unmet = append(out[i].Unmet, n.Number)
+			}
 		}
 	}
 	return ordered(f, out, func(c TaskCard) fika.TaskState { return c.State }), err
+}
+
+// inReview returns the last offer of each task that is in review.
+func (s Board) inReview(ctx context.Context) (map[fika.TaskNumber]TaskOffer, error) {
+	out := map[fika.TaskNumber]TaskOffer{}
+	_, err := many(ctx, s.r, func(sc scanner) (n fika.TaskNumber, err error) {
+		var o TaskOffer
+		err = sc.Scan(&n, &o.Number, &o.State, &o.Reason)
+		out[n] = o
+		return n, err
+	}, `SELECT t.n, o.n, o.state, o.reason FROM tasks t JOIN offers o ON o.task = t.n AND o.task > 0 WHERE t.state = 'review' AND t.ended_at = 0 ORDER BY o.n`)
+	return out, s.explain("list tasks", err)
 }
 
 // Tasks returns the tasks that match without their bodies, results and what only work on them
@@ -82,7 +113,7 @@ t.due, t.worker, t.request, t.attempts, t.created_at, t.updated_at, t.ended_at, 
 		}
 		return i, err
 	}
-	list, names, needs, err := listTasks(ctx, s, f, columns, scan, ``)
+	list, names, needs, err := listTasks(ctx, s, f, columns, scan, func(i TaskInfo) fika.TaskNumber { return i.Number })
 	for i := range list {
 		t := &list[i]
 		t.AgentName, t.WorkerName, t.ByName, t.Needs = names[t.Agent], names[t.Worker], names[t.Reviewer], needs[t.Number]
@@ -91,9 +122,9 @@ t.due, t.worker, t.request, t.attempts, t.created_at, t.updated_at, t.ended_at, 
 }
 
 // listTasks reads columns of the tasks that match, the names of all agents, and what the tasks
-// need, as far as needed says. All tasks are read in one statement, so that one that moves
-// meanwhile is among them once, and each state along an index, no further than is asked for.
-func listTasks[T any](ctx context.Context, s Board, f TaskFilter, columns string, scan func(scanner) (T, error), needed string) (list []T, names map[fika.AgentID]fika.AgentName, needs map[fika.TaskNumber][]TaskNeed, err error) {
+// need. All tasks are read in one statement, so that one that moves meanwhile is among them once,
+// and each state along an index, no further than is asked for.
+func listTasks[T any](ctx context.Context, s Board, f TaskFilter, columns string, scan func(scanner) (T, error), number func(T) fika.TaskNumber) (list []T, names map[fika.AgentID]fika.AgentName, needs map[fika.TaskNumber][]TaskNeed, err error) {
 	each := noLimit(f.Limit)
 	if f.Each > 0 {
 		each = min(each, int64(f.Each))
@@ -114,33 +145,60 @@ func listTasks[T any](ctx context.Context, s Board, f TaskFilter, columns string
 	if len(parts) == 0 {
 		return nil, nil, nil, nil
 	}
-	tasks := strings.Join(parts, ` UNION ALL `)
-	type need struct {
-		of int64
-		TaskNeed
-	}
 	type agent struct {
 		id   fika.AgentID
 		name fika.AgentName
 	}
 	var agents []agent
-	var met []need
-	err = s.r.run(ctx, all(&list, scan, tasks, args...),
-		all(&agents, func(sc scanner) (a agent, err error) { return a, sc.Scan(&a.id, &a.name) }, `SELECT a.id, a.name FROM agents a`),
-		all(&met, func(sc scanner) (need, error) {
-			var of, n int64
-			var state string
-			err := sc.Scan(&of, &n, &state)
-			return need{of, TaskNeed{fika.TaskNumber(n), fika.TaskState(state)}}, err
-		}, `SELECT d.task, d.needs, x.state FROM task_needs d JOIN tasks x ON x.n = d.needs WHERE d.task IN (`+strings.ReplaceAll(tasks, columns, `t.n`)+`)`+needed+` ORDER BY d.task, d.needs`, args...))
-	names, needs = map[fika.AgentID]fika.AgentName{}, make(map[fika.TaskNumber][]TaskNeed, len(met))
+	err = s.r.run(ctx, all(&list, scan, strings.Join(parts, ` UNION ALL `), args...),
+		all(&agents, func(sc scanner) (a agent, err error) { return a, sc.Scan(&a.id, &a.name) }, `SELECT a.id, a.name FROM agents a`))
+	names = map[fika.AgentID]fika.AgentName{}
 	for _, a := range agents {
 		names[a.id] = a.name
 	}
-	for _, n := range met {
-		needs[fika.TaskNumber(n.of)] = append(needs[fika.TaskNumber(n.of)], n.TaskNeed)
+	if err == nil && len(list) > 0 {
+		needs, err = needsOf(ctx, s, list, number)
 	}
 	return list, names, needs, s.explain("list tasks", err)
+}
+
+// fewTasks is up to how many tasks what they need is asked for by number.
+const fewTasks = 128
+
+// needsOf returns what the tasks of a list need.
+func needsOf[T any](ctx context.Context, s Board, list []T, number func(T) fika.TaskNumber) (map[fika.TaskNumber][]TaskNeed, error) {
+	args := make([]any, fewTasks)
+	least, most := number(list[0]), number(list[0])
+	for i, t := range list {
+		least, most = min(least, number(t)), max(most, number(t))
+		if i < fewTasks {
+			args[i] = number(t)
+		}
+	}
+	which := `BETWEEN ? AND ?`
+	if len(list) <= fewTasks { // filled up, so that there is one text
+		for i := len(list); i < fewTasks; i++ {
+			args[i] = args[0]
+		}
+		which = `IN (?` + strings.Repeat(`, ?`, fewTasks-1) + `)`
+	} else {
+		args = []any{least, most}
+	}
+	type need struct {
+		of fika.TaskNumber
+		TaskNeed
+	}
+	met, err := many(ctx, s.r, func(sc scanner) (need, error) {
+		var of, n int64
+		var state string
+		err := sc.Scan(&of, &n, &state)
+		return need{fika.TaskNumber(of), TaskNeed{fika.TaskNumber(n), fika.TaskState(state)}}, err
+	}, `SELECT d.task, d.needs, (SELECT x.state FROM tasks x WHERE x.n = d.needs) FROM task_needs d WHERE d.task `+which+` ORDER BY d.task, d.needs`, args...)
+	needs := make(map[fika.TaskNumber][]TaskNeed, len(met))
+	for _, n := range met {
+		needs[n.of] = append(needs[n.of], n.TaskNeed)
+	}
+	return needs, err
 }
 
 // ordered returns a list that f has found, by state. Its parts come in their order as both

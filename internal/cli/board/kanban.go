@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"fika"
 	"fika/internal/service"
@@ -28,7 +29,7 @@ type column struct {
 // kanban draws the tasks, which are sorted by state, in a column for each state that there
 // is, or one state below the other if the terminal is too narrow for that. Of a state that has
 // more tasks than the list it says how many more.
-func kanban(list []service.TaskCard, counts map[fika.TaskState]int, width, ended int, style term.Style) string {
+func kanban(list []service.TaskCard, counts map[fika.TaskState]int, now time.Time, width, ended int, style term.Style) string {
 	var columns []column
 	for _, t := range list {
 		if len(columns) == 0 || columns[len(columns)-1].state != t.State {
@@ -49,19 +50,19 @@ func kanban(list []service.TaskCard, counts map[fika.TaskState]int, width, ended
 	}
 	room := (width - between*(len(columns)-1)) / max(1, len(columns))
 	if room < narrowest {
-		return stacked(columns, width, style)
+		return stacked(columns, now, width, style)
 	}
-	return beside(columns, min(room, widest), style)
+	return beside(columns, now, min(room, widest), style)
 }
 
 // beside draws the columns next to each other.
-func beside(columns []column, width int, style term.Style) string {
+func beside(columns []column, now time.Time, width int, style term.Style) string {
 	var cells [][]string
 	height := 0
 	for _, c := range columns {
 		lines := []string{style.Bold(fit(heading(c), width)), style.Dim(strings.Repeat("─", width))}
 		for _, t := range c.tasks {
-			lines = append(append(lines, card(t, width, style)...), "")
+			lines = append(append(lines, card(t, now, width, style)...), "")
 		}
 		if c.more > 0 {
 			lines = append(lines, style.Dim(fit(fmt.Sprintf("and %d more", c.more), width)))
@@ -88,7 +89,7 @@ func beside(columns []column, width int, style term.Style) string {
 }
 
 // stacked draws the columns one below the other, a line for each task.
-func stacked(columns []column, width int, style term.Style) string {
+func stacked(columns []column, now time.Time, width int, style term.Style) string {
 	var b strings.Builder
 	for i, c := range columns {
 		if i > 0 {
@@ -97,7 +98,7 @@ func stacked(columns []column, width int, style term.Style) string {
 		b.WriteString(style.Bold(heading(c)) + "\n")
 		for _, t := range c.tasks {
 			line := fmt.Sprintf("%4d  %s", t.Number, term.CleanLine(t.Title))
-			if about := about(t); about != "" {
+			if about := about(t, now); about != "" {
 				line += "  " + style.Dim(about)
 			}
 			b.WriteString(term.Truncate(line, width) + "\n")
@@ -114,7 +115,7 @@ func heading(c column) string {
 }
 
 // card draws one task: its number and title, and what else there is to know.
-func card(t service.TaskCard, width int, style term.Style) []string {
+func card(t service.TaskCard, now time.Time, width int, style term.Style) []string {
 	title := strings.Split(term.Wrap(digits(t.Number)+" "+term.CleanLine(t.Title), width), "\n")
 	if len(title) > titleRows {
 		title = title[:titleRows]
@@ -123,7 +124,7 @@ func card(t service.TaskCard, width int, style term.Style) []string {
 	for i, line := range title {
 		title[i] = fit(line, width)
 	}
-	if about := about(t); about != "" {
+	if about := about(t, now); about != "" {
 		for line := range strings.SplitSeq(term.Wrap(about, width), "\n") {
 			title = append(title, style.Dim(fit(line, width)))
 		}
@@ -133,9 +134,37 @@ func card(t service.TaskCard, width int, style term.Style) []string {
 
 func fit(text string, width int) string { return term.Truncate(text, width) }
 
-// about says on a card what is unusual about a task: who has it, its priority, what it
-// waits for.
-func about(t service.TaskCard) string {
+// offered says where what was offered of a task stands, and who has to do something about it;
+// empty: nothing was.
+func offered(t service.TaskCard) string {
+	o := t.Offer
+	because := ""
+	if o.Reason != "" {
+		because = ": " + o.Reason
+	}
+	offer := fmt.Sprintf("offer %d ", o.Number)
+	switch o.State {
+	case "":
+		return ""
+	case fika.OfferWaiting:
+		return offer + "waits its turn" + because
+	case fika.OfferReviewed:
+		return offer + "is being reviewed"
+	case fika.OfferTrying:
+		return offer + "is being checked"
+	case fika.OfferMoving:
+		return offer + "lands"
+	case fika.OfferRework:
+		return offer + "came back" + because
+	case fika.OfferHeld, fika.OfferAsks, fika.OfferBack:
+		return offer + "waits for you" + because
+	}
+	return offer + string(o.State) + because
+}
+
+// about says on a card what is unusual about a task: who has it and since when, its priority,
+// what it waits for.
+func about(t service.TaskCard, now time.Time) string {
 	var out []string
 	if t.Priority != fika.DefaultPriority && !t.State.Ended() {
 		out = append(out, fmt.Sprintf("P%d", t.Priority))
@@ -143,8 +172,14 @@ func about(t service.TaskCard) string {
 	if w := who(t); w != "" {
 		out = append(out, w)
 	}
+	if t.State == fika.TaskClaimed || t.State == fika.TaskReview {
+		out = append(out, term.Duration(now.Sub(t.Since).Truncate(time.Second)))
+	}
 	if t.State == fika.TaskHeld {
 		out = append(out, term.CleanLine(t.HeldReason))
+	}
+	if o := offered(t); o != "" {
+		out = append(out, term.CleanLine(o))
 	}
 	if needs := unmet(t); needs != "" && !t.State.Ended() {
 		out = append(out, "needs "+needs)

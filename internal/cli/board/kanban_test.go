@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"fika"
 	"fika/internal/service"
@@ -28,7 +29,7 @@ func TestKanbanFitsItsTerminal(t *testing.T) {
 		counts[s] = 5000 / len(fika.TaskStates())
 	}
 	for _, width := range []int{30, 80, 200} {
-		text := kanban(list, counts, width, endedShown, term.Style{})
+		text := kanban(list, counts, time.Now(), width, endedShown, term.Style{})
 		beside := false
 		for line := range strings.Lines(text) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {

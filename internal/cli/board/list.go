@@ -96,7 +96,7 @@ func (o *listOptions) run(ctx context.Context) error {
 		if o.all {
 			ended = mostCards
 		}
-		return o.Print(kanban(list, counts, o.Width, ended, o.OutStyle()))
+		return o.Print(kanban(list, counts, o.Now(), o.Width, ended, o.OutStyle()))
 	}
 	return o.Table([]string{"TASK", "STATE", "P", "TITLE", "AGENT", "NEEDS"}, command.TableRows(list, row))
 }

@@ -1,6 +1,7 @@
+-- +goose Up
+
 -- Lists of tasks read each state in its order, no further than what they show.
-DROP INDEX tasks_going;
-CREATE INDEX tasks_going ON tasks (state, priority, n) WHERE ended_at = 0;
+CREATE INDEX tasks_listed ON tasks (state, priority, n) WHERE ended_at = 0;
 CREATE INDEX tasks_ended ON tasks (state, ended_at, n) WHERE ended_at > 0;
 
-UPDATE meta SET value = '40' WHERE key = 'schema';
+PRAGMA user_version = 41;
