@@ -29,12 +29,14 @@ type world struct {
 	home  string // of the person
 	model *Model
 	at    string // address of the model
+
+	patience time.Duration // of one command
 }
 
 // newWorld skips a test where the packages are not installed.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, npm: os.Getenv("FIKA_INTEROP"), model: NewModel()}
+	w := &world{T: t, npm: os.Getenv("FIKA_INTEROP"), model: NewModel(), patience: patience}
 	if w.npm == "" {
 		t.Skip("the packages are not installed: make interop does that, with npm")
 	}
@@ -104,7 +106,7 @@ func (w *world) toolIn(env []string, name string, args ...string) (string, error
 	if err := cmd.Start(); err != nil {
 		w.Fatal(err)
 	}
-	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(w.patience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	err := cmd.Wait()
 	return out.String(), err
@@ -331,40 +333,53 @@ func (w *world) crash(g guest) {
 }
 
 // TestServedToPrograms: Claude Code and Codex call fika's agents from inside, also for an
-// answer that takes longer than a call.
+// answer that takes longer than a call: some seconds, or three minutes.
 func TestServedToPrograms(t *testing.T) {
-	for _, c := range []struct {
-		name, find string
-		env, args  []string
-	}{
-		{"claude", "model: call ToolSearch {\"query\":\"select:mcp__fika__ask,mcp__fika__status\"}\n", []string{"ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://"}, []string{"-p", "--allowedTools", "mcp__fika__ask,mcp__fika__status,ToolSearch", "--model", "claude-sonnet-4-5"}},
+	for _, c := range []inside{
+		{"claude", "model: call ToolSearch {\"query\":\"select:mcp__fika__ask,mcp__fika__status\"}\n", []string{"ANTHROPIC_API_KEY=none"}, []string{"-p", "--allowedTools", "mcp__fika__ask,mcp__fika__status,ToolSearch", "--model", "claude-sonnet-4-5"}},
 		{"codex", "", []string{"STANDIN_KEY=none"}, []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", "model_provider=standin", "-c", "model=gpt-5.1-codex"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.fika("up")
-			w.says("install", w.fika("mcp", "serve", "--install", c.name, "--write"), "added to")
-			if c.name == "codex" {
-				path := filepath.Join(w.home, ".codex/config.toml")
-				raw, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.write(".codex/config.toml", string(raw)+"[model_providers.standin]\nname = \"standin\"\nbase_url = \"http://"+w.at+"/v1\"\nwire_api = \"responses\"\nenv_key = \"STANDIN_KEY\"\n")
-			} else {
-				c.env[1] += w.at
-			}
-			work := `model: call ask {"agent":"coder","prompt":"model: wait 8\nmodel: say it is well made","wait_s":1}` + "\n"
-			ask := c.find + work + work + `model: call status {"request":"$request","wait_s":40}`
-			out, err := w.toolIn(c.env, c.name, append(c.args, ask)...)
-			if err != nil {
-				t.Fatal(err, out)
-			}
-			w.says("the answer", out, "it is well made")
-			if got := strings.Count(w.fika("request", "list"), " coder "); got != 1 {
-				t.Errorf("%d requests", got)
-			}
-		})
+		for _, seconds := range []int{8, 185} {
+			t.Run(fmt.Sprintf("%s/%ds", c.name, seconds), func(t *testing.T) {
+				t.Parallel() // they wait
+				c.asks(newWorld(t), seconds)
+			})
+		}
+	}
+}
+
+// inside is a program that calls fika's agents as tools, and what its model calls before it
+// knows these.
+type inside struct {
+	name, find string
+	env, args  []string
+}
+
+// asks has the program ask for an answer that takes so many seconds, twice, and then for how
+// that stands until it is there.
+func (c inside) asks(w *world, seconds int) {
+	w.Helper()
+	w.fika("up")
+	w.says("install", w.fika("mcp", "serve", "--install", c.name, "--write"), "added to")
+	env := append(slices.Clone(c.env), "ANTHROPIC_BASE_URL=http://"+w.at)
+	if c.name == "codex" {
+		path := filepath.Join(w.home, ".codex/config.toml")
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.write(".codex/config.toml", string(raw)+"[model_providers.standin]\nname = \"standin\"\nbase_url = \"http://"+w.at+"/v1\"\nwire_api = \"responses\"\nenv_key = \"STANDIN_KEY\"\n")
+	}
+	work := fmt.Sprintf(`model: call ask {"agent":"coder","prompt":"model: wait %d\nmodel: say it is well made","wait_s":1}`, seconds) + "\n"
+	ask := c.find + work + work + strings.Repeat(`model: call status {"request":"$request","wait_s":40}`+"\n", 1+seconds/40)
+	w.patience += time.Duration(seconds) * time.Second
+	out, err := w.toolIn(env, c.name, append(c.args, ask)...)
+	if err != nil {
+		w.Fatal(err, out)
+	}
+	w.says("the answer", out, "it is well made")
+	if got := strings.Count(w.fika("request", "list"), " coder "); got != 1 {
+		w.Errorf("%d requests", got)
 	}
 }
 
