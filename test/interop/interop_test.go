@@ -395,6 +395,28 @@ func TestAgentOfClients(t *testing.T) {
 	}
 }
 
+// TestServersOfClients: a client brings an MCP server, made with the library of others, which
+// the agent uses if the client allows it, and else not.
+func TestServersOfClients(t *testing.T) {
+	w := newWorld(t)
+	config := filepath.Join(w.home, "servers.json")
+	w.write("servers.json", fmt.Sprintf(`{"mcpServers":[{"name":"notes","command":%q,"args":[%q],"env":[{"name":"NOTE","value":"from the client"}]}]}`,
+		filepath.Join(w.npm, "node_modules/.bin/node"), filepath.Join(w.folder("project"), "notes.mjs")))
+	w.write("project/notes.mjs", fmt.Sprintf(`import { McpServer } from %[1]q
+import { StdioServerTransport } from %[2]q
+const server = new McpServer({ name: "notes", version: "1" })
+server.registerTool("note", { description: "Says the note.", annotations: { readOnlyHint: true } }, async () => ({ content: [{ type: "text", text: "the note is " + process.env.NOTE + ", of " + process.cwd() }] }))
+await server.connect(new StdioServerTransport())
+`, filepath.Join(w.npm, "node_modules/@modelcontextprotocol/sdk/dist/esm/server/mcp.js"), filepath.Join(w.npm, "node_modules/@modelcontextprotocol/sdk/dist/esm/server/stdio.js")))
+	for flag, want := range map[string][]string{
+		"--approve-all": {"start the MCP server notes: ", "The tool said: the note is from the client, of " + w.folder("project")},
+		"--deny-all":    {"start the MCP server notes: ", "without the MCP servers that you have not allowed: notes", "no tool is named note"},
+	} {
+		out, _ := w.tool("acpx", "--agent", os.Getenv("FIKA_BIN")+" acp", flag, "--mcp-config", config, "--format", "json", "exec", "model: call note {}") // its status is that of the permissions
+		w.says(flag, out, append(want, `"stopReason":"end_turn"`)...)
+	}
+}
+
 // TestInspector: the inspector of the protocol lists and calls the tools of fika mcp serve.
 func TestInspector(t *testing.T) {
 	w := newWorld(t)
