@@ -212,7 +212,7 @@ func TestServersOfAnEditor(t *testing.T) {
 // goes on without it. One that cannot be started is told to the person.
 func TestServersNobodyAllows(t *testing.T) {
 	t.Parallel()
-	h, _, server := bringing(t)
+	h, srv, server := bringing(t)
 	e, _ := h.editor()
 	id := h.open(e, server)
 	n := e.Send("session/prompt", acptest.Prompt(id, "use echo"))
@@ -243,6 +243,32 @@ func TestServersNobodyAllows(t *testing.T) {
 	e.Answer(n, "session/prompt")
 	e.Call("session/list", map[string]any{})
 	has(t, "what cannot be started", acptest.Said("agent_message_chunk", e.Seen()), "MCP server files: it is not used:")
+
+	// one with too many tools is not used, and many servers are searched
+	p, list := h.with("", server), []any{}
+	for i, how := range []string{"many", "typical", "typical", "typical"} {
+		list = append(list, map[string]any{"name": fmt.Sprint(how, i), "command": server, "args": []string{how}, "env": []any{}})
+	}
+	p["mcpServers"] = list
+	var s struct{ SessionID string }
+	if err := json.Unmarshal(e.Call("session/new", p), &s); err != nil {
+		t.Fatal(err)
+	}
+	n = e.Send("session/prompt", acptest.Prompt(s.SessionID, "use nothing"))
+	for range list {
+		e.Reply(e.Until("session/request_permission", "start the MCP server"), "allow")
+	}
+	e.Answer(n, "session/prompt")
+	e.Call("session/list", map[string]any{})
+	has(t, "too many", acptest.Said("agent_message_chunk", e.Seen()), "MCP server many0: it is not used: it has 3")
+	offered := srv.Requests()
+	tools := ""
+	for _, x := range offered[len(offered)-1].Tools {
+		tools += x.Name + " "
+	}
+	if !strings.Contains(tools, "tool_search") || strings.Contains(tools, "Editor_") {
+		t.Errorf("it is offered %s", tools)
+	}
 }
 
 // log returns the log of a part of the home.

@@ -26,6 +26,7 @@ func TestManyServerToolsAreDeferred(t *testing.T) {
 	}{
 		{20, tool.Permissions{Allow: allow}, true},
 		{29, tool.Permissions{Allow: allow}, true},
+		{29, tool.Permissions{}, true}, // those of an editor need not be named
 		{30, tool.Permissions{Allow: allow}, false},
 		{0, tool.Permissions{Allow: allow}, false},
 		{20, tool.Permissions{Allow: allow[:20]}, false},

@@ -61,11 +61,17 @@ func (l *lent) has(name string) bool {
 	return l != nil && slices.ContainsFunc(l.tools, func(t tool.Tool) bool { return t.Spec().Name == name })
 }
 
+// names returns what the turn may call besides the agent's own tools: also the search, where
+// there are so many that they are searched.
 func (l *lent) names() []string {
 	if l == nil {
 		return nil
 	}
-	return toolNames(l.tools)
+	names := toolNames(l.tools)
+	if l.set.Check(tool.SearchName) == nil {
+		names = append(names, tool.SearchName)
+	}
+	return names
 }
 
 // lentTo returns what an editor lends to the session in which a request is worked; nil:

@@ -254,7 +254,7 @@ func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hoo
 		now = h.begun
 	case at == hook.PreTool && now != h.begun:
 		name, _ := p["tool_name"].(string)
-		if h.lent.has(name) && !slices.Contains(now.settings.ToolsOff, name) {
+		if slices.Contains(h.lent.names(), name) && !slices.Contains(now.settings.ToolsOff, name) {
 			break
 		}
 		if err := now.tools.Check(name); err != nil {

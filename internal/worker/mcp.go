@@ -211,7 +211,7 @@ func (r *Runtime) deferMany(served []tool.Tool, p tool.Permissions) []tool.Tool 
 	for _, t := range served {
 		spec := t.Spec()
 		later = append(later, tool.Deferred(t))
-		if !slices.Contains(p.Allow, spec.Name) || slices.Contains(p.Off, spec.Name) {
+		if p.Allow != nil && !slices.Contains(p.Allow, spec.Name) || slices.Contains(p.Off, spec.Name) {
 			continue
 		}
 		permitted++

@@ -62,6 +62,9 @@ func list(ctx context.Context, c *sdk.ClientSession, s Server) (Listing, error) 
 			l.LeftOut = append(l.LeftOut, LeftOut{name, "the server has no such tool (tools = [...] names it)"})
 		}
 	}
+	if len(l.Tools) > maxTools && s.Session {
+		return l, fika.Errorf(fika.Limit, "", "it has %d tools, and a server with more than %d is not used", len(l.Tools), maxTools)
+	}
 	if len(l.Tools) > maxTools {
 		return l, fika.Errorf(fika.Limit, "", "it has %d tools, and at most %d are offered: name those you want, as in tools = [%q, %q]", len(l.Tools), maxTools, l.Tools[0].Name, l.Tools[1].Name)
 	}
