@@ -273,8 +273,24 @@ func MainArgument(args json.RawMessage) string {
 				return firstLine(s)
 			}
 		}
+		if list := titles(m["tasks"]); list != "" {
+			return firstLine(list)
+		}
 	}
 	return firstLine(string(args))
+}
+
+// titles returns the titles of tasks that are added.
+func titles(tasks any) string {
+	var out []string
+	list, _ := tasks.([]any)
+	for _, task := range list {
+		m, _ := task.(map[string]any)
+		if title, ok := m["title"].(string); ok {
+			out = append(out, title)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func firstLine(s string) string {

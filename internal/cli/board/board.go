@@ -20,11 +20,12 @@ for one agent or for those with a capability, and has a priority from 0 (the mos
 urgent) to 4.
 
 Without a command it shows the board: in columns on a terminal, as a list when
-piped.`,
-		"  fika board add \"write the parser\" --priority 1\n  fika board add \"test the parser\" --needs 1 --agent tester\n  fika board",
+piped. With --watch the columns stay on the screen, and up to date.`,
+		"  fika board add \"write the parser\" --priority 1\n  fika board add \"test the parser\" --needs 1 --agent tester\n  fika board\n  fika board --watch",
 		newAdd(e), newImport(e), newList(e), newShow(e), newWhy(e), newEdit(e), newAssign(e), newNote(e), newRelease(e), newClose(e), newReopen(e), newWait(e))
 	o := &listOptions{Env: e, columns: true}
 	o.addFlags(c)
+	c.Flags().BoolVarP(&o.watch, "watch", "w", false, "keep the board on the screen up to date, until Ctrl-C")
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) }
 	return c
 }

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 type listOptions struct {
 	*command.Env
 	columns bool // on a terminal
+	watch   bool
 	all     bool
 	states  []string
 	limit   int
@@ -54,6 +56,9 @@ func (o *listOptions) addFlags(c *cobra.Command) {
 func (o *listOptions) run(ctx context.Context) error {
 	f := service.TaskFilter{States: fika.GoingTaskStates(), Limit: o.limit}
 	columns := o.columns && o.OutTTY && !o.asJSON
+	if o.watch && (!columns || o.Plain) {
+		return command.UsageError("--watch needs a terminal, and no --json; piped, see: fika conversation events --kind task --follow")
+	}
 	if o.all || columns {
 		f.States = fika.TaskStates()
 	}
@@ -80,25 +85,50 @@ func (o *listOptions) run(ctx context.Context) error {
 	if columns {
 		f.Each = mostCards
 	}
-	list, err := c.Board().Cards(ctx, f)
-	switch {
-	case err != nil:
-		return err
-	case len(list) == 0:
-		o.Say("no open tasks (fika board add \"TITLE\")")
-		return nil
-	case columns:
-		counts, err := c.Board().Counts(ctx)
-		if err != nil {
+	if o.watch {
+		return o.Watch(ctx, func() (string, error) {
+			page, err := o.page(ctx, c, f)
+			return fmt.Sprintf("fika board at %s; Ctrl-C ends it\n\n", o.Now().Format("15:04:05")) + page, err
+		})
+	}
+	if columns {
+		page, err := o.page(ctx, c, f)
+		if page == "" || err != nil {
+			o.nothing(err)
 			return err
 		}
-		ended := endedShown
-		if o.all {
-			ended = mostCards
-		}
-		return o.Print(kanban(list, counts, o.Now(), o.Width, ended, o.OutStyle()))
+		return o.Print(page)
+	}
+	list, err := c.Board().Cards(ctx, f)
+	if len(list) == 0 || err != nil {
+		o.nothing(err)
+		return err
 	}
 	return o.Table([]string{"TASK", "STATE", "P", "TITLE", "AGENT", "NEEDS"}, command.TableRows(list, row))
+}
+
+// nothing says that there are no tasks.
+func (o *listOptions) nothing(err error) {
+	if err == nil {
+		o.Say("no open tasks (fika board add \"TITLE\")")
+	}
+}
+
+// page draws the board; "" if it is empty.
+func (o *listOptions) page(ctx context.Context, c *service.Service, f service.TaskFilter) (string, error) {
+	list, err := c.Board().Cards(ctx, f)
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	counts, err := c.Board().Counts(ctx)
+	if err != nil {
+		return "", err
+	}
+	ended := endedShown
+	if o.all {
+		ended = mostCards
+	}
+	return kanban(list, counts, o.Now(), o.Width, ended, o.OutStyle()), nil
 }
 
 func row(t service.TaskCard) []string {

@@ -86,7 +86,9 @@ func changed(e *command.Env, o fika.Offer, asJSON bool) error {
 	switch o.State {
 	case fika.OfferLanded:
 		text += "has landed on " + o.Into
-		if why := o.Unpushed(); why != "" {
+		if why := o.Unpushed(); o.Push.State == fika.PushWaiting && o.Push.Tries == 0 {
+			text += ", and is pushed again; it was " + why
+		} else if why != "" {
 			text += " (" + why + ")"
 		}
 	case fika.OfferBack:

@@ -32,9 +32,6 @@ type topJSON struct {
 	Running int              `json:"running"`
 }
 
-// topEvery is the shortest time between two updates.
-const topEvery = 2 * time.Second
-
 // NewTop returns the command fika top.
 func NewTop(e *command.Env) *cobra.Command {
 	var since string
@@ -180,45 +177,13 @@ func topToJSON(r topRow) topJSON {
 	return topJSON{profileJSON: profileToJSON(r.profile), Host: command.Optional(r.view.Host), Status: r.view.Status, Doing: command.Nullable(words.Brief(r.view.Why, time.Now())), Waiting: r.view.Waiting, Running: len(r.view.Running)}
 }
 
-// Escape sequences: to the alternate screen without a cursor, back from it, to the
-// first line, and to clear the rest of the line or of the screen.
-const (
-	otherScreen = "\x1b[?1049h\x1b[?25l"
-	backAgain   = "\x1b[?25h\x1b[?1049l"
-	toTheTop    = "\x1b[H"
-	restOfLine  = "\x1b[K"
-	restOfAll   = "\x1b[J"
-)
-
-// watchTop keeps the table up to date until ctx ends. An update that takes long is
-// followed by a pause ten times as long.
-func watchTop(ctx context.Context, e *command.Env, c *service.Service, since string) (err error) {
-	if err := e.Print(otherScreen); err != nil {
-		return err
-	}
-	defer func() {
-		if left := e.Print(backAgain); err == nil {
-			err = left
-		}
-	}()
-	for {
-		began := time.Now()
+// watchTop keeps the table up to date until ctx ends.
+func watchTop(ctx context.Context, e *command.Env, c *service.Service, since string) error {
+	return e.Watch(ctx, func() (string, error) {
 		list, err := topRows(ctx, e, c, since)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
-			return err
+			return "", err
 		}
-		page := e.TableText(topTable(list))
-		text := fmt.Sprintf("fika usage top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page
-		if err := e.Print(toTheTop + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", restOfLine+"\r\n") + restOfLine + restOfAll); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(max(topEvery, 10*time.Since(began))):
-		}
-	}
+		return fmt.Sprintf("fika usage top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + e.TableText(topTable(list)), nil
+	})
 }

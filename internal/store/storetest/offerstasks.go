@@ -45,7 +45,13 @@ var taskOfferTests = map[string]func(*world){
 		must(w.submit(c, "a", ""))(w)
 		w.answer(c, "built")
 		w.added(store.NewTask{Title: "other"})
+		stands := func() store.TaskOffer {
+			w.Helper()
+			return must(w.Cards(w.ctx, store.TaskFilter{States: []fika.TaskState{fika.TaskReview}}))(w)[0].Offer
+		}
+		equal(w, "its card", stands(), store.TaskOffer{Number: 1, State: fika.OfferWaiting})
 		o := w.back(1)
+		equal(w, "its card", stands(), store.TaskOffer{Number: 1, State: fika.OfferRework, Reason: o.Reason})
 		again := w.reworked(l, o)
 		equal(w, "the same task", again.Request.Task, 1)
 		w.takesNothing("at most one task at once", l, takes)

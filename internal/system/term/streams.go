@@ -31,8 +31,8 @@ type Streams struct {
 	Plain bool
 
 	// Width is the number of columns of the terminal when the command began; if there is
-	// none, it is 0 and nothing is cut.
-	Width int
+	// none, it is 0 and nothing is cut. Height is the number of its lines; 0: unknown.
+	Width, Height int
 }
 
 // SystemStreams describes the streams of this process. NO_COLOR (set to anything but
@@ -48,11 +48,16 @@ func SystemStreams() *Streams {
 	}
 	if s.OutTTY {
 		s.Width = DefaultWidth
-		if w, _, err := xterm.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
-			s.Width = w
-		}
+		s.Measure()
 	}
 	return s
+}
+
+// Measure looks again how large the terminal is, if there is one.
+func (s *Streams) Measure() {
+	if w, h, err := xterm.GetSize(int(os.Stdout.Fd())); s.OutTTY && err == nil && w > 0 {
+		s.Width, s.Height = w, h
+	}
 }
 
 func colorWanted(getenv func(string) string) bool {

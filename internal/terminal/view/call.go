@@ -196,6 +196,8 @@ func subject(raw json.RawMessage) string {
 		case key == message.ShortenedKey:
 		case s != "":
 			parts = append(parts, key+": "+firstLine(s))
+		case titles(args[key]) != "":
+			parts = append(parts, key+": "+firstLine(titles(args[key])))
 		default:
 			parts = append(parts, key+": "+compact(args[key]))
 		}
@@ -219,6 +221,24 @@ func text(raw json.RawMessage) string {
 		return ""
 	}
 	return s
+}
+
+// titles returns what the items of a list are called; "" if raw is no list of items that all
+// have a title or a name.
+func titles(raw json.RawMessage) string {
+	var items []map[string]json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return ""
+	}
+	var out []string
+	for _, item := range items {
+		s := firstOf(item, "title", "name")
+		if s == "" {
+			return ""
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
 }
 
 func compact(raw json.RawMessage) string {
