@@ -31,10 +31,11 @@ this command itself; --install prints what its settings need.
 
 A session is a chat of yours: plain text goes to one agent, which the editor lets
 you choose, and @NAME asks another one. Approvals appear in the editor, and can
-as well be answered with fika approve: the first answer counts. Closing the editor
-stops nothing; fika shows the session too, and the editor loads it again. The
-agents are those of the project that the editor has opened, or of your home if
-they work in that folder.`,
+as well be answered with fika approve: the first answer counts. MCP servers that
+the editor brings are used in its session, once you have allowed each. Closing
+the editor stops nothing; fika shows the session too, and the editor loads it
+again. The agents are those of the project that the editor has opened, or of
+your home if they work in that folder.`,
 		Example: "  fika acp --install zed\n  fika acp --install nvim\n  npx acpx --agent 'fika acp' exec 'what does this project do?'",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
