@@ -206,6 +206,26 @@ func TestServersOfAnEditor(t *testing.T) {
 	if !eventually(func() bool { return h.running("mcpprog\x00ordinary") == nil }) {
 		t.Error("it outlives the session")
 	}
+
+	// a call is allowed when the editor has left: the agent is told that there is nothing to call
+	e, kill = h.editor()
+	e.Call("session/load", h.with(id, server))
+	e.Send("session/prompt", acptest.Prompt(id, "use where"))
+	e.Reply(e.Until("session/request_permission", "start the MCP server files"), "allow")
+	e.Until("session/request_permission", "Editor_files__where")
+	kill()
+	if !eventually(func() bool { return h.running("mcpprog\x00ordinary") == nil }) {
+		t.Error("it outlives the editor that was killed while it asked")
+	}
+	list, _ := h.run(0, "approve")
+	h.run(0, "approve", strings.Fields(list)[0])
+	if !eventually(func() bool {
+		out, _ := h.run(0, "conversation", "show", id)
+		return strings.Contains(out, "it says: Editor_files__where cannot be called: it belongs to an MCP server of an editor")
+	}) {
+		out, _ := h.run(0, "conversation", "show", id)
+		t.Errorf("allowed too late:\n%s", out)
+	}
 }
 
 // TestServersNobodyAllows: a server that the person refuses is never started, and the work
