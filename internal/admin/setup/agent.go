@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fika"
 	"fika/internal/app"
@@ -77,14 +78,15 @@ func CreateAgent(a *app.App, n NewAgent) (Made, error) {
 	return Made{File: file, InForce: true}, pending.Accept()
 }
 
-// FromTemplate says how to make an agent from a template.
+// FromTemplate says how to make an agent from a template or a prompt.
 type FromTemplate struct {
 	Template string // "" is the agent's own name
+	Prompt   string // in place of a template; "": none
 	template.Choice
 }
 
-// AgentFrom makes an agent from a template, which is still to be created. Error kinds:
-// NotFound for an unknown template, Invalid when none was named and none has the
+// AgentFrom makes an agent from a template or a prompt, which is still to be created. Error
+// kinds: NotFound for an unknown template, Invalid when none was named and none has the
 // agent's name, and for a model that the settings do not have.
 func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, error) {
 	from := cmp.Or(want.Template, string(name))
@@ -92,9 +94,12 @@ func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, er
 	if err != nil {
 		return NewAgent{}, err
 	}
-	t, err := set.Find(from)
+	t := template.Template{Text: strings.TrimSpace(want.Prompt) + "\n"}
+	if want.Prompt == "" {
+		t, err = set.Find(from)
+	}
 	if fika.IsKind(err, fika.NotFound) && from == string(name) {
-		return NewAgent{}, fika.WithHint(fika.Errorf(fika.Invalid, "", "which template? --template NAME"), hint.TemplateList.With())
+		return NewAgent{}, fika.WithHint(fika.Errorf(fika.Invalid, "", "which template? --template NAME, or --prompt TEXT"), hint.TemplateList.With())
 	}
 	if err != nil {
 		return NewAgent{}, err

@@ -19,13 +19,16 @@ func newCreate(e *command.Env) *cobra.Command {
 		Long: `Writes agents/NAME.md: the settings and the prompt of an agent, for you to edit.
 In a project the file goes into the repository's .fika, for everybody; --own
 keeps it to you. Without --template, fika uses the template that has the name of
-the agent.`,
-		Example: "  fika agent create coder\n  fika agent create critic --template reviewer --personality 'dry, and brief'\n  fika agent create scout --template researcher --model opus --own",
+the agent; --prompt makes an agent of your own words.`,
+		Example: "  fika agent create coder\n  fika agent create poet --prompt 'You answer in verse.'\n  fika agent create critic --template reviewer --personality 'dry, and brief'\n  fika agent create scout --template researcher --model opus --own",
 		Args:    command.Exactly(1, "the name of the agent"), ValidArgsFunction: complete.FirstOnly(complete.TemplateNames(e)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("prompt") && strings.TrimSpace(want.Prompt) == "" {
+				return command.UsageError("--prompt is the text that tells the agent what it is and does; it is empty")
 			}
 			n, err := setup.AgentFrom(e.App(), name, want)
 			if err != nil {
@@ -36,6 +39,8 @@ the agent.`,
 		},
 	}
 	c.Flags().StringVarP(&want.Template, "template", "t", "", "template to start from (fika agent template list)")
+	c.Flags().StringVar(&want.Prompt, "prompt", "", "what the agent is and does, in place of a template")
+	c.MarkFlagsMutuallyExclusive("template", "prompt")
 	c.Flags().StringVar(&want.Personality, "personality", "", "manner of the agent, in a few words")
 	c.Flags().StringVarP(&want.Model, "model", "m", "", "model of the agent (id or nickname)")
 	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
