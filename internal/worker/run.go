@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"fika"
@@ -87,6 +88,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	if err := w.recoverForeground(ctx, o.Warn); err != nil {
 		return RunResult{}, err
 	}
+	w.warnOfFolder(ctx, r.workspace, o.Warn)
 	if o.Input != nil {
 		if o.Prompt, o.Attachments, err = o.Input(); err != nil {
 			return RunResult{}, err
@@ -115,6 +117,27 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	ran.Result, err = r.runTurn(ctx, engine, claimed)
 	ran.Saved = !ran.Unsaved
 	return ran, err
+}
+
+// warnOfFolder says that a prompt continues a conversation about another folder: what was
+// read there goes along to the model.
+func (w *Worker) warnOfFolder(ctx context.Context, now string, warn func(string)) {
+	last, err := w.Store.ListRequests(ctx, store.RequestFilter{Agent: w.Agent.ID, Kinds: []fika.RequestKind{fika.RunRequest}, Limit: 1})
+	if err != nil || len(last) == 0 || last[0].Conversation != w.Agent.ActiveAsk || last[0].Payload.Workspace == "" {
+		return
+	}
+	before := last[0].Payload.Workspace
+	below := func(folder, path string) bool {
+		rel, err := filepath.Rel(folder, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if below(before, now) || below(now, before) {
+		return
+	}
+	cut, err := w.Store.Entries(ctx, store.EntryQuery{Conversation: w.Agent.ActiveAsk, Since: last[0].Outcome.Seq, Types: []fika.EntryType{fika.Compaction}, First: 1})
+	if err == nil && len(cut) == 0 { // nor cleared or compacted since
+		warn(fmt.Sprintf("context %s continues what was said in %s (%s begins another)", w.Folder.Name, before, hint.ContextNew.With("NAME")))
+	}
 }
 
 // begin lets hooks see the prompt, then accepts and claims it in one transaction. It

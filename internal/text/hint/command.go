@@ -41,6 +41,7 @@ const (
 	ContextCompact      Command = "fika context compact {}"
 	ContextDelete       Command = "fika context delete {}"
 	ContextList         Command = "fika context list"
+	ContextNew          Command = "fika context new {}"
 	ContextRename       Command = "fika context rename {} {}"
 	ContextShow         Command = "fika context show {}"
 	ContextSwitchCreate Command = "fika context switch --create {}"
