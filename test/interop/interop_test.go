@@ -409,11 +409,14 @@ server.registerTool("note", { description: "Says the note.", annotations: { read
 await server.connect(new StdioServerTransport())
 `, filepath.Join(w.npm, "node_modules/@modelcontextprotocol/sdk/dist/esm/server/mcp.js"), filepath.Join(w.npm, "node_modules/@modelcontextprotocol/sdk/dist/esm/server/stdio.js")))
 	for flag, want := range map[string][]string{
-		"--approve-all": {"start the MCP server notes: ", "The tool said: the note is from the client, of " + w.folder("project")},
-		"--deny-all":    {"start the MCP server notes: ", "without the MCP servers that you have not allowed: notes", "no tool is named note"},
+		"--approve-all": {"start the MCP server notes: ", `"text":"the note is from the client, of ` + w.folder("project") + `"`},
+		"--deny-all":    {"start the MCP server notes: ", "without the MCP servers that you have not allowed: notes"},
 	} {
 		out, _ := w.tool("acpx", "--agent", os.Getenv("FIKA_BIN")+" acp", flag, "--mcp-config", config, "--format", "json", "exec", "model: call note {}") // its status is that of the permissions
 		w.says(flag, out, append(want, `"stopReason":"end_turn"`)...)
+		if called := strings.Contains(out, `"title":"Editor_notes__note"`); called != (flag == "--approve-all") {
+			t.Errorf("%s: it is called: %t\n%s", flag, called, out)
+		}
 	}
 }
 
