@@ -11,13 +11,18 @@ import (
 
 // EnsureEntry creates the row and the folder of an [[agents]] entry and of a pool's
 // members, and stores which pool the members belong to. It writes nothing if everything
-// exists.
+// exists. Of a pool over several hosts it takes as many members as have places here, and
+// none by the name of a member: NotFound if no host has taken that one.
 func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
+	if e.Pool != "" && e.Places > 0 {
+		return s.Agent(ctx, fika.AgentName(e.ID))
+	}
 	row, err := n.ensureEntry(ctx, s, h, e)
 	if err != nil || !row.IsPool() && e.Instances == 0 {
 		return row, err
 	}
-	if home, err := h.ID(); err != nil || row.HomeID != home {
+	home, err := h.ID()
+	if err != nil || row.HomeID != home && e.Places == 0 {
 		return row, err // the pool belongs to another home
 	}
 	c, err := n.config.Config()
@@ -25,23 +30,55 @@ func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, 
 		return row, err
 	}
 	var ids []fika.AgentID
-	for _, name := range e.Members() {
+	names, err := n.membersHere(ctx, s, home, e)
+	if err != nil {
+		return row, err
+	}
+	for _, name := range names {
 		entry := c.Agent(name)
-		if entry == nil {
+		if entry == nil || e.Places > 0 && len(ids) == e.Places {
 			continue
 		}
 		member, err := n.ensureEntry(ctx, s, h, entry)
 		if err != nil {
 			return row, err
 		}
-		if member.HomeID == row.HomeID {
+		if member.HomeID == home {
 			ids = append(ids, member.ID)
 		}
 	}
-	if err := s.KeepPool(ctx, row.ID, ids); err != nil {
+	if err := s.KeepPool(ctx, row.ID, home, ids); err != nil {
 		return row, err
 	}
 	return s.Agent(ctx, row.Name)
+}
+
+// membersHere returns which members of a pool a home may have: of one over several hosts
+// first those that it has, then those that no other host has.
+func (n *Names) membersHere(ctx context.Context, s *store.Store, home string, e *config.Agent) ([]fika.AgentName, error) {
+	if e.Places == 0 {
+		return e.Members(), nil
+	}
+	var own, free []fika.AgentName
+	for _, name := range e.Members() {
+		row, err := s.Agent(ctx, name)
+		switch {
+		case fika.IsKind(err, fika.NotFound):
+			free = append(free, name)
+			continue
+		case err != nil:
+			return nil, err
+		case row.HomeID == home:
+			own = append(own, name)
+			continue
+		}
+		if _, taken, err := s.HostOf(ctx, row.HomeID); err != nil {
+			return nil, err
+		} else if !taken {
+			free = append(free, name)
+		}
+	}
+	return append(own, free...), nil
 }
 
 // DissolvePool stores that an agent whose entry is gone is no longer a pool. It leaves
@@ -54,7 +91,7 @@ func (n *Names) DissolvePool(ctx context.Context, s *store.Store, h folder.Home,
 	if home, err := h.ID(); err != nil || row.HomeID != home {
 		return row, err
 	}
-	if err := s.KeepPool(ctx, row.ID, nil); err != nil {
+	if err := s.KeepPool(ctx, row.ID, row.HomeID, nil); err != nil {
 		return row, err
 	}
 	return s.Agent(ctx, row.Name)

@@ -255,7 +255,14 @@ func (h hubHome) definedElsewhere(ctx context.Context) (out []hub.Started) {
 	if err != nil || h.host == nil {
 		return nil
 	}
+	id := h.host.session.Host
 	for _, e := range c.Agents {
+		if e.Places > 0 {
+			if members, err := h.membersHere(ctx, &e, id); err == nil && e.Instances > 0 && len(members) == 0 {
+				out = append(out, hub.Started{Name: fika.AgentName(e.ID), Error: "other hosts have all its members, so none is left for this one (instances, and places there)"})
+			}
+			continue
+		}
 		row, err := h.store.Agent(ctx, fika.AgentName(e.ID))
 		if err != nil || h.host.Mine(row) || len(e.RunOn) > 0 { // those are for several hosts on purpose
 			continue
@@ -263,6 +270,23 @@ func (h hubHome) definedElsewhere(ctx context.Context) (out []hub.Started) {
 		out = append(out, hub.Started{Name: row.Name, Error: "the host " + h.host.nameOf(row.HomeID) + " has defined it first, and " + h.host.host().Name + " defines it too: give yours another name"})
 	}
 	return out
+}
+
+// membersHere returns the members of a pool that this host has.
+func (h hubHome) membersHere(ctx context.Context, e *config.Agent, home string) (out []fika.AgentName, err error) {
+	for _, name := range e.Members() {
+		row, err := h.store.Agent(ctx, name)
+		if fika.IsKind(err, fika.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if row.HomeID == home {
+			out = append(out, name)
+		}
+	}
+	return out, nil
 }
 
 // defineContexts tells the other hosts what this one says of its contexts that are not in

@@ -292,8 +292,21 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			return nil, err
 		}
 		row, err := h.app.EnsureEntry(ctx, h.store, h.home, &e)
+		if e.Pool != "" && e.Places > 0 && (fika.IsKind(err, fika.NotFound) || err == nil && row.HomeID != id) {
+			continue // another host has it, or none
+		}
 		if err != nil {
 			return nil, err
+		}
+		if e.Instances > 0 && e.Places > 0 {
+			members, err := h.membersHere(ctx, &e, id)
+			if err != nil {
+				return nil, err
+			}
+			if len(members) > 0 {
+				out = append(out, hub.Spec{Name: name, Members: members, Team: e.Members(), Lent: row.HomeID != id, Backup: backupsOf(e)})
+			}
+			continue
 		}
 		if row.HomeID != id && len(e.RunOn) > 0 {
 			continue
@@ -307,10 +320,15 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			spec.AutoStart, spec.Wake = false, false
 		}
 		spec.Board, spec.RunOn = h.app.BoardOf(name), e.RunOn
-		for _, backup := range e.Backup {
-			spec.Backup = append(spec.Backup, fika.AgentName(backup))
-		}
+		spec.Backup = backupsOf(e)
 		out = append(out, spec)
 	}
 	return out, nil
+}
+
+func backupsOf(e config.Agent) (out []fika.AgentName) {
+	for _, name := range e.Backup {
+		out = append(out, fika.AgentName(name))
+	}
+	return out
 }

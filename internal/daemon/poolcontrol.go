@@ -28,6 +28,9 @@ func (h hubHome) controlPool(ctx context.Context, members []fika.AgentName, c me
 		var wrong []error
 		for _, name := range members {
 			row, err := h.store.Agent(ctx, name)
+			if fika.IsKind(err, fika.NotFound) { // no host has taken it
+				continue
+			}
 			if err == nil {
 				err = h.store.SetDesired(ctx, row.ID, want)
 			}

@@ -161,6 +161,9 @@ func (s *supervisor) whyOut(row fika.Agent) string {
 // whyAllOut says why no member of a pool begins anything; "" if one does, or would if a
 // person had not stopped it.
 func (s *supervisor) whyAllOut(pool Spec) string {
+	if pool.Team != nil {
+		return "" // those of other hosts may
+	}
 	why := ""
 	for _, name := range pool.Members {
 		c := s.agents[name]

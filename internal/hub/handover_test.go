@@ -134,7 +134,7 @@ func TestPool(t *testing.T) {
 		specs = append(specs, Spec{Name: name, Wake: true})
 		ids = append(ids, w.agent(name).ID)
 	}
-	w.ok(w.store.KeepPool(t.Context(), pool.ID, ids))
+	w.ok(w.store.KeepPool(t.Context(), pool.ID, "", ids))
 	w.procs.atStart = func(name fika.AgentName, pid int) {
 		if name == "coder-1" {
 			go w.procs.exit(pid, Exit{Code: exitInvalid, Reason: "exit status 2"})

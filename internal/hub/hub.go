@@ -106,13 +106,15 @@ type Spec struct {
 	Board      *limit.Board     // which tasks of the board it takes; nil: none
 	Backup     []fika.AgentName // stand-ins in order; the first able one takes over
 	RunOn      []string         // where it may run: see [Sharing.Fits]
-	// Members are the members of a pool. The pool has no process; each member has its
+	// Members are the members of a pool on this host. The pool has no process; each member has its
 	// own Spec.
 	Members []fika.AgentName
+	Team    []fika.AgentName // all members of a pool that has some on other hosts; nil: it has none there
+	Lent    bool             // the pool itself is another host's
 }
 
 func (s Spec) same(o Spec) bool {
-	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && reflect.DeepEqual(s.Board, o.Board) && slices.Equal(s.Backup, o.Backup) && slices.Equal(s.RunOn, o.RunOn) && slices.Equal(s.Members, o.Members)
+	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && reflect.DeepEqual(s.Board, o.Board) && slices.Equal(s.Backup, o.Backup) && slices.Equal(s.RunOn, o.RunOn) && slices.Equal(s.Members, o.Members) && slices.Equal(s.Team, o.Team) && s.Lent == o.Lent
 }
 
 // Options holds everything that a hub depends on.

@@ -34,8 +34,10 @@ func (p *poolControls) keep(specs []Spec) {
 	}
 	wanted := map[fika.AgentName][]fika.AgentName{}
 	for _, s := range specs {
-		if len(s.Members) > 0 {
-			wanted[s.Name] = s.Members
+		if len(s.Members) > 0 && !s.Lent {
+			if wanted[s.Name] = s.Members; s.Team != nil {
+				wanted[s.Name] = s.Team
+			}
 		}
 	}
 	for name, pool := range p.pools {

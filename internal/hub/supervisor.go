@@ -367,10 +367,10 @@ func (s *supervisor) graceFor(how fika.Desired) time.Duration {
 // onWakeUp looks at everything if the bell rings for an agent that does not run. A
 // running agent hears the bell itself, and most bells ring in the middle of a chain.
 func (s *supervisor) onWakeUp(name fika.AgentName) {
-	if s.isElsewhere(name) {
+	c := s.agents[name]
+	if s.isElsewhere(name) && (c == nil || !c.spec.Lent) {
 		return
 	}
-	c := s.agents[name]
 	if c == nil || !c.running && !s.allRun(c.spec.Members) || c.running && !c.child && !s.procs.Alive(c.proc) {
 		s.tickSoon()
 	}

@@ -115,7 +115,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	if err == nil && entry == nil {
 		return s.c.app.DissolvePool(ctx, s.c.store, s.c.home, row)
 	}
-	if err == nil && entry.Instances == row.Instances || err != nil && !fika.IsKind(err, fika.NotFound) {
+	if err == nil && (entry.Instances == row.Instances || entry.Places > 0 && row.IsPool()) || err != nil && !fika.IsKind(err, fika.NotFound) {
 		return row, err
 	}
 	if entry == nil {
@@ -150,6 +150,9 @@ func (s *Agents) Members(ctx context.Context, rows []fika.Agent) ([]fika.Agent, 
 			list = nil
 			for _, name := range e.Members() {
 				member, err := s.Find(ctx, string(name))
+				if e.Places > 0 && fika.IsKind(err, fika.NotFound) {
+					continue // no host has taken it
+				}
 				if err != nil {
 					return nil, err
 				}

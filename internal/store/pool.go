@@ -7,27 +7,28 @@ import (
 	"fika"
 )
 
-// KeepPool makes an agent a pool with the given members, or, without any, an ordinary
-// agent again. Requests that have not begun are given to a member if they wait for an
-// agent that has left the pool, or for the pool itself from before it was one.
-func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.AgentID) error {
+// KeepPool makes an agent a pool with the given members of a home beside those on other
+// hosts, or, if there are none at all, an ordinary agent again. Requests that have not begun
+// are given to a member if they wait for an agent that has left the pool, or for the pool
+// itself from before it was one.
+func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, home string, members []fika.AgentID) error {
 	const op = "keep pool"
-	have, err := many(ctx, s.r, scanText, `SELECT m.id FROM agents m WHERE m.pool = ? AND m.pool <> ''`, pool)
+	have, err := many(ctx, s.r, scanText, `SELECT m.id FROM agents m WHERE m.pool = ? AND m.pool <> '' AND `+ofHome, pool, home, pool, home)
 	if err != nil {
 		return s.explain(op, err)
 	}
-	size, _, err := one(ctx, s.r, scanInt, `SELECT a.instances FROM agents a WHERE a.id = ?`, pool)
-	if err != nil || int(size) == len(members) && sameIDs(have, members) {
+	off, _, err := one(ctx, s.r, scanInt, `SELECT a.instances - (SELECT count(*) FROM agents m WHERE m.pool = a.id AND m.pool <> '') FROM agents a WHERE a.id = ?`, pool)
+	if err != nil || off == 0 && sameIDs(have, members) {
 		return s.explain(op, err)
 	}
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		// Lock all of them in the order that everybody who locks several agents uses.
 		var rows []fika.Agent
-		args := []any{pool, pool}
+		args := []any{pool, pool, home, pool, home}
 		for _, id := range members {
 			args = append(args, id)
 		}
-		list := `SELECT ` + agentColumns + ` FROM agents a WHERE a.id = ? OR (a.pool = ? AND a.pool <> '')`
+		list := `SELECT ` + agentColumns + ` FROM agents a WHERE a.id = ? OR EXISTS (SELECT 1 FROM agents m WHERE m.id = a.id AND m.pool = ? AND m.pool <> '' AND ` + ofHome + `)`
 		if len(members) > 0 {
 			list += ` OR a.id IN (` + placeholders(len(members)) + `)`
 		}
@@ -41,7 +42,6 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 			switch {
 			case a.ID == pool:
 				itself = a
-				_, err = t.tellAgents(ctx, `UPDATE agents SET instances = ?, pool = '' WHERE id = ?`, len(members), pool)
 			case slices.Contains(members, a.ID):
 				_, err = t.tellAgents(ctx, `UPDATE agents SET pool = ?, instances = 0 WHERE id = ?`, pool, a.ID)
 			default:
@@ -55,10 +55,21 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 		if itself.ID == "" {
 			return fika.Errorf(fika.NotFound, op, "no agent with id %q", pool)
 		}
-		itself.Instances = len(members)
+		n, _, err := one(ctx, t, scanInt, `SELECT count(*) FROM agents m WHERE m.pool = ? AND m.pool <> ''`, pool)
+		if err != nil {
+			return err
+		}
+		itself.Instances = int(n)
+		if _, err := t.tellAgents(ctx, `UPDATE agents SET instances = ?, pool = '' WHERE id = ?`, n, pool); err != nil {
+			return err
+		}
 		return poolsIn(t).reassign(ctx, itself, leave)
 	})
 }
+
+// ofHome holds for the members m of a pool that a home keeps: its own and, if the pool is its
+// own, those of homes that are no hosts.
+const ofHome = `(m.home_id = ? OR NOT EXISTS (SELECT 1 FROM hosts h WHERE h.id = m.home_id) AND EXISTS (SELECT 1 FROM agents p WHERE p.id = ? AND p.home_id = ?))`
 
 // reassign gives to members the requests that have not begun and wait for agents that
 // have left the pool, or for the pool itself from before it was one.
@@ -101,11 +112,13 @@ type poolRows struct{ *tx }
 
 func poolsIn(t *tx) poolRows { return poolRows{t} }
 
-// leastBusy selects the members of a pool in this order: first those that may work,
+// leastBusy selects the members of a pool in this order: first those that may work, those on
+// a host that is down or drained not among them,
 // then those with the least work, then those that take part in a conversation, then
 // those to which the fewest people are bound, then by number.
 const leastBusy = `SELECT ` + agentColumns + ` FROM agents a WHERE a.pool = ? AND a.pool <> ''
-ORDER BY CASE WHEN a.desired IN ('stopped', 'finish', 'now') THEN 2 WHEN a.state = 'failed' THEN 1 ELSE 0 END,
+ORDER BY CASE WHEN a.desired IN ('stopped', 'finish', 'now') THEN 2 WHEN a.state = 'failed' THEN 1
+  WHEN EXISTS (SELECT 1 FROM hosts h WHERE h.id = a.home_id AND (h.state <> 'active' OR h.until <= ?)) THEN 1 ELSE 0 END,
   (SELECT count(*) FROM requests r WHERE r.agent = a.id AND r.finished_at = 0)
   + (SELECT count(*) FROM notifications n WHERE n.agent = a.id AND n.state = 'pending'),
   (SELECT count(*) FROM participants p WHERE p.conversation = ? AND p.agent = a.id) DESC,
@@ -114,7 +127,7 @@ ORDER BY CASE WHEN a.desired IN ('stopped', 'finish', 'now') THEN 2 WHEN a.state
 // choose returns the member to which something is assigned: the least busy one that
 // without does not exclude. It fails with NotFound if there is none.
 func (t poolRows) choose(ctx context.Context, pool fika.AgentID, in fika.ConversationID, without func(fika.Agent) bool) (fika.Agent, error) {
-	list, err := many(ctx, t, scanAgent, leastBusy, pool, in)
+	list, err := many(ctx, t, scanAgent, leastBusy, pool, t.now, in)
 	if err != nil {
 		return fika.Agent{}, err
 	}

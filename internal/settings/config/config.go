@@ -345,6 +345,7 @@ type Agent struct {
 	BoardMax int  // tasks at once
 
 	Instances int      // of a pool: number of members; 0: not a pool
+	Places    int      // of a pool over several hosts: members on this one; 0: it is on one host
 	Pool      string   // of a member: the id of its pool, whose entry it shares
 	Backup    []string // stand-ins for what it cannot work; the first able one takes over
 	RunOn     []string // names and labels of hosts on which it may run, or with ! before them may not; nil: any

@@ -42,6 +42,17 @@ func (c *Config) expandPools() {
 // checkPool checks the size of a pool and the names of its members.
 func (c *crossCheck) checkPool(i int) {
 	a := &c.Agents[i]
+	if a.Places > 0 {
+		at := c.placeOf("agents", i, "places")
+		switch {
+		case a.Instances == 0:
+			c.problems.Add(at, "places is for a pool, which has instances")
+		case a.Places > a.Instances:
+			c.problems.Add(at, "the pool has only %d instances, so there are no %d places for them", a.Instances, a.Places)
+		case c.Store.URL == "":
+			c.problems.Add(at, "places needs a database that hosts share ([store] url): that of this home is a file")
+		}
+	}
 	if a.Instances == 0 {
 		return
 	}

@@ -25,15 +25,19 @@ func TestPools(t *testing.T) {
 	}
 	agent := func(id, more string) string { return "[[agents]]\nid = \"" + id + "\"\n" + more + "\n" }
 	for text, want := range map[string]string{
-		agent("a", "instances = 0"):                                                    "instances",
-		agent("a", "instances = 33"):                                                   "instances",
-		agent("a", "instances = \"4\""):                                                "instances must be",
-		agent("a", "instances = 2") + agent("a-2", ""):                                 "config.toml:2:1: the agent \"a-2\" is defined twice; the first is at config.toml:5:1 (it is a member of the pool \"a\"",
-		agent(strings.Repeat("x", 30), "instances = 10"):                               "too long",
-		agent("a", "instances = 2\nbackup = [\"a-1\"]"):                                "is a member of the pool",
-		agent("a", "instances = 2\nmodel = \"nothing-known\""):                         "nothing-known",
-		agent("a", "instances = 2\nexecutor = \"nobody\""):                             "nobody",
-		agent("a", "instances = 2\nbase_url = \"http://example.org/v1\"\nmodel=\"m\""): "",
+		agent("a", "instances = 0"):                                                     "instances",
+		agent("a", "instances = 33"):                                                    "instances",
+		agent("a", "instances = \"4\""):                                                 "instances must be",
+		agent("a", "instances = 2") + agent("a-2", ""):                                  "config.toml:2:1: the agent \"a-2\" is defined twice; the first is at config.toml:5:1 (it is a member of the pool \"a\"",
+		agent(strings.Repeat("x", 30), "instances = 10"):                                "too long",
+		agent("a", "instances = 2\nbackup = [\"a-1\"]"):                                 "is a member of the pool",
+		agent("a", "places = 2"):                                                        "places is for a pool",
+		"[store]\nurl = \"postgres://h/d\"\n" + agent("a", "instances = 2\nplaces = 3"): "no 3 places",
+		"[store]\nurl = \"postgres://h/d\"\n" + agent("a", "instances = 4\nplaces = 2"): "",
+		agent("a", "instances = 4\nplaces = 2"):                                         "places needs a database that hosts share",
+		agent("a", "instances = 2\nmodel = \"nothing-known\""):                          "nothing-known",
+		agent("a", "instances = 2\nexecutor = \"nobody\""):                              "nobody",
+		agent("a", "instances = 2\nbase_url = \"http://example.org/v1\"\nmodel=\"m\""):  "",
 	} {
 		_, err := config.Parse("config.toml", []byte(text))
 		var problems *config.Problems

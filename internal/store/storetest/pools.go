@@ -20,7 +20,7 @@ func (w *world) pool(name fika.AgentName, n int) (fika.Agent, []store.Lease) {
 		l := w.lease(fika.AgentName(fmt.Sprintf("%s-%d", name, i+1)))
 		ids, leases = append(ids, l.Agent), append(leases, l)
 	}
-	w.ok(w.KeepPool(w.ctx, pool.ID, ids))
+	w.ok(w.KeepPool(w.ctx, pool.ID, "", ids))
 	return must(w.Store.Agent(w.ctx, name))(w), leases
 }
 
@@ -133,13 +133,13 @@ var poolTests = map[string]func(*world){
 		equal(w, "ann", w.asks("ann", pool.ID), "coder-2")
 		equal(w, "bob", w.asks("bob", pool.ID), "coder-3")
 		task := w.accept(fika.TaskRequest, pool.ID, "task")
-		w.ok(w.KeepPool(w.ctx, pool.ID, []fika.AgentID{members[0].Agent, members[1].Agent}))
-		w.ok(w.KeepPool(w.ctx, pool.ID, []fika.AgentID{members[1].Agent, members[0].Agent}))
+		w.ok(w.KeepPool(w.ctx, pool.ID, "", []fika.AgentID{members[0].Agent, members[1].Agent}))
+		w.ok(w.KeepPool(w.ctx, pool.ID, "", []fika.AgentID{members[1].Agent, members[0].Agent}))
 		w.nothing(members[2])
 		equal(w, "bob again", w.asks("bob", pool.ID) == "coder-3", false)
 		list := must(w.ListRequests(w.ctx, store.RequestFilter{Agent: members[2].Agent}))(w)
 		equal(w, "with who left", len(list), 0)
-		w.ok(w.KeepPool(w.ctx, pool.ID, nil))
+		w.ok(w.KeepPool(w.ctx, pool.ID, "", nil))
 		w.nothing(w.lease("coder-4"))
 		l := w.lease("coder")
 		equal(w, "no pool any more", w.claim(l).Request.Asked(), pool.ID)
@@ -186,7 +186,7 @@ func (r *race) pools() {
 		a := r.agent(r.name("pool-member", n))
 		leases, ids = append(leases, r.lease(a)), append(ids, a.ID)
 	}
-	r.all(func(_ int, s *store.Store) error { return s.KeepPool(r.ctx, pool.ID, ids) })
+	r.all(func(_ int, s *store.Store) error { return s.KeepPool(r.ctx, pool.ID, "", ids) })
 	room, err := r.stores[0].CreateChat(r.ctx, fika.ConversationName(r.name("pool", 1)))
 	r.check(err)
 	for n := range many {

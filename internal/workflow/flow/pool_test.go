@@ -24,7 +24,7 @@ func (w *world) pool(name fika.AgentName, members int) (fika.Agent, []fika.Agent
 		w.leases[member] = must(w.store.Acquire(w.Context(), row.ID, "test", time.Hour, true))(w)
 		ids, names = append(ids, row.ID), append(names, member)
 	}
-	w.ok(w.store.KeepPool(w.Context(), pool.ID, ids))
+	w.ok(w.store.KeepPool(w.Context(), pool.ID, "", ids))
 	return pool, names
 }
 
@@ -149,7 +149,7 @@ func TestMemberThatCannot(t *testing.T) {
 				w.ok(w.store.SetDesired(w.Context(), w.leases[m[0]].Agent, fika.DesiredStopped))
 			},
 			"left": func(pool fika.Agent, m []fika.AgentName) {
-				w.ok(w.store.KeepPool(w.Context(), pool.ID, []fika.AgentID{w.leases[m[1]].Agent}))
+				w.ok(w.store.KeepPool(w.Context(), pool.ID, "", []fika.AgentID{w.leases[m[1]].Agent}))
 			},
 		} {
 			pool, m := w.pool(fika.AgentName(name), 2)
