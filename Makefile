@@ -94,7 +94,9 @@ chaos:
 soak:
 	@GO="$(GO)" SOAK="$${DURATION:-10m}" ./scripts/chaos.sh
 
-# Several hosts, made of namespaces of this machine: needs root, or user namespaces.
+# Several hosts, made of namespaces of this machine: needs root, or user namespaces. With
+# MINUTES=5 three of them then work for so long while they are killed, frozen, cut off and
+# restarted.
 machines: build
 	FIKA_E2E_BINARY="$$PWD/$(BIN)" $(GO) test -count=1 -timeout 30m -v ./test/machines
 

@@ -137,6 +137,7 @@ func splice(in net.Conn, network, address string) {
 type lab struct {
 	*testing.T
 	dir   string
+	url   string // of the database
 	db    *store.Store
 	hosts []*host // h1, h2, …
 }
@@ -144,14 +145,15 @@ type lab struct {
 // host is a machine made of namespaces.
 type host struct {
 	*lab
-	name  string
-	home  string // its FIKA_HOME, on its disk
-	bin   string // the program that it runs
-	chaos string // folder that a build for chaos obeys; empty: none
-	init  *exec.Cmd
-	pg    *exec.Cmd // its link to the database
-	nats  *exec.Cmd // its link to the bus
-	ended bool
+	name    string
+	home    string // its FIKA_HOME, on its disk
+	bin     string // the program that it runs
+	chaos   string // folder that a build for chaos obeys; empty: none
+	init    *exec.Cmd
+	pg      *exec.Cmd // its link to the database
+	nats    *exec.Cmd // its link to the bus
+	ended   bool
+	outside [2]string // the sockets to which its links lead: of the database and the bus
 }
 
 // newLab makes hosts h1 to hN, each with an agent a1 to aN of its own. more is added to
@@ -162,7 +164,7 @@ func newLab(t *testing.T, n int, more string) *lab {
 	base := servers.URL(t)
 	u, err := url.Parse(base)
 	check(t, err)
-	l := &lab{T: t, dir: t.TempDir()}
+	l := &lab{T: t, dir: t.TempDir(), url: base}
 	check(t, os.Chmod(l.dir, 0o755))
 	bus := l.startNATS()
 	for i := 1; i <= n; i++ {
@@ -224,13 +226,23 @@ func (l *lab) startNATS() string {
 // startHost makes a host with its links. It skips the test where the kernel refuses.
 func (l *lab) startHost(name, pg, bus string) *host {
 	l.Helper()
-	h := &host{lab: l, name: name, bin: binary, home: filepath.Join(l.dir, name, "home")}
+	h := &host{lab: l, name: name, bin: binary, home: filepath.Join(l.dir, name, "home"), outside: [2]string{pg, bus}}
 	check(l.T, os.MkdirAll(h.home, 0o700))
-	boot := filepath.Join(l.dir, name, "boot")
-	check(l.T, os.WriteFile(boot, []byte(uuid.NewString()+"\n"), 0o644))
+	h.boot()
+	l.Cleanup(h.kill)
+	l.hosts = append(l.hosts, h)
+	return h
+}
+
+// boot starts the host, for the first time or after it was killed: with its disk, and with
+// another boot id.
+func (h *host) boot() {
+	h.Helper()
+	boot := filepath.Join(h.dir, h.name, "boot")
+	check(h.T, os.WriteFile(boot, []byte(uuid.NewString()+"\n"), 0o644))
 	self, err := os.Executable()
-	check(l.T, err)
-	h.init = exec.Command(self, "be-host", name, boot)
+	check(h.T, err)
+	h.init = exec.Command(self, "be-host", h.name, boot)
 	h.init.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID}
 	if os.Geteuid() != 0 {
 		h.init.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -238,14 +250,12 @@ func (l *lab) startHost(name, pg, bus string) *host {
 		h.init.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 		h.init.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 	}
-	if err := l.background(h.init); err != nil {
-		l.Skipf("skipped: this kernel does not let a host be made of namespaces: %v", err)
+	if err := h.background(h.init); err != nil {
+		h.Skipf("skipped: this kernel does not let a host be made of namespaces: %v", err)
 	}
-	l.Cleanup(h.kill)
-	h.pg = h.link(self, "127.0.0.1:5432", pg)
-	h.nats = h.link(self, "127.0.0.1:4222", bus)
-	l.hosts = append(l.hosts, h)
-	return h
+	h.ended = false
+	h.pg = h.link(self, "127.0.0.1:5432", h.outside[0])
+	h.nats = h.link(self, "127.0.0.1:4222", h.outside[1])
 }
 
 func (h *host) link(self, listen, to string) *exec.Cmd {
@@ -369,6 +379,7 @@ func (h *host) kill() {
 		h.ended = true
 		_ = h.init.Process.Kill() // the kernel ends all others with it
 		_ = h.init.Wait()
+		_, _ = h.pg.Process.Kill(), h.nats.Process.Kill()
 	}
 }
 

@@ -95,19 +95,16 @@ func TestPoolWithoutAHost(t *testing.T) {
 	long(t)
 	l := poolOfFour(t)
 	h1, h2 := l.hosts[0], l.hosts[1]
-	l.until("somebody is bound to a member on h2", func() bool {
-		if strings.HasSuffix(h1.must("ask", "team", "hello"), "hello from h2") {
-			return true
-		}
-		h1.must("agent", "reset", "team")
-		return false
-	})
+	h1.must("host", "drain", "h1")
+	if got := h1.must("ask", "team", "hello"); !strings.HasSuffix(got, "hello from h2") {
+		t.Errorf("with h1 drained, an ask goes to %q", got)
+	}
+	h1.must("host", "resume", "h1")
 	h2.kill()
 	l.until("h2 counts as down", func() bool { return !h1.shows("h2").Up })
-	asked := h1.begin("ask", "team", "hello")
-	l.until("what is bound waits", func() bool { return strings.Contains(h1.must("request", "list", "--state", "open"), "h2") })
+	h1.begin("ask", "team", "hello")
+	l.until("what is bound waits for h2", func() bool { return strings.Contains(h1.must("request", "list", "--state", "open"), "h2") && strings.Contains(h1.must("agent", "list"), "waits for the host h2") })
 	if out, code := h1.run(h1.home, "task", "team", "hello"); code != 0 || !strings.HasSuffix(out, "hello from h1") {
 		t.Errorf("a task of the pool: %q", out)
 	}
-	_ = asked
 }
