@@ -195,7 +195,7 @@ func agentCommands() []entry {
 		}},
 		{name: "acp", new: acp.New, does: is("host.serve")},
 		{name: "bus", new: bus.New, does: noun(), verbs: []verbs{
-			{on: api.Host, names: "list:bus show:bus-secret"},
+			{on: api.Host, names: "list:bus show:bus-secret users:bus"},
 			{on: api.FileObject, names: "add:bus-member remove:bus-member"},
 		}},
 		{name: "model", new: model.New, does: noun(), verbs: []verbs{{on: api.FileObject, names: "list show check:call update"}}},

@@ -36,3 +36,22 @@ func ReadBusAccess(a *app.App) (BusAccess, error) {
 	ep, err := busnats.Credentials(h.RunDir(), busnats.UserMember)
 	return BusAccess{URL: ep.URL, User: ep.User, Password: ep.Password, Own: true}, err
 }
+
+// BusAccount is an account for a NATS server that is not fika's own.
+type BusAccount struct {
+	Config                       string // for nats-server
+	HostUser, HostPassword       string
+	ProgramUser, ProgramPassword string
+}
+
+// BusAccount returns an account with new passwords for the subjects of this home. Error
+// kinds: Denied, Invalid for a bad subject_prefix.
+func (c *Service) BusAccount() (BusAccount, error) {
+	a := BusAccount{HostUser: busnats.AccountHost, HostPassword: busnats.NewPassword(), ProgramUser: busnats.AccountProgram, ProgramPassword: busnats.NewPassword()}
+	if err := c.may("host.bus"); err != nil {
+		return a, err
+	}
+	var err error
+	a.Config, err = busnats.ServerAccount(c.config().NATS.SubjectPrefix, a.HostPassword, a.ProgramPassword)
+	return a, err
+}

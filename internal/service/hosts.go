@@ -209,8 +209,11 @@ func (h *Host) isAway(agent fika.AgentName) api.Status {
 // it; clear if it may.
 func (c *Service) misplaced(ctx context.Context, hosts hostsKnown, row fika.Agent) api.Status {
 	at := hosts[row.HomeID]
+	if at == nil {
+		return api.Status{}
+	}
 	words := c.hostWords(ctx, row)
-	if at == nil || at.Fits(words) {
+	if at.Fits(words) {
 		return api.Status{}
 	}
 	where := ""

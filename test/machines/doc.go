@@ -7,8 +7,7 @@
 // Where the kernel does not let these namespaces be made, the tests are skipped and say
 // so. A program that is missing is a failure with CI=true. The long ones wait for leases
 // to lapse and are left out with -short; make machines runs all, and TestSoak if MINUTES says
-// for how long. FIKA_E2E_BINARY names a
-// program to test instead of building one.
+// for how long. FIKA_E2E_BINARY names a program to test instead of building one.
 //
 // Read first: lab and host (in lab_linux_test.go), machines_linux_test.go.
 package machines

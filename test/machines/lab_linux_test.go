@@ -38,6 +38,12 @@ func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
 	if len(os.Args) > 1 {
+		if os.Args[1] == "be-host" || os.Args[1] == "forward" {
+			go func() { // the test is gone, and with it the other end
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				os.Exit(1)
+			}()
+		}
 		switch os.Args[1] {
 		case "be-host":
 			return beHost(os.Args[2], os.Args[3])
@@ -273,6 +279,9 @@ func (l *lab) background(c *exec.Cmd) error {
 		return err
 	}
 	c.Stderr = os.Stderr
+	if _, err := c.StdinPipe(); err != nil { // open as long as this process lives
+		return err
+	}
 	if err := c.Start(); err != nil {
 		return err
 	}

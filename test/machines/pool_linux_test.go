@@ -103,7 +103,9 @@ func TestPoolWithoutAHost(t *testing.T) {
 	h2.kill()
 	l.until("h2 counts as down", func() bool { return !h1.shows("h2").Up })
 	h1.begin("ask", "team", "hello")
-	l.until("what is bound waits for h2", func() bool { return strings.Contains(h1.must("request", "list", "--state", "open"), "h2") && strings.Contains(h1.must("agent", "list"), "waits for the host h2") })
+	l.until("what is bound waits for h2", func() bool {
+		return strings.Contains(h1.must("request", "list", "--state", "open"), "h2") && strings.Contains(h1.must("agent", "list"), "waits for the host h2")
+	})
 	if out, code := h1.run(h1.home, "task", "team", "hello"); code != 0 || !strings.HasSuffix(out, "hello from h1") {
 		t.Errorf("a task of the pool: %q", out)
 	}

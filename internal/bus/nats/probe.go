@@ -28,6 +28,9 @@ func Probe(ctx context.Context, o Options, prefix string) (lacks []string) {
 	if !ok || len(lacks) > 0 {
 		return lacks
 	}
+	if v := c.nc.ConnectedServerVersion(); !keepsRequests(v) {
+		lack("the NATS server at %s is %s: 2.10 or newer is needed to keep what other programs ask", redactServers(o.URL), v)
+	}
 	if in.js, err = jetstream.New(c.nc); err != nil {
 		lack("%v", err)
 		return lacks
@@ -47,4 +50,14 @@ func Probe(ctx context.Context, o Options, prefix string) (lacks []string) {
 		lack("a stream named %s is there and takes %s: another subject_prefix is needed", in.name, strings.Join(stream.CachedInfo().Config.Subjects, ", "))
 	}
 	return lacks
+}
+
+// keepsRequests reports whether a server of a version can filter a stream by several
+// subjects, as the consumer of requests does: 2.10 was the first.
+func keepsRequests(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return true // what it is cannot be told: trying will tell
+	}
+	return major > 2 || major == 2 && minor >= 10
 }

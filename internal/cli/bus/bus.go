@@ -16,7 +16,7 @@ import (
 func New(e *command.Env) *cobra.Command {
 	return command.Group("bus", "show and set which programs may ask agents over the bus",
 		"A bus member is a program that may ask agents with a credential of its own and\nwith fewer rights than you have: [[bus_members]] in config.toml names it.\nPrograms that you trust like yourself need no entry (fika status --show-bus).",
-		"  fika bus add build-server --tools read,list,bash --agents coder\n  fika bus show build-server\n  fika bus list", newList(e), newShow(e), newAdd(e), newRemove(e))
+		"  fika bus add build-server --tools read,list,bash --agents coder\n  fika bus show build-server\n  fika bus list", newList(e), newShow(e), newAdd(e), newRemove(e), newUsers(e))
 }
 
 // memberJSON is a member as --json prints it.
