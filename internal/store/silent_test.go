@@ -95,3 +95,24 @@ func TestSilentServer(t *testing.T) {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
 }
+
+// TestSilentConnecting: a server that accepts connections and answers none of them counts as
+// gone, too: connecting has a time of its own, and that it is over ends no work.
+func TestSilentConnecting(t *testing.T) {
+	t.Parallel()
+	p := newCutter(t, servers.Server(t).Dir, 0)
+	_, query, _ := cutURL(servers.URL(t))
+	opt := store.Options{URL: "postgres://postgres@/postgres?connect_timeout=1&host=" + p.dir + "&" + query, BusyWait: 100 * time.Millisecond}
+	opt.TryFor(3 * time.Second)
+	s := open(t, opt)
+	p.silent.Store(true)
+	for before := p.opened.Load(); p.opened.Load() < before+2; { // the first calls have a connection
+		_, reading := s.ListAgents(t.Context())
+		_, writing := s.CreateChat(t.Context(), "room")
+		for what, err := range map[string]error{"reading": reading, "writing": writing} {
+			if !store.IsBusy(err) || !fika.IsKind(err, fika.Storage) {
+				t.Fatalf("%s says %v (%s)", what, err, fika.KindOf(err))
+			}
+		}
+	}
+}

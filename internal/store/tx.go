@@ -338,10 +338,10 @@ func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Ti
 // errSilent ends a try that the database does not answer.
 var errSilent = errors.New("it does not answer")
 
-// silence returns err, or errSilent if err only says that the time for a try was
-// over, for in that case no caller has given up.
+// silence returns err, or errSilent if err only says that the time for a try, or for
+// connecting, was over, for in that case no caller has given up.
 func silence(ctx context.Context, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
+	if errors.Is(err, context.DeadlineExceeded) && (ctx.Err() == nil || errors.Is(context.Cause(ctx), errSilent)) {
 		return errSilent
 	}
 	return err
