@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"golang.org/x/sys/unix"
 
@@ -145,6 +146,7 @@ type lab struct {
 	dir   string
 	url   string // of the database
 	db    *store.Store
+	bus   *natsserver.Server
 	hosts []*host // h1, h2, …
 }
 
@@ -208,7 +210,8 @@ func (l *lab) startNATS() string {
 	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: filepath.Join(l.dir, "js"), NoSigs: true, NoLog: true})
 	check(l.T, err)
 	s.Start()
-	l.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	l.bus = s
+	l.Cleanup(func() { l.bus.Shutdown(); l.bus.WaitForShutdown() })
 	if !s.ReadyForConnections(patience) {
 		l.Fatal("NATS does not start")
 	}
@@ -438,4 +441,17 @@ func (l *lab) until(what string, done func() bool) {
 		}
 		<-time.After(glance)
 	}
+}
+
+// find returns the texts that a query selects.
+func (l *lab) find(query string) (out []string) {
+	l.Helper()
+	db, err := pgx.Connect(l.Context(), l.url)
+	check(l.T, err)
+	defer db.Close(l.Context())
+	rows, err := db.Query(l.Context(), query)
+	check(l.T, err)
+	out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	check(l.T, err)
+	return out
 }

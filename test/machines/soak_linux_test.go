@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"fika"
 	"fika/internal/store"
 )
@@ -227,19 +225,6 @@ func (s *soak) rest() {
 		}
 		return open == 0
 	})
-}
-
-// find returns the texts that a query selects.
-func (s *soak) find(query string) (out []string) {
-	s.Helper()
-	db, err := pgx.Connect(s.Context(), s.url)
-	check(s.T, err)
-	defer db.Close(s.Context())
-	rows, err := db.Query(s.Context(), query)
-	check(s.T, err)
-	out, err = pgx.CollectRows(rows, pgx.RowTo[string])
-	check(s.T, err)
-	return out
 }
 
 func (s *soak) verdict(took time.Duration) {
