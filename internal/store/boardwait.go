@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,7 +65,7 @@ func (s Turns) AwaitTasks(ctx context.Context, f Fence, w TaskWait) (WaitedFor, 
 			}
 		}
 		if path, err := boardIn(t).waitsForItself(ctx, r, w.Tasks); err != nil || path != "" {
-			return orError(err, fika.Errorf(fika.Invalid, op, "you would wait for yourself: %s", path))
+			return cmp.Or(err, fika.Errorf(fika.Invalid, op, "you would wait for yourself: %s", path))
 		}
 		began := st.StartedAt
 		if st.State == fika.StepPlanned {

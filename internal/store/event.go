@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -270,7 +271,7 @@ func (t *tx) tellConversations(ctx context.Context, state, text string, args ...
 	list, err := many(ctx, t, func(s scanner) (c changed, err error) { return c, s.Scan(&c.id, &c.status, &c.agent) },
 		text+` RETURNING id, status, agent`, args...)
 	for _, c := range list {
-		t.tell(event{kind: ConversationEvent, conversation: c.id, agent: c.agent, state: orText(state, c.status)})
+		t.tell(event{kind: ConversationEvent, conversation: c.id, agent: c.agent, state: cmp.Or(state, c.status)})
 	}
 	return len(list), err
 }

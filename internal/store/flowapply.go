@@ -290,11 +290,3 @@ func (t flowRows) putOutput(ctx context.Context, run fika.RequestID, row string,
 	}
 	return t.put(ctx, `UPDATE flow_steps SET output = ? WHERE id = ?`, hash, row)
 }
-
-// orText returns s, or other if s is empty.
-func orText(s, other string) string {
-	if s != "" {
-		return s
-	}
-	return other
-}

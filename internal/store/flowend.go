@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -32,7 +33,7 @@ func (t *tx) endStep(ctx context.Context, r turn, e ending, done fika.Request) e
 		}
 	}
 	return t.put(ctx, `UPDATE flow_steps SET state = ?, reason = ?, error = ?, ended_at = ?, taken = 0, source = ?, taint = ? WHERE id = ? AND state = 'running'`,
-		state, reason, text, t.now, source, orText(e.outcome.Taint, done.Taint), row)
+		state, reason, text, t.now, source, cmp.Or(e.outcome.Taint, done.Taint), row)
 }
 
 // endDeleted fails the running steps whose work is about to be deleted and which
@@ -44,7 +45,7 @@ func (t flowRows) endDeleted(ctx context.Context, why, which string, args ...any
 
 // stepEnd returns how a step ends when its request ends as e says.
 func stepEnd(e ending) (state workflow.State, reason, text string) {
-	text = orText(e.outcome.Error, e.reason)
+	text = cmp.Or(e.outcome.Error, e.reason)
 	switch {
 	case e.state == fika.Done:
 		return workflow.Done, "", ""
@@ -84,14 +85,14 @@ func (t flowRows) answerStep(ctx context.Context, op, row, args string, p Approv
 	case !ok || r.Over() || r.Stop != "" || s.State != workflow.Asking:
 		return fika.Errorf(fika.Conflict, op, "the step %s of run %s does not wait for an answer any more", s.Path, r.ID)
 	case !p.Allow:
-		s.State, s.Reason, s.Error, s.Ended, s.Taken = workflow.Failed, workflow.ReasonDenied, orText(p.Why, "denied by "+p.By), at(t.now), false
+		s.State, s.Reason, s.Error, s.Ended, s.Taken = workflow.Failed, workflow.ReasonDenied, cmp.Or(p.Why, "denied by "+p.By), at(t.now), false
 	case s.Kind == workflow.KindApproval:
 		text, err := q.Take(p.Why)
 		if err != nil {
 			return err
 		}
 		s.State, s.Ended, s.Taken, s.From = workflow.Done, at(t.now), false, s.ID
-		if err := t.putOutput(ctx, r.ID, s.ID, false, orText(text, "approved by "+p.By)); err != nil {
+		if err := t.putOutput(ctx, r.ID, s.ID, false, cmp.Or(text, "approved by "+p.By)); err != nil {
 			return err
 		}
 	default:

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"fika"
@@ -56,11 +57,11 @@ func (a *applying) endRun(ctx context.Context, answer Answer) error {
 	switch result.State {
 	case workflow.Done:
 	case workflow.Cancelled:
-		e.state, e.reason, e.outcome.ErrorKind = fika.Cancelled, orText(r.reason, result.Error), fika.Interrupted
+		e.state, e.reason, e.outcome.ErrorKind = fika.Cancelled, cmp.Or(r.reason, result.Error), fika.Interrupted
 	default:
 		e.state, e.reason, e.outcome.ErrorKind = fika.RequestFailed, result.Error, fika.Failed
 		if result.Reason == workflow.ReasonLimit {
-			e.reason, e.outcome.ErrorKind = orText(r.reason, result.Error), fika.Limit
+			e.reason, e.outcome.ErrorKind = cmp.Or(r.reason, result.Error), fika.Limit
 		}
 	}
 	if answer.Text != "" {

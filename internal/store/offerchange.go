@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -94,19 +95,12 @@ func (s Offers) AddOffer(ctx context.Context, o fika.Offer) (fika.Offer, error) 
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = o
 		if same, err := offersIn(t).queued(ctx, o); err != nil || same > 0 {
-			return orError(err, errQueued(op, same))
+			return cmp.Or(err, errQueued(op, same))
 		}
 		out.State = fika.OfferWaiting
 		return offersIn(t).insert(ctx, &out)
 	})
 	return out, err
-}
-
-func orError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // SubmitOffer adds what an agent offers in a request of its own: to the last offer from the
@@ -130,7 +124,7 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 		}
 		if !found || last.State == fika.OfferLanded || last.State == fika.OfferMoving || last.State == fika.OfferCancelled && last.Request != o.Request && last.Rework != o.Request {
 			if same, err := offersIn(t).queued(ctx, o); err != nil || same > 0 {
-				return orError(err, errQueued(op, same))
+				return cmp.Or(err, errQueued(op, same))
 			}
 			out.State, out.Reason = state, held
 			return offersIn(t).insert(ctx, &out)
@@ -145,7 +139,7 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 		case last.Tip == o.Tip && last.State != fika.OfferRefused:
 			return fika.Errorf(fika.Conflict, op, "offer %d of this commit waits for a person", last.Number)
 		case last.State == fika.OfferHeld:
-			state, held = last.State, orText(held, last.Reason)
+			state, held = last.State, cmp.Or(held, last.Reason)
 		}
 		if err := offersIn(t).endReviews(ctx, last, "was offered again"); err != nil {
 			return err
@@ -306,7 +300,7 @@ func (t offerRows) reworkOf(ctx context.Context, o fika.Offer) (n NewRequest, c 
 	if n.Agent = from.Agent; !found {
 		a, ok, err := one(ctx, t, scanText, `SELECT a.id FROM agents a WHERE a.name = ?`, o.Agent)
 		if err != nil || !ok {
-			return n, c, orError(err, fika.Errorf(fika.NotFound, "", "@%s is gone", o.Agent))
+			return n, c, cmp.Or(err, fika.Errorf(fika.NotFound, "", "@%s is gone", o.Agent))
 		}
 		n.Agent = fika.AgentID(a)
 	}

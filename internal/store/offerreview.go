@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -27,7 +28,7 @@ func (s Offers) AskReviews(ctx context.Context, was fika.Offer, reviewers []fika
 		for _, name := range reviewers {
 			id, found, err := one(ctx, t, scanText, `SELECT a.id FROM agents a WHERE a.name = ?`, name)
 			if err != nil || !found {
-				return orError(err, fika.Errorf(fika.NotFound, op, "there is no @%s, which is to review it", name))
+				return cmp.Or(err, fika.Errorf(fika.NotFound, op, "there is no @%s, which is to review it", name))
 			}
 			acc, err := requestsIn(t).accept(ctx, reviewRequest(fika.AgentID(id), out.Chain, out.Depth, out.Rights, out.Taint, text))
 			if err != nil {

@@ -87,7 +87,7 @@ const (
 	waitingRequests = `SELECT DISTINCT r.conversation FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
 WHERE r.agent = ? AND ` + claimable
 	waitingBatches = `SELECT DISTINCT r.conversation FROM notifications r JOIN conversations c ON c.id = r.conversation
-WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere
+WHERE r.agent = ? AND ` + batchable
 )
 
 // noteQuota posts a notice, once an hour, in each conversation where something waits

@@ -24,6 +24,9 @@ const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.
 // runGoes is true if nothing holds the run that conversation c is part of.
 const runGoes = `(c.run = '' OR EXISTS (SELECT 1 FROM flow_runs f WHERE f.id = c.run AND f.paused_at = 0 AND f.stop = ''))`
 
+// batchable is true if notification r of an agent in conversation c may begin a turn.
+const batchable = `r.state = 'pending' AND c.paused = 0 AND ` + runGoes + ` AND ` + idleHere
+
 // claimable is the one condition under which request r of agent a in conversation c
 // may be taken; its argument is the present time. A foreground request is taken up
 // again only by the process that began it.
@@ -50,7 +53,7 @@ const (
 	nextPrompt = `SELECT 0 AS class, r.id` + fromRequests + `r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	nextNotify = `SELECT 1, r.id` + fromRequests + ofKind + `'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	nextBatch  = `SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
-WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + runGoes + ` AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
+WHERE r.agent = ? AND ` + batchable + ` ORDER BY r.id LIMIT 1`
 	nextTask = `SELECT 3, r.id` + fromRequests + ofKind + `'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	// nextWork combines all four into one query, for a server that is far away.
 	nextWork = `SELECT * FROM (` + nextPrompt + `) next0 UNION ALL SELECT * FROM (` + nextNotify + `) next1
@@ -156,7 +159,7 @@ JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
 WHERE ` + claimable + ` AND r.origin = 'queued' AND (r.upto_seq > 0 OR a.held_until NOT BETWEEN ? AND ?) GROUP BY a.id, a.name`
 	workBatches = `SELECT a.id, a.name, count(DISTINCT r.conversation), min(r.created_at) FROM notifications r
 JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.` + live + ` AND r.state = 'pending' AND c.paused = 0 AND ` + runGoes + ` AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
+WHERE r.` + live + ` AND ` + batchable + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
 )
 
 // WithWork lists the agents that have something to claim. It leaves out those whose

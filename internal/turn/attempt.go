@@ -234,10 +234,3 @@ func failedEnding(err error) *ending {
 	}
 	return &ending{state: state, kind: fika.KindOf(err), reason: err.Error()}
 }
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}

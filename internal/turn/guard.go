@@ -2,6 +2,7 @@ package turn
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -120,7 +121,7 @@ func (g *gate) firePreTool(ctx context.Context, j *job) *tool.Result {
 	}
 	if block, _ := out["block"].(bool); block {
 		why, _ := out["message"].(string)
-		return &tool.Result{IsError: true, Denied: true, Text: "refused by a hook: " + orElse(why, "no reason given")}
+		return &tool.Result{IsError: true, Denied: true, Text: "refused by a hook: " + cmp.Or(why, "no reason given")}
 	}
 	raw, err := json.Marshal(out["arguments"])
 	if err != nil || out["arguments"] == nil || bytes.Equal(raw, j.call.Args) {
@@ -366,7 +367,7 @@ func (g *gate) open(j *job, v Verdict) {
 }
 
 func refusedBy(who, why string) *tool.Result {
-	text := "denied by " + orElse(who, "the person")
+	text := "denied by " + cmp.Or(who, "the person")
 	if why != "" {
 		text += ": " + why
 	}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -125,5 +126,5 @@ func cmpError(err error, sig store.Signal) error {
 	if err != nil {
 		return err
 	}
-	return fika.Errorf(fika.Interrupted, "", "the turn is to end: %s", orElse(sig.Reason, "cancelled"))
+	return fika.Errorf(fika.Interrupted, "", "the turn is to end: %s", cmp.Or(sig.Reason, "cancelled"))
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -179,7 +180,7 @@ func (g *guestTurn) prompt(ctx context.Context, s GuestSession, text string, kep
 			stop := g.ending(ctx, end, usage, why)
 			again, err := g.checkTask(ctx, stop)
 			if again == "" {
-				return orError(err, stop)
+				return cmp.Or(err, stop)
 			}
 			text, kept.Cost, g.over, rejected = again, cost, false, -1
 			continue

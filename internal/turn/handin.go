@@ -192,10 +192,3 @@ func (g *guestTurn) checkTask(ctx context.Context, stop error) (again string, er
 	args, _ := json.Marshal(map[string]string{"command": check.Command})
 	return checkText(string(args), last.Content, true), err
 }
-
-func orError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
-}

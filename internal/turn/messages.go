@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,7 +179,7 @@ func (c *composer) answeredMessages(entries []fika.Entry) map[fika.EntryID]strin
 // othersMessage returns somebody else's entry as the model sees it.
 func (c *composer) othersMessage(e fika.Entry) llm.Message {
 	replaced, asked := c.asked[e.ID]
-	text := orElse(replaced, e.Content)
+	text := cmp.Or(replaced, e.Content)
 	switch {
 	case c.inChat():
 		text = underName("["+speech.HeadingName(e.From)+"] ", text)
@@ -233,7 +234,7 @@ func (c *composer) beginAnswer(out []llm.Message, e fika.Entry) []llm.Message {
 		out = append(out, llm.Message{Role: llm.User, Text: c.nextReminder(out)})
 	}
 	r := c.records.byEntry[e.ID]
-	if told := orElse(prompt.StateText(r.Told), r.State); told != "" {
+	if told := cmp.Or(prompt.StateText(r.Told), r.State); told != "" {
 		out = append(out, llm.Message{Role: llm.System, Text: told})
 	}
 	for _, s := range r.Told {

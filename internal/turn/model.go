@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,13 +29,6 @@ const (
 	// an owner after a crash does not run them either.
 	cutOff = "cut off"
 )
-
-func orUnsafe(e fika.Effect) fika.Effect {
-	if e == "" {
-		return fika.Unsafe
-	}
-	return e
-}
 
 // Steps reads a request's steps, for a new owner, and makes the fenced writes about
 // model calls.
@@ -416,7 +410,7 @@ func (m *modelCall) plannedCalls(calls []llm.Call) []store.PlannedCall {
 		sum := sha256.Sum256([]byte(c.Name + "\x00" + c.Args))
 		p := store.PlannedCall{CallID: id, Tool: c.Name, Args: c.Args, ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Unsafe}
 		if t, err := m.tools.Find(c.Name); err == nil {
-			p.Effect = orUnsafe(t.Spec().Effect)
+			p.Effect = cmp.Or(t.Spec().Effect, fika.Unsafe)
 		}
 		out = append(out, p)
 	}

@@ -138,7 +138,7 @@ func elapsed(since time.Time) time.Duration {
 func (s *signals) applySignal(ctx context.Context, sig store.Signal) error {
 	switch {
 	case sig.Cancel:
-		return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: orElse(sig.Reason, "cancelled")}
+		return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: cmp.Or(sig.Reason, "cancelled")}
 	case sig.Deadline:
 		return &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
 	case sig.Paused && !s.isForeground():

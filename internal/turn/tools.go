@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -174,7 +175,7 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 		j.tool, _ = r.tools.Find(j.step.Tool) // the tool may be gone by now
 		return err
 	}
-	if j.step.State == fika.StepStarted && orUnsafe(j.step.Effect) == fika.Unsafe {
+	if j.step.State == fika.StepStarted && cmp.Or(j.step.Effect, fika.Unsafe) == fika.Unsafe {
 		j.result = &tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"}
 		return nil
 	}

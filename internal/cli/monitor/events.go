@@ -54,7 +54,7 @@ a reset. Events are kept for 7 days, at most 200,000 of them.`,
 	f.StringSliceVar(&o.agents, "agent", nil, "only of this agent")
 	f.StringSliceVar(&o.requests, "request", nil, "only of this request")
 	f.BoolVar(&o.tree, "tree", false, "with --request: also of the requests that it causes")
-	f.StringSliceVar(&o.kinds, "kind", nil, "only these: entry, request, step, approval, pause, agent, conversation, run, access, input, task")
+	f.StringSliceVar(&o.kinds, "kind", nil, "only these: "+strings.Join(service.EventKinds(), ", "))
 	f.BoolVar(&o.content, "content", false, "with the text of entries, up to 64 KiB of each")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until Ctrl-C")
 	command.JSONFlag(c, &o.json)

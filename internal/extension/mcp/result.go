@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -137,12 +138,12 @@ func (t *serverTool) picture(i int, one sdk.Content) *fika.Attachment {
 
 // data describes a piece of data, and says where it is stored.
 func (t *serverTool) data(c tool.Call, i int, what, kind string, data []byte) string {
-	line := fmt.Sprintf("(%s, %s, %d bytes", what, orElse(safetext.Line(kind), "of no stated type"), len(data))
+	line := fmt.Sprintf("(%s, %s, %d bytes", what, cmp.Or(safetext.Line(kind), "of no stated type"), len(data))
 	keep := t.use.Pool.opts.KeepFile
 	if keep == nil {
 		return line + ")"
 	}
-	path, err := keep(fmt.Sprintf("%s-%d%s", orElse(c.Step, t.spec.Name), i, ending(kind)), data)
+	path, err := keep(fmt.Sprintf("%s-%d%s", cmp.Or(c.Step, t.spec.Name), i, ending(kind)), data)
 	if err != nil {
 		return line + "; not kept: " + err.Error() + ")"
 	}
@@ -174,11 +175,4 @@ func ending(kind string) string {
 		return ".pdf"
 	}
 	return ""
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -155,7 +156,7 @@ func (c *Config) unpricedIn(kind, name string) (model, who string) {
 		}
 		ids := a.Models
 		if len(ids) == 0 {
-			ids = []string{eitherOf(a.Model, c.Model)}
+			ids = []string{cmp.Or(a.Model, c.Model)}
 		}
 		for _, id := range ids {
 			if (kind != limit.ScopeAgent || a.ID == name) && id != "" && unpriced(id) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,7 +107,7 @@ func (c *crossCheck) checkModel(i int, m *Model) {
 		c.problems.Add(c.placeOf("models", i, "id"), "%s", noAddress(m.ID))
 	case provider != Scripted && m.BaseURL != "":
 		reached := *m
-		reached.APIKeyEnv = eitherOf(m.APIKeyEnv, usualKey(m.BaseURL))
+		reached.APIKeyEnv = cmp.Or(m.APIKeyEnv, usualKey(m.BaseURL))
 		if wrong := keyInClear(reached); wrong != "" {
 			c.problems.Add(c.placeOf("models", i, "base_url"), "%s", wrong)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -151,7 +152,7 @@ func (c *Config) completeModel(m Model, own route, getenv func(string) string) (
 		m.BaseURL, m.APIKeyEnv, m.Provider, m.Insecure = *own.baseURL, "", "", false
 	case m.BaseURL == "" && m.Provider != Scripted:
 		m.BaseURL = c.BaseURL
-		m.APIKeyEnv, m.Provider = eitherOf(m.APIKeyEnv, c.APIKeyEnv), eitherOf(m.Provider, c.Provider)
+		m.APIKeyEnv, m.Provider = cmp.Or(m.APIKeyEnv, c.APIKeyEnv), cmp.Or(m.Provider, c.Provider)
 	}
 	if own.provider != nil {
 		m.Provider = *own.provider
@@ -178,7 +179,7 @@ func (c *Config) completeModel(m Model, own route, getenv func(string) string) (
 	if own.keyEnv != nil {
 		m.APIKeyEnv = *own.keyEnv
 	}
-	m.WireModel = eitherOf(m.WireModel, m.ID)
+	m.WireModel = cmp.Or(m.WireModel, m.ID)
 	return c.fillKnown(m), nil
 }
 
@@ -292,13 +293,6 @@ func keyInClear(m Model) string {
 
 func noAddress(id string) string {
 	return "the model " + toml.Quote(id) + " has no base_url, and its name does not tell where it is reached"
-}
-
-func eitherOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // trimEndpoint removes a method's path from an address, so that the full address of a

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ type ModelChoice struct {
 }
 
 // ShortName returns the nickname of a model, or its id.
-func (m Model) ShortName() string { return eitherOf(m.Nickname, m.ID) }
+func (m Model) ShortName() string { return cmp.Or(m.Nickname, m.ID) }
 
 // Words describe how the models are chosen, in one line each for the first, for each
 // rule, and for escalation.
@@ -200,12 +201,12 @@ func (c *crossCheck) checkModelWindows(i int, list []Model) {
 // isUnknown reports whether the window of a model is neither set nor known: then nothing can
 // be said against it if the one before it is known.
 func (c *Config) isUnknown(m Model) bool {
-	_, known := c.known.Find(eitherOf(m.WireModel, m.ID))
+	_, known := c.known.Find(cmp.Or(m.WireModel, m.ID))
 	return m.ContextWindow == 0 && !known
 }
 
 func (c *Config) windowOf(m Model) int64 {
-	known, _ := c.known.Find(eitherOf(m.WireModel, m.ID))
+	known, _ := c.known.Find(cmp.Or(m.WireModel, m.ID))
 	return firstSet(m.ContextWindow, known.Window, DefaultContextWindow)
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -17,7 +18,7 @@ type Shown struct {
 // Show returns the per-context settings with the origin of each. The last rows show
 // what the model's definition made of them.
 func (s *Settings) Show() []Shown {
-	prompt := eitherOf(s.SystemPromptFile, s.SystemPrompt)
+	prompt := cmp.Or(s.SystemPromptFile, s.SystemPrompt)
 	m := s.Model
 	p := PerContext{
 		Model: m.ID, Username: s.Username, Provider: m.Provider, BaseURL: m.BaseURL, APIKeyEnv: m.APIKeyEnv,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -81,7 +82,7 @@ func (c *Config) namingModels(err error) error {
 		}
 		names = append(names, name)
 	}
-	first := eitherOf(c.Models[0].Nickname, c.Models[0].ID)
+	first := cmp.Or(c.Models[0].Nickname, c.Models[0].ID)
 	return fika.Errorf(fika.Invalid, "choose model", "which model? config.toml defines %s; choose one for all with model = %s at its top, or for this prompt with -m %s",
 		strings.Join(names, ", "), QuoteTOML(first), first)
 }

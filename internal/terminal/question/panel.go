@@ -1,6 +1,7 @@
 package question
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -195,7 +196,7 @@ func (p *Panel) body() []line {
 	case p.details:
 		return p.everything(plain)
 	case isStep:
-		return append(textLines(orText(s.Question, "may it begin?"), plain), choices(s, p.style.Bold)...)
+		return append(textLines(cmp.Or(s.Question, "may it begin?"), plain), choices(s, p.style.Bold)...)
 	case p.q.Tool == "bash" && a.Command != "":
 		return textLines(a.Command, p.style.Bold)
 	case p.q.Tool == "edit" && a.Old != nil && a.New != nil:

@@ -1,6 +1,7 @@
 package question
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -39,7 +40,7 @@ func AskerText(a service.OpenApproval) string {
 // run, its question.
 func DetailText(a service.OpenApproval) string {
 	if s, ok := service.StepQuestionOf(a); ok {
-		text := orText(s.Question, "may it begin?")
+		text := cmp.Or(s.Question, "may it begin?")
 		if wants := s.Wants(); wants != "" {
 			text += "\nto be answered with " + wants
 		}
@@ -51,13 +52,6 @@ func DetailText(a service.OpenApproval) string {
 		text += "\n" + IndentLines("about "+about)
 	}
 	return text
-}
-
-func orText(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // FullText returns a question in full: who asks where, the call, the folder, the rule.

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -66,7 +67,7 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 		d = j.Policy.Tighten(call, d, hostsOf(c.Rights))
 	}
 	d = d.WithinMode(c.Mode, c.Name)
-	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: j.ruleText(d, asks), Opens: d.Opens}
+	v := turn.Verdict{Do: d.Do, What: cmp.Or(d.What, c.Name), Rule: j.ruleText(d, asks), Opens: d.Opens}
 	if asked := j.reach(&v, c, call); asked != "" && v.Do == guard.Allow {
 		v.Optional = true
 		v.Do, v.Rule, d = guard.Ask, asked, guard.Decision{Do: guard.Ask, What: v.What, Why: asked}
@@ -134,13 +135,6 @@ func hostsOf(r *fika.Rights) []string {
 	return r.Hosts
 }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // ruleText names what made the decision: where no rule did, asks if a question came of that.
 func (j Judge) ruleText(d guard.Decision, asks string) string {
 	switch {
@@ -149,7 +143,7 @@ func (j Judge) ruleText(d guard.Decision, asks string) string {
 	case d.Rule == nil && asks != "":
 		return asks
 	case d.Rule == nil:
-		return orElse(j.Because, "[guard] default")
+		return cmp.Or(j.Because, "[guard] default")
 	}
 	text := "rule " + d.Rule.Where
 	if d.Rule.Why != "" {
