@@ -143,9 +143,13 @@ func offered(t service.TaskCard) string {
 		because = ": " + o.Reason
 	}
 	offer := fmt.Sprintf("offer %d ", o.Number)
-	switch o.State {
-	case "":
+	switch {
+	case o.Number == 0:
 		return ""
+	case waitsForYou(o.State):
+		return offer + "waits for you" + because
+	}
+	switch o.State {
 	case fika.OfferWaiting:
 		return offer + "waits its turn" + because
 	case fika.OfferReviewed:
@@ -156,10 +160,14 @@ func offered(t service.TaskCard) string {
 		return offer + "lands"
 	case fika.OfferRework:
 		return offer + "came back" + because
-	case fika.OfferHeld, fika.OfferAsks, fika.OfferBack:
-		return offer + "waits for you" + because
 	}
 	return offer + string(o.State) + because
+}
+
+// waitsForYou reports whether nothing becomes of an offer of an agent until a person does
+// something.
+func waitsForYou(s fika.OfferState) bool {
+	return s == fika.OfferHeld || s == fika.OfferAsks || s == fika.OfferBack
 }
 
 // about says on a card what is unusual about a task: who has it and since when, its priority,

@@ -47,3 +47,19 @@ func TestKanbanFitsItsTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A card says where what was offered of its task stands, and whose turn it is.
+func TestACardSaysWhereItsOfferStands(t *testing.T) {
+	began := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
+	task := service.TaskCard{Number: 4, Title: "parse", State: fika.TaskReview, Priority: fika.DefaultPriority, WorkerName: "coder", Since: began}
+	task.Offer.Number, task.Offer.Reason = 3, "make test fails"
+	for state, want := range map[fika.OfferState]string{
+		fika.OfferWaiting: "offer 3 waits its turn: make test fails", fika.OfferReviewed: "offer 3 is being reviewed", fika.OfferTrying: "offer 3 is being checked", fika.OfferMoving: "offer 3 lands",
+		fika.OfferRework: "offer 3 came back: make test fails", fika.OfferHeld: "offer 3 waits for you: make test fails", fika.OfferAsks: "offer 3 waits for you: make test fails",
+	} {
+		task.Offer.State = state
+		if got := about(task, began.Add(72*time.Second)); got != "@coder · 1m 12s · "+want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,7 +89,7 @@ func (o *listOptions) run(ctx context.Context) error {
 	if o.watch {
 		return o.Watch(ctx, func() (string, error) {
 			page, err := o.page(ctx, c, f)
-			return fmt.Sprintf("fika board at %s; Ctrl-C ends it\n\n", o.Now().Format("15:04:05")) + page, err
+			return fmt.Sprintf("fika board at %s; Ctrl-C ends it\n\n", o.Now().Format("15:04:05")) + cmp.Or(page, noTasks), err
 		})
 	}
 	if columns {
@@ -104,13 +105,27 @@ func (o *listOptions) run(ctx context.Context) error {
 		o.nothing(err)
 		return err
 	}
-	return o.Table([]string{"TASK", "STATE", "P", "TITLE", "AGENT", "NEEDS"}, command.TableRows(list, row))
+	if err := o.Table([]string{"TASK", "STATE", "P", "TITLE", "AGENT", "NEEDS"}, command.TableRows(list, row)); err != nil {
+		return err
+	}
+	waiting := 0
+	for _, t := range list {
+		if waitsForYou(t.Offer.State) {
+			waiting++
+		}
+	}
+	if waiting > 0 {
+		o.Say("what was offered of %s in review waits for you: fika land list", command.Plural(waiting, "task"))
+	}
+	return nil
 }
+
+const noTasks = "no open tasks (fika board add \"TITLE\")"
 
 // nothing says that there are no tasks.
 func (o *listOptions) nothing(err error) {
 	if err == nil {
-		o.Say("no open tasks (fika board add \"TITLE\")")
+		o.Say(noTasks)
 	}
 }
 
