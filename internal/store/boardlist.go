@@ -62,9 +62,17 @@ func (s Board) Cards(ctx context.Context, f TaskFilter) ([]TaskCard, error) {
 		return row{c, fika.AgentID(agent), fika.AgentID(worker)}, err
 	}
 	rows, names, needs, err := listTasks(ctx, s, f, `t.n, t.title, t.state, t.held_reason, t.priority, t.capability, t.agent, t.worker, t.updated_at`, scan, func(r row) fika.TaskNumber { return r.Number })
-	var offers map[fika.TaskNumber]TaskOffer
-	if err == nil && slices.ContainsFunc(rows, func(r row) bool { return r.State == fika.TaskReview }) {
-		offers, err = s.inReview(ctx)
+	var reviewed []fika.TaskNumber
+	for _, r := range rows {
+		if r.State == fika.TaskReview {
+			reviewed = append(reviewed, r.Number)
+		}
+	}
+	offers := map[fika.TaskNumber]TaskOffer{}
+	for some := range slices.Chunk(reviewed, fewTasks) {
+		if err == nil {
+			err = s.lastOffers(ctx, some, offers)
+		}
 	}
 	out := make([]TaskCard, len(rows))
 	for i, r := range rows {
@@ -81,16 +89,15 @@ func (s Board) Cards(ctx context.Context, f TaskFilter) ([]TaskCard, error) {
 	return ordered(f, out, func(c TaskCard) fika.TaskState { return c.State }), err
 }
 
-// inReview returns the last offer of each task that is in review.
-func (s Board) inReview(ctx context.Context) (map[fika.TaskNumber]TaskOffer, error) {
-	out := map[fika.TaskNumber]TaskOffer{}
+// lastOffers adds the last offer of each of a few tasks.
+func (s Board) lastOffers(ctx context.Context, of []fika.TaskNumber, offers map[fika.TaskNumber]TaskOffer) error {
 	_, err := many(ctx, s.r, func(sc scanner) (n fika.TaskNumber, err error) {
 		var o TaskOffer
 		err = sc.Scan(&n, &o.Number, &o.State, &o.Reason)
-		out[n] = o
+		offers[n] = o
 		return n, err
-	}, `SELECT t.n, o.n, o.state, o.reason FROM tasks t JOIN offers o ON o.task = t.n AND o.task > 0 WHERE t.state = 'review' AND t.ended_at = 0 ORDER BY o.n`)
-	return out, s.explain("list tasks", err)
+	}, `SELECT o.task, o.n, o.state, o.reason FROM offers o WHERE o.task `+amongFew()+` AND o.task > 0 ORDER BY o.n`, fewArgs(of)...)
+	return s.explain("list tasks", err)
 }
 
 // Tasks returns the tasks that match without their bodies, results and what only work on them
@@ -162,27 +169,29 @@ func listTasks[T any](ctx context.Context, s Board, f TaskFilter, columns string
 	return list, names, needs, s.explain("list tasks", err)
 }
 
-// fewTasks is up to how many tasks what they need is asked for by number.
+// fewTasks is up to how many tasks are asked for by number, with amongFew and the arguments that
+// fewArgs makes: there is one text for any number of them.
 const fewTasks = 128
+
+func amongFew() string { return `IN (?` + strings.Repeat(`, ?`, fewTasks-1) + `)` }
+
+func fewArgs(list []fika.TaskNumber) []any {
+	args := make([]any, fewTasks)
+	for i := range args {
+		args[i] = list[min(i, len(list)-1)]
+	}
+	return args
+}
 
 // needsOf returns what the tasks of a list need.
 func needsOf[T any](ctx context.Context, s Board, list []T, number func(T) fika.TaskNumber) (map[fika.TaskNumber][]TaskNeed, error) {
-	args := make([]any, fewTasks)
-	least, most := number(list[0]), number(list[0])
+	numbers := make([]fika.TaskNumber, len(list))
 	for i, t := range list {
-		least, most = min(least, number(t)), max(most, number(t))
-		if i < fewTasks {
-			args[i] = number(t)
-		}
+		numbers[i] = number(t)
 	}
-	which := `BETWEEN ? AND ?`
-	if len(list) <= fewTasks { // filled up, so that there is one text
-		for i := len(list); i < fewTasks; i++ {
-			args[i] = args[0]
-		}
-		which = `IN (?` + strings.Repeat(`, ?`, fewTasks-1) + `)`
-	} else {
-		args = []any{least, most}
+	which, args := `BETWEEN ? AND ?`, []any{slices.Min(numbers), slices.Max(numbers)}
+	if len(list) <= fewTasks {
+		which, args = amongFew(), fewArgs(numbers)
 	}
 	type need struct {
 		of fika.TaskNumber
