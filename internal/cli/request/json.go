@@ -63,8 +63,3 @@ func ToJSON(e *command.Env, r service.RequestInfo) JSON {
 	}
 	return j
 }
-
-// toJSON returns [ToJSON] as a function for [command.PrintLines].
-func toJSON(e *command.Env) func(service.RequestInfo) JSON {
-	return func(r service.RequestInfo) JSON { return ToJSON(e, r) }
-}
