@@ -178,7 +178,16 @@ func (l *looking) conversations(ctx context.Context, pauses []store.Pause, reque
 				return nil, err
 			}
 			idle, _ := chat.IsIdle(items)
-			x.Busy = !idle
+			if idle { // the last turn may have ended since the row was read, with its answer
+				err = l.conversation(ctx, name, &info)
+			}
+			if fika.IsKind(err, fika.NotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			x.Busy, x.Seq = !idle, info.LastSeq
 		}
 		for _, p := range pauses {
 			if p.Conversation == info.ID && p.Owner != "" {
