@@ -97,11 +97,12 @@ func (l *Lender) Close() error {
 	if !l.closed {
 		l.closed = true
 		_ = l.at.Close()
-		for c := range l.lent {
-			_ = c.Close()
-		}
+		// First the path: whoever has seen the end may lend there anew.
 		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.made) {
 			_ = os.Remove(l.path) // else the next lender sweeps it
+		}
+		for c := range l.lent {
+			_ = c.Close()
 		}
 	}
 	l.mu.Unlock()
