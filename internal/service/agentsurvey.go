@@ -196,14 +196,14 @@ func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	switch {
 	case v.Status == fika.AgentFailed || v.Status == fika.AgentUnhealthy:
 		v.Trouble = v.Why
-	case v.Status == fika.AgentStopped && !v.Why.IsClear() && len(v.Suspended) == 0:
-		v.Trouble = v.Why
-	case v.Why.Code == api.WaitingLimit:
-		v.Trouble = v.Why
 	case !s.hub && !v.Alive() && v.Status != AgentInUse && slices.ContainsFunc(v.Running, func(r RequestInfo) bool { return r.Origin == fika.Queued }):
 		v.Trouble = v.says(api.WorkAbandoned)
 	case !s.hub && !v.Alive() && v.Wakes && v.Waiting > 0:
 		v.Trouble = v.says(api.AgentNoHub)
+	case v.Status == fika.AgentStopped && !v.Why.IsClear() && len(v.Suspended) == 0:
+		v.Trouble = v.Why
+	case v.Why.Code == api.WaitingLimit:
+		v.Trouble = v.Why
 	case v.Last != nil && (v.Last.State == fika.RequestFailed || v.Last.State == fika.Dead):
 		v.Trouble = v.says(api.AgentLastFailed, "at", v.Last.FinishedAt.UTC().Format(time.RFC3339), "reason", reasonOf(*v.Last))
 	case v.Waiting > 0 && v.Row.Desired.Stopped():
