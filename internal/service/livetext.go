@@ -112,6 +112,19 @@ func (c *Service) streamed(ctx context.Context, r RequestInfo) (now message.Live
 	return now, err == nil && now.Request == string(r.ID) && now.Text != ""
 }
 
+// Streaming returns what the agent of a running request has streamed of its model call so
+// far, as a status; ok is false if it does not say, has said nothing, or the caller may not read it.
+func (s *Requests) Streaming(ctx context.Context, r RequestInfo) (status message.Status, ok bool) {
+	if s.mayLook(ctx, "request.rounds", r.ID) != nil {
+		return message.Status{}, false
+	}
+	now, ok := s.c.streamed(ctx, r)
+	return message.Status{
+		RequestID: string(r.ID), AgentName: string(r.AgentName), ConversationID: string(r.ConversationName), Status: "streaming",
+		Data: message.StatusData{Chunk: now.Text, Offset: now.Offset, Step: now.Round, Round: now.Round, Epoch: now.Epoch},
+	}, ok
+}
+
 // deltasOf returns what a status shows beside what is committed.
 func deltasOf(s message.Status) []api.Event {
 	d := api.Delta{Attempt: int64(s.Data.Epoch), Round: s.Data.Round, Offset: s.Data.Offset, Restart: s.Data.Restart}

@@ -226,6 +226,35 @@ func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, er
 	return s.c.sight().requests(ctx, f)
 }
 
+// About returns what each of some requests is about, by its id: its prompt or, of one that
+// messages in a chat have begun, the newest of these with who wrote it, else its
+// conversation.
+func (s *Requests) About(ctx context.Context, list ...RequestInfo) (map[fika.RequestID]string, error) {
+	out := map[fika.RequestID]string{}
+	var ids []fika.RequestID
+	sees := s.c.sight()
+	for _, r := range list {
+		if out[r.ID] = r.Payload.Prompt; out[r.ID] != "" {
+			continue
+		}
+		if r.ConversationName != "" {
+			out[r.ID] = "(" + string(r.ConversationName) + ")"
+		}
+		may, err := sees.conversation(ctx, r.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if may && r.Kind == fika.NotifyRequest {
+			ids = append(ids, r.ID)
+		}
+	}
+	told, err := s.c.store.Told(ctx, ids...)
+	for id, t := range told {
+		out[id] += " " + t.From + ": " + t.Content
+	}
+	return out, err
+}
+
 // Entries returns the entries that a request has made, in order.
 func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
 	if err := s.mayLook(ctx, "request.entries", id); err != nil {

@@ -279,7 +279,7 @@ func (*pgDialect) matching(words string) (query, arg string) {
 	return searchPostgres, arg
 }
 
-const searchPostgres = byArguments + `SELECT ` + entryColumns + `, e.n, c.name, ''
+const searchPostgres = byArguments + `SELECT ` + entryColumns + `, e.n, c.name
 FROM entries e
 JOIN conversations c ON c.id = e.conversation
 WHERE e.words @@ CAST(CAST(? AS TEXT) AS tsquery) AND e.n < ?

@@ -54,6 +54,39 @@ func scanRequestInfo(s scanner) (RequestInfo, error) {
 	return i, err
 }
 
+// Told is the beginning of a message that called an agent.
+type Told struct {
+	Seq     int64
+	From    string
+	Content string // at most 400 characters
+}
+
+// Told returns the newest message of a chat that each of these requests answers, of those
+// that a message has begun.
+func (s Requests) Told(ctx context.Context, ids ...fika.RequestID) (map[fika.RequestID]Told, error) {
+	out := map[fika.RequestID]Told{}
+	for some := range slices.Chunk(ids, 500) {
+		args := make([]any, len(some))
+		for i, id := range some {
+			args[i] = id
+		}
+		_, err := many(ctx, s.r, func(sc scanner) (id fika.RequestID, err error) {
+			var t Told
+			err = sc.Scan(&id, &t.Seq, &t.From, &t.Content)
+			if t.Seq > out[id].Seq {
+				out[id] = t
+			}
+			return id, err
+		}, `SELECT n.request, e.seq, e.sender, substr(e.content, 1, 400) FROM notifications n
+JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+WHERE n.request <> '' AND n.request IN (`+placeholders(len(some))+`)`, args...)
+		if err != nil {
+			return nil, s.explain("read requests", err)
+		}
+	}
+	return out, nil
+}
+
 // minPrefix is the length of the shortest prefix of an id that is accepted.
 const minPrefix = 6
 

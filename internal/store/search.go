@@ -33,10 +33,8 @@ func (s Transcripts) Search(ctx context.Context, words string, f ConversationFil
 	all, err := many(ctx, s.r, func(sc scanner) (Found, error) {
 		var found Found
 		var err error
-		found.Entry, err = entryRow(sc, &found.N, &found.ConversationName, &found.Snippet)
-		if found.Snippet == "" {
-			found.Snippet = snippet(found.Content, words)
-		}
+		found.Entry, err = entryRow(sc, &found.N, &found.ConversationName)
+		found.Snippet = snippet(found.Content, words)
 		return found, err
 	}, text, arg, noLimit(f.Before), s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
 	return all, s.explain("search", err)

@@ -400,8 +400,8 @@ func (sqliteDialect) matching(words string) (query, arg string) {
 }
 
 // searchSQLite follows the index of words backwards, which is the order of the answer,
-// so that nothing is sorted and a snippet is made of what is returned alone.
-const searchSQLite = `SELECT ` + entryColumns + `, e.n, c.name, snippet(entries_words, 0, '', '', '…', 16)
+// so that nothing is sorted.
+const searchSQLite = `SELECT ` + entryColumns + `, e.n, c.name
 FROM entries_words
 CROSS JOIN entries e ON e.n = entries_words.rowid
 CROSS JOIN conversations c ON c.id = e.conversation

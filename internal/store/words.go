@@ -103,8 +103,7 @@ func wordsQuery(typed string) string {
 // snippetWords is how many words of a text a search shows.
 const snippetWords = 16
 
-// snippet returns the part of a text around the first of the words that were typed,
-// as SQLite's index does.
+// snippet returns the part of a text around the first of the words that were typed.
 func snippet(text, typed string) string {
 	words, first := split(text), 0
 	if len(words) <= snippetWords {

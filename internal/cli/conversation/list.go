@@ -38,6 +38,10 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, func(c service.ConversationInfo) listed { return toListed(c, active) })
 			}
+			if len(list) == 0 {
+				e.Say("no conversations (fika ask AGENT \"PROMPT\", or fika chat create NAME)")
+				return nil
+			}
 			return e.Table([]string{"CONVERSATION", "KIND", "WHO", "STATUS", "MESSAGES", "UPDATED"}, command.TableRows(list, func(c service.ConversationInfo) []string {
 				name := string(c.Name)
 				if active[c.ID] {

@@ -58,8 +58,16 @@ func newList(e *command.Env) *cobra.Command {
 					return placedJSON{ToJSON(e, r), command.Optional(where[r.AgentName])}
 				})
 			}
+			about, err := c.Requests.About(ctx, list...)
+			if err != nil {
+				return err
+			}
+			if len(list) == 0 {
+				e.Say("no requests (fika ask AGENT \"PROMPT\")")
+				return nil
+			}
 			return e.Table(command.WithHosts(where, 3, []string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, list, workerOf, func(r service.RequestInfo) []string {
-				return []string{string(r.ID), string(r.Kind), agentOf(r), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
+				return []string{string(r.ID), string(r.Kind), agentOf(r), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(about[r.ID]), 60)}
 			}))
 		},
 	}

@@ -34,7 +34,11 @@ func newShow(e *command.Env) *cobra.Command {
 			if asJSON {
 				return e.PrintJSON(toFamilyJSON(e, f))
 			}
-			showRequest(e, f, c)
+			about, err := c.Requests.About(cmd.Context(), f.RequestInfo)
+			if err != nil {
+				return err
+			}
+			showRequest(e, f, c, about[f.ID])
 			return e.CheckWritten("")
 		},
 	}
@@ -42,7 +46,7 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-func showRequest(e *command.Env, f service.Family, c *service.Service) {
+func showRequest(e *command.Env, f service.Family, c *service.Service, about string) {
 	r := f.RequestInfo
 	p := func(k, v string) {
 		if v != "" {
@@ -77,7 +81,7 @@ func showRequest(e *command.Env, f service.Family, c *service.Service) {
 	p("tokens", tokens)
 	p("cost", costOf(f, c))
 	p("retry of", string(r.RetryOf))
-	p("prompt", r.Payload.Prompt)
+	p("prompt", about)
 	if r.Outcome.Stop == fika.Silent {
 		p("answer", "(said nothing)")
 	}

@@ -137,8 +137,16 @@ func (o undoOptions) printList(ctx context.Context, c *service.Service) error {
 	if o.json {
 		return command.PrintLines(o.Env, list, func(x service.Undoing) undoJSON { return toUndoJSON(x, false) })
 	}
+	infos := make([]service.RequestInfo, len(list))
+	for i, x := range list {
+		infos[i] = x.Info
+	}
+	about, err := c.Requests.About(ctx, infos...)
+	if err != nil {
+		return err
+	}
 	return o.Table([]string{"REQUEST", "AGENT", "CHANGED", "FILES", "STATE", "PROMPT"}, command.TableRows(list, func(x service.Undoing) []string {
-		return []string{changes.ShortID(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.LastChange(), o.Now()), changes.CountFiles(x), changes.StateText(x), term.Truncate(term.CleanLine(x.Info.Payload.Prompt), 40)}
+		return []string{changes.ShortID(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.LastChange(), o.Now()), changes.CountFiles(x), changes.StateText(x), term.Truncate(term.CleanLine(about[x.Info.ID]), 40)}
 	}))
 }
 

@@ -42,7 +42,7 @@ func (w *agentFeed) follow(ctx context.Context, running []service.RequestInfo, s
 	}
 }
 
-// catchUp shows what a running request has committed so far.
+// catchUp shows what a running request has committed and streamed so far.
 func (w *agentFeed) catchUp(ctx context.Context, r service.RequestInfo) error {
 	entries, err := w.requests.Entries(ctx, r.ID)
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *agentFeed) catchUp(ctx context.Context, r service.RequestInfo) error {
 	if w.rounds[id], err = w.requests.ModelRounds(ctx, r.ID); err != nil {
 		return err
 	}
-	w.begin(id, r.Payload.Prompt)
+	w.begin(id, command.PromptOf(r))
 	w.Busy(id, name, "thinking")
 	calls := map[string]fika.Entry{}
 	for _, x := range entries {
@@ -67,6 +67,9 @@ func (w *agentFeed) catchUp(ctx context.Context, r service.RequestInfo) error {
 				Tool: call.To, Args: json.RawMessage(call.Content), Output: x.Content, Failed: x.Meta.IsError, Took: x.At.Sub(call.At),
 			})
 		}
+	}
+	if now, ok := w.requests.Streaming(ctx, r); ok {
+		w.show(ctx, now)
 	}
 	return nil
 }

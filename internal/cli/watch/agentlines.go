@@ -10,11 +10,13 @@ import (
 )
 
 // agentLines shows the requests of one agent as its own log does. rounds counts the model
-// rounds of each request shown from the store, so that nothing is shown twice.
+// rounds of each request shown from the store, and joined has what each had streamed of the
+// next one, so that nothing is shown twice.
 type agentLines struct {
 	display  *agent.Display
 	requests *service.Requests
 	rounds   map[string]int
+	joined   map[string]message.StatusData
 }
 
 // follow shows what an agent does until ctx ends, or reading or the output fails.
@@ -38,7 +40,7 @@ func (l *agentLines) follow(ctx context.Context, e *command.Env, running []servi
 	}
 }
 
-// begin shows what a running request has committed so far.
+// begin shows what a running request has committed and streamed so far.
 func (l *agentLines) begin(ctx context.Context, r service.RequestInfo) error {
 	entries, err := l.requests.Entries(ctx, r.ID)
 	if err != nil {
@@ -54,12 +56,28 @@ func (l *agentLines) begin(ctx context.Context, r service.RequestInfo) error {
 	for _, e := range entries {
 		l.display.Entry(e, r.AgentName)
 	}
+	if now, ok := l.requests.Streaming(ctx, r); ok && now.Data.Step > l.rounds[now.RequestID] {
+		l.display.Status(now)
+		l.joined[now.RequestID] = now.Data
+	}
 	return nil
+}
+
+// rest cuts off what the text that was streamed before had already.
+func (l *agentLines) rest(s message.Status) message.Status {
+	before := l.joined[s.RequestID]
+	if s.Status != "streaming" || s.Data.Reasoning || s.Data.Restart || s.Data.Step != before.Step || s.Data.Epoch != before.Epoch {
+		return s
+	}
+	if over := before.Offset + len(before.Chunk) - s.Data.Offset; over > 0 {
+		s.Data.Chunk = s.Data.Chunk[min(over, len(s.Data.Chunk)):]
+	}
+	return s
 }
 
 func (l *agentLines) show(s message.Status) {
 	if s.Status != "completed" && s.Status != "error" && s.Data.Step != 0 && s.Data.Step <= l.rounds[s.RequestID] && s.Status != "tool_result" {
 		return // shown from the store already
 	}
-	l.display.Status(s)
+	l.display.Status(l.rest(s))
 }
