@@ -44,13 +44,13 @@ func isWord(arg string) bool {
 // habits returns the commands for what a word means in other programs.
 func habits(word string) []string {
 	return map[string][]string{
-		"add": {"context new", "chat new"}, "auth": {"config path", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
+		"add": {"context new", "chat new"}, "auth": {"key set", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
 		"daemon": {"up"}, "dir": {"context list"}, "exit": {"down"}, "history": {"context log", "conversation list"}, "info": {"status"},
 		"kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
-		"list": {"context list", "chat list", "agent list"}, "login": {"config path", "doctor"},
+		"list": {"context list", "chat list", "agent list"}, "login": {"key set", "mcp login"},
 		"ls": {"context list", "chat list", "agent list"}, "price": {"usage"},
 		"ps": {"agent list", "request list"}, "quit": {"down"}, "remove": {"context delete", "chat delete"}, "search": {"conversation search"},
-		"serve": {"up"}, "server": {"up"}, "setup": {"config path", "doctor"}, "shutdown": {"down"}, "stats": {"usage"}, "tools": {"plugin list"},
+		"serve": {"up"}, "server": {"up"}, "setup": {"init", "doctor"}, "shutdown": {"down"}, "stats": {"usage"}, "tools": {"plugin list"},
 		"watch": {"monitor", "chat view --follow"},
 	}[strings.ToLower(word)]
 }
@@ -68,7 +68,7 @@ func meantCommands(root *cobra.Command, word string) []string {
 			}
 		}
 	}
-	if len(meant) == 0 || len(meant) > 3 {
+	if len(meant) == 0 || len(meant) > 3 || word == "login" { // elsewhere a login is to a provider
 		if usual := habits(word); len(usual) > 0 {
 			meant = usual
 		} else if near := spelling.Nearest(word, command.CommandNames(root)); near != "" {

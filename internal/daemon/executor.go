@@ -39,9 +39,9 @@ type ExecutorOptions struct {
 	ByHub bool
 }
 
-// RunExecutor runs an executor until ctx ends. Error kinds: Invalid if no [[executors]]
-// entry has that name, Locked if it already runs, NotFound and Denied if its user does
-// not exist or cannot be used, Lost if another process took its place.
+// RunExecutor runs an executor until ctx ends. Error kinds: NotFound if no [[executors]]
+// entry has that name or its user does not exist, Denied if that user cannot be used, Locked
+// if it already runs, Lost if another process took its place.
 func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error) {
 	_ = process.MakePrivate() // as for agents
 	h, c, err := a.HomeAndConfig()
@@ -50,7 +50,7 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	}
 	entry := c.Executor(o.Name)
 	if entry == nil {
-		return fika.Errorf(fika.Invalid, "", "%s", c.UnknownExecutor(o.Name))
+		return fika.Errorf(fika.NotFound, "", "%s", c.UnknownExecutor(o.Name))
 	}
 	var as *process.User
 	if entry.User != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -53,6 +54,8 @@ type examination struct {
 	out   []Finding
 	// storeFine says that the configuration and the database can be read.
 	storeFine bool
+	// fresh says that the home does not exist yet, so that nothing was stored in it.
+	fresh bool
 }
 
 func (d *examination) add(check string, l Level, fix, format string, args ...any) {
@@ -68,12 +71,15 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		return nil, err
 	}
 	d := &examination{app: a, who: who, home: h, fix: fix}
+	d.checkHome()
 	d.checkModes()
 	d.checkDisk()
 	d.checkProject()
 	if d.checkConfig() {
-		d.checkStore(ctx)
-		d.checkContexts(ctx)
+		if !d.fresh {
+			d.checkStore(ctx)
+			d.checkContexts(ctx)
+		}
 		d.checkPlugins(ctx)
 		d.checkSandbox()
 		d.checkLimits()
@@ -94,6 +100,15 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkPushes(ctx)
 	}
 	return d.out, ctx.Err()
+}
+
+// checkHome says whether there is a home already: the first command that stores something
+// makes it.
+func (d *examination) checkHome() {
+	if _, err := os.Stat(d.home.Root); errors.Is(err, fs.ErrNotExist) {
+		d.fresh = true
+		d.add("home", Fine, "", "%s does not exist yet; %s in a repository, or the first prompt, makes it", d.home.Root, hint.Init)
+	}
 }
 
 // checkModes sees to it that only the owner can read what is private.

@@ -10,8 +10,8 @@ import (
 	"fika/internal/text/spelling"
 )
 
-// acting lists the built-in tools that change something.
-var acting = [...]string{"bash", "edit", "create"}
+// acting lists the built-in tools that change something, with what they do.
+var acting = [...]struct{ name, does string }{{"bash", "run commands"}, {"edit", "edit files"}, {"create", "create files"}}
 
 // checkRights reports agents that act for others that may not do so themselves, and
 // names in callable_by that no agent has.
@@ -43,13 +43,13 @@ func (d *examination) checkRights() {
 		for _, tool := range acting {
 			var less []string
 			for _, other := range names {
-				if other != name && !slices.Contains(all[other].ToolPermissions, tool) && guard.MayCall(s.Guard.CallableBy, string(other)) {
+				if other != name && !slices.Contains(all[other].ToolPermissions, tool.name) && guard.MayCall(s.Guard.CallableBy, string(other)) {
 					less = append(less, "@"+string(other))
 				}
 			}
-			if slices.Contains(s.ToolPermissions, tool) && len(less) > 0 {
+			if slices.Contains(s.ToolPermissions, tool.name) && len(less) > 0 {
 				d.add(check, Note, "rights = \"least\" in [guard], or callable_by of "+string(name),
-					"@%s has %s and acts for %s, without %s, when they ask it to", name, tool, strings.Join(less, ", "), tool)
+					"%s cannot %s, but can make @%s do it", strings.Join(less, " and "), tool.does, name)
 				break
 			}
 		}

@@ -60,6 +60,9 @@ func ErrorText(err error) string {
 	if joined, is := err.(interface{ Unwrap() []error }); is && len(joined.Unwrap()) == 1 {
 		return ErrorText(joined.Unwrap()[0])
 	}
+	if m, is := err.(*config.ModelError); is {
+		return ErrorText(m.Err)
+	}
 	e, is := err.(*fika.Error)
 	if !is {
 		return err.Error()

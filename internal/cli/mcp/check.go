@@ -87,5 +87,5 @@ func agree(e *command.Env, name string, yes bool) error {
 	case !e.InTTY:
 		return fika.Errorf(fika.Denied, "", "the tools of %s have changed, and nobody has agreed: fika mcp check %s --yes agrees", name, name)
 	}
-	return e.Confirm("Let agents use " + name + " as it is now")
+	return e.Confirm("let agents use " + name + " as it is now")
 }

@@ -37,7 +37,7 @@ imported, only their names. Nothing is started.`,
 					e.Say("%s\n", indent(term.Clean(entry.TOML())))
 				}
 				if !yes {
-					if err := e.Confirm("Add them"); err != nil {
+					if err := e.Confirm("add them"); err != nil {
 						return err
 					}
 				}

@@ -27,6 +27,8 @@ fika downloads nothing; npx and uvx do that themselves, with --network.`,
 			entry.Name = args[0]
 			if len(args) > 1 {
 				entry.Command, entry.Args = args[1], args[2:]
+			} else if entry.URL == "" {
+				return command.UsageError("give the COMMAND that the server is, or --url")
 			}
 			if network {
 				entry.Network = "on"
@@ -51,7 +53,7 @@ func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry conf
 		e.Say("%s fetches what is not installed yet, for minutes and in vain without --network (before the name)\n", runner)
 	}
 	if !yes {
-		if err := e.Confirm("Start it, to see its tools"); err != nil {
+		if err := e.Confirm("start it, to see its tools"); err != nil {
 			return err
 		}
 	}
@@ -66,7 +68,7 @@ func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry conf
 		for _, t := range r.Now.Tools {
 			e.Say("%s", strings.TrimSuffix(describeTool(entry.Name, t), "\n"))
 		}
-		if err := e.Confirm("Add it, with these tools"); err != nil {
+		if err := e.Confirm("add it, with these tools"); err != nil {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func runners() []string { return []string{"npx", "bunx", "pnpx", "uvx", "pipx"} 
 // installUnseen adds a server that shows its tools only to those who are logged in.
 func installUnseen(e *command.Env, s *mcpadmin.Servers, entry config.MCPServer, yes bool) error {
 	if !yes {
-		if err := e.Confirm("It shows its tools only after a login. Add it"); err != nil {
+		if err := e.Confirm("add it, though it shows its tools only after a login"); err != nil {
 			return err
 		}
 	}

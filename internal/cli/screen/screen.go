@@ -121,7 +121,7 @@ func (s *Screen) NoteOnce(text string) {
 
 // NoteNotSent tells the person why a line was not sent.
 func (s *Screen) NoteNotSent(err error) {
-	s.Note("— not sent: " + strings.TrimPrefix(err.Error(), "send: ") + " (arrow up brings the line back)")
+	s.Note("— not sent: " + strings.TrimPrefix(command.ErrorText(err), "send: ") + " (arrow up brings the line back)")
 }
 
 // PrintQuestions shows texts about tool calls: it wraps sentences between words and

@@ -72,7 +72,7 @@ func (a *asker) showOldest() {
 		ctx, stop := context.WithTimeout(context.Background(), answerTime)
 		defer stop()
 		if err := a.answer(ctx, p, key, words); err != nil {
-			a.screen.Note("— " + err.Error())
+			a.screen.Note("— " + command.ErrorText(err))
 		} else if key == question.KeyAlways {
 			if err := a.chat.service().Approvals().AddRule(ctx, open[0].N, rule); err != nil {
 				a.screen.Note("— allowed once; no rule was written: " + err.Error())

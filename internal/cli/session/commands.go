@@ -102,7 +102,7 @@ func (v *visit) compact(ctx context.Context, line input.Line) error {
 	v.screen.Note("— compacting")
 	v.beside.Go(func() { // joined by run
 		if err := do(); err != nil {
-			v.screen.Note("— " + err.Error())
+			v.screen.Note("— " + command.ErrorText(err))
 		}
 	})
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"fika"
@@ -17,11 +18,12 @@ import (
 // shownJobs is how many background commands that have ended /jobs shows.
 const shownJobs = 5
 
-// jobs are the background commands of the chat that run, as of the last look. It is safe
-// for concurrent use.
+// jobs are the background commands of the chat that run, and how many tasks of the board are
+// worked on, in other conversations, as of the last look. It is safe for concurrent use.
 type jobs struct {
-	mu   sync.Mutex
-	list []service.Job
+	mu    sync.Mutex
+	list  []service.Job
+	tasks map[fika.TaskState]int
 }
 
 func (j *jobs) look(ctx context.Context, c *service.Service, conv fika.Conversation) {
@@ -29,19 +31,32 @@ func (j *jobs) look(ctx context.Context, c *service.Service, conv fika.Conversat
 	if err != nil {
 		return // the next look reads again
 	}
+	tasks, err := c.Board().Counts(ctx)
+	if err != nil {
+		return
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.list = list
+	j.list, j.tasks = list, tasks
 }
 
 // text returns what the status line says of them; empty: none runs.
 func (j *jobs) text() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.list) == 0 {
-		return ""
+	var parts []string
+	switch work, review := j.tasks[fika.TaskClaimed], j.tasks[fika.TaskReview]; {
+	case work > 0 && review > 0:
+		parts = append(parts, fmt.Sprintf("%s at work, %d in review /board", command.Plural(work, "task"), review))
+	case work > 0:
+		parts = append(parts, command.Plural(work, "task")+" at work /board")
+	case review > 0:
+		parts = append(parts, command.Plural(review, "task")+" in review /board")
 	}
-	return command.Plural(len(j.list), "job") + " /jobs"
+	if len(j.list) > 0 {
+		parts = append(parts, command.Plural(len(j.list), "job")+" /jobs")
+	}
+	return strings.Join(parts, " · ")
 }
 
 // numbers returns those that run, for completion.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/cli/input"
 	"fika/internal/cli/screen"
 	"fika/internal/system/term"
@@ -69,7 +70,7 @@ func (v *visit) nextMode() {
 		}
 	}
 	if err != nil {
-		v.screen.Note("— " + err.Error())
+		v.screen.Note("— " + command.ErrorText(err))
 	}
 }
 
@@ -161,7 +162,7 @@ func (a *asker) answerPlan(plan fika.Entry, key rune) {
 		a.started()
 		_, err := a.chat.service().Chats.AcceptPlan(ctx, a.chat.conversation(), plan, string(mode), a.chat.as)
 		if err != nil {
-			a.screen.Note("— " + err.Error())
+			a.screen.Note("— " + command.ErrorText(err))
 			if !fika.IsKind(err, fika.Conflict) {
 				return
 			}

@@ -46,6 +46,25 @@ func (v *visit) ownCommands() ([]slashCommand, error) {
 	return out, err
 }
 
+// foreignCommand returns the file in which Claude Code has the command of a name; "" if it
+// has none.
+func (v *visit) foreignCommand(name string) string {
+	file := filepath.Join(".claude", "commands", strings.TrimPrefix(name, "/")+".md")
+	var places []string
+	if p := v.App().Project(); p != nil {
+		places = append(places, p.Root)
+	}
+	if user, err := os.UserHomeDir(); err == nil {
+		places = append(places, user)
+	}
+	for _, dir := range places {
+		if st, err := os.Stat(filepath.Join(dir, file)); filepath.IsLocal(file) && err == nil && st.Mode().IsRegular() {
+			return filepath.Join(dir, file)
+		}
+	}
+	return ""
+}
+
 // skillCommands returns a command for each skill.
 func skillCommands(skills []skill.Skill) []slashCommand {
 	var out []slashCommand

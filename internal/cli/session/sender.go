@@ -55,7 +55,7 @@ func (s *sender) send(ctx context.Context, line input.Line) {
 		}
 		text, err := s.addressed(ctx, line.Text)
 		if err != nil {
-			s.screen.Note("— " + err.Error())
+			s.screen.Note("— " + command.ErrorText(err))
 			return
 		}
 		line.Text = text

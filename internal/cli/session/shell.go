@@ -131,9 +131,15 @@ func (o *shellOutput) end() {
 	}
 }
 
-// showList shows what fika lists of a noun.
-func showList(noun string) func(*visit, context.Context, input.Line) error {
-	return func(v *visit, ctx context.Context, _ input.Line) error { return v.runOwn(ctx, noun, "list") }
+// showList shows what fika lists of a noun, and how more comes.
+func showList(noun, more string) func(*visit, context.Context, input.Line) error {
+	return func(v *visit, ctx context.Context, _ input.Line) error {
+		if err := v.runOwn(ctx, noun, "list"); err != nil {
+			return err
+		}
+		v.screen.Note("— " + more)
+		return nil
+	}
 }
 
 // showOne shows what fika lists of a noun or, with a number, one of it. Words that are among

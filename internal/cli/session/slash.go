@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/cli/input"
 	"fika/internal/system/term"
 	"fika/internal/text/spelling"
@@ -54,8 +55,8 @@ func slashCommands() []slashCommand {
 		{"/clear", "", "the agents no longer see what was said here so far", false, (*visit).clear},
 		{"/init", "", "have an agent write AGENTS.md: what agents that work here should know", true, (*visit).writeInstructions},
 		{"/memory", "", "the instructions that agents have; # TEXT adds a line to them", true, (*visit).showMemory},
-		{"/mcp", "", "the MCP servers, and whether they run", true, showList("mcp")},
-		{"/skills", "", "the skills that agents may use; /NAME asks for one", true, showList("skill")},
+		{"/mcp", "", "the MCP servers, and whether they run", true, showList("mcp", "fika mcp install NAME COMMAND adds one; fika mcp import FILE, those of another program")},
+		{"/skills", "", "the skills that agents may use; /NAME asks for one", true, showList("skill", "fika skill add DIR adds one; a folder in .agents/skills or .claude/skills counts after fika trust")},
 		{"/pause", "", "pause: running steps finish, nothing new begins", false, (*visit).pause},
 		{"/unpause", "", "resume after a pause", false, (*visit).unpause},
 		{"/resume", "[N]", "earlier sessions, by their first prompt; go on with one", true, (*visit).resumeSession},
@@ -109,7 +110,7 @@ func (v *visit) carryOut(ctx context.Context, line input.Line) error {
 		if c.name == name || c.name == "/quit" && (name == "/exit" || name == "/q") {
 			err := c.run(v, ctx, line)
 			if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errAnother) {
-				v.screen.Note("— " + err.Error())
+				v.screen.Note("— " + command.ErrorText(err))
 			}
 			return err
 		}
@@ -118,6 +119,9 @@ func (v *visit) carryOut(ctx context.Context, line input.Line) error {
 	hint := "/help lists the commands; to send text that begins with a slash, type two"
 	if near := spelling.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? (to send text that begins with a slash, type two)"
+	}
+	if path := v.foreignCommand(name); path != "" {
+		hint = "Claude Code has it in " + path + ": a copy in .fika/commands works here after fika trust, as does one in commands/ in the home"
 	}
 	v.screen.Note(fmt.Sprintf("— command %s not found; %s", term.CleanLine(name), hint))
 	return nil

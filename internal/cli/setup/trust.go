@@ -52,7 +52,7 @@ Where there is no AGENTS.md, CLAUDE.md counts.`,
 			}
 			e.Say("%s", shownSummary(p))
 			if !yes {
-				if err := e.Confirm("trust and use this?"); err != nil {
+				if err := e.Confirm("trust and use this"); err != nil {
 					return err
 				}
 			}

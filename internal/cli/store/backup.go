@@ -1,6 +1,9 @@
 package store
 
 import (
+	"os"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"fika/internal/admin/backup"
@@ -10,7 +13,7 @@ import (
 
 // NewBackup returns the command fika backup.
 func NewBackup(e *command.Env) *cobra.Command {
-	var list bool
+	var list, asJSON bool
 	c := &cobra.Command{
 		Use: "backup [FILE]", Short: "save the database, settings, prompts, notes and plugins to a file", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
 		Long: `Writes one file with the whole database as of one moment, and the settings,
@@ -21,10 +24,16 @@ home, where the hub also puts one a day ([store] backups sets how many it
 keeps).`,
 		Example: "  fika store backup\n  fika store backup /mnt/usb/fika.zip\n  fika store backup --list",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON && !list {
+				return command.UsageError("--json goes with --list")
+			}
 			if list {
 				files, err := backup.List(e.App())
 				if err != nil {
 					return err
+				}
+				if asJSON {
+					return command.PrintLines(e, files, toBackupJSON)
 				}
 				for _, f := range files {
 					if err := e.Printf("%s\n", f); err != nil {
@@ -45,5 +54,21 @@ keeps).`,
 		},
 	}
 	c.Flags().BoolVar(&list, "list", false, "list the backups in the home, oldest first")
+	c.Flags().BoolVar(&asJSON, "json", false, "with --list, print JSON Lines")
 	return c
+}
+
+type backupJSON struct {
+	File   string     `json:"file"`
+	Bytes  int64      `json:"bytes"`
+	MadeAt *time.Time `json:"made_at"` // null: the file has gone meanwhile
+}
+
+func toBackupJSON(path string) backupJSON {
+	st, err := os.Stat(path)
+	if err != nil {
+		return backupJSON{File: path}
+	}
+	at := st.ModTime().UTC()
+	return backupJSON{path, st.Size(), &at}
 }

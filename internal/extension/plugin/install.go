@@ -45,7 +45,7 @@ func WorkflowPrompts() []string {
 func InstallShipped(name, dir string) (string, error) {
 	content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
 	if err != nil {
-		return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along; it has %s", name, strings.Join(ShippedNames(), ", "))
+		return "", fika.Errorf(fika.NotFound, "install plugin", "plugin %q not found; built-in: %s", name, strings.Join(ShippedNames(), ", "))
 	}
 	path := filepath.Join(dir, name)
 	written, err := writeNew(path, content, 0o755)

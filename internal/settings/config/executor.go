@@ -57,12 +57,12 @@ func (c *Config) UnknownExecutor(name string) string {
 	for _, x := range c.Executors {
 		known = append(known, x.Name)
 	}
-	text := "no [[executors]] entry has the name " + toml.Quote(name)
+	text := "executor " + toml.Quote(name) + " not found"
 	switch near := toml.NearestHint(name, known); {
 	case near != "":
 		return text + near
 	case len(known) == 0:
-		return text + ": add one"
+		return text + "; an [[executors]] entry of config.toml adds one"
 	}
 	return text + "; known are " + strings.Join(known, ", ")
 }

@@ -280,7 +280,11 @@ func (in Inputs) modelUse(m merged) (ModelUse, error) {
 		var ok bool
 		if def, ok = c.defineModel(m.Model); !ok {
 			if !c.isReachable(m.Model) && !m.own["base_url"] {
-				return ModelUse{}, fika.Errorf(fika.Invalid, "choose model", "%s: %s", m.origins["model"], c.unknownModel(m.Model))
+				why, at := c.unknownModel(m.Model), m.origins["model"]
+				if !strings.HasPrefix(at, "flag ") { // else the person has just typed it
+					why = at + ": " + why
+				}
+				return ModelUse{}, fika.Errorf(fika.Invalid, "choose model", "%s", why)
 			}
 			def = Model{ID: m.Model}
 		}

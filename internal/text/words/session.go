@@ -11,6 +11,9 @@ var inSession = []struct {
 	{regexp.MustCompile(`\bfika request cancel [0-9a-f][0-9a-f-]*`), "/stop"},
 	{regexp.MustCompile(`\bfika chat resume s-[\w-]+`), "/unpause"},
 	{regexp.MustCompile(`\bfika chat continue s-[\w-]+`), "/continue"},
+	{regexp.MustCompile(`\bfika approve(| \d+)([);,.]|$)`), "/approve$1$2"},
+	{regexp.MustCompile(`\bfika agent list([);,.]|$)`), "/agents$1"},
+	{regexp.MustCompile(`\bfika (board|land) list([);,.]|$)`), "/$1$2"},
 }
 
 // InSession returns a text of fika's with the commands that a person types in a session

@@ -177,8 +177,8 @@ func FuzzSay(f *testing.F) {
 
 // TestInSession: what a session is told to type is what it understands.
 func TestInSession(t *testing.T) {
-	got := words.InSession("it waits (fika request retry 01a21d03-253a asks at once), or fika request cancel 01a21d03; fika chat resume s-2026-1; fika chat resume --all; fika key set K")
-	if want := "it waits (/retry asks at once), or /stop; /unpause; fika chat resume --all; fika key set K"; got != want {
+	got := words.InSession("it waits (fika request retry 01a21d03-253a asks at once), or fika request cancel 01a21d03; fika chat resume s-2026-1; fika chat resume --all; fika key set K; 2 wait (fika approve 2); fika approve 3 --always (fika agent list)")
+	if want := "it waits (/retry asks at once), or /stop; /unpause; fika chat resume --all; fika key set K; 2 wait (/approve 2); fika approve 3 --always (/agents)"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
