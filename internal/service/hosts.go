@@ -147,11 +147,11 @@ func (h *Hosts) Resume(ctx context.Context, name string) error {
 
 // Forget removes a host that is down for good; each of its agents belongs to the host that
 // next defines it. Error kinds: Denied, NotFound, Locked while it may be at work.
-func (h *Hosts) Forget(ctx context.Context, name string) error {
+func (h *Hosts) Forget(ctx context.Context, name string, stolen bool) error {
 	if err := h.c.may("host.forget"); err != nil {
 		return err
 	}
-	return h.c.store.ForgetHost(ctx, name)
+	return h.c.store.ForgetHost(ctx, name, stolen)
 }
 
 // hostOf returns the host that an agent is on, if that is another home's; nil if it is this

@@ -43,7 +43,7 @@ func tokenCalls() map[string]call {
 		"host.label":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Label(ctx, "box", []string{"gpu"}, nil) }),
 		"host.drain":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Drain(ctx, "box") }),
 		"host.resume":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Resume(ctx, "box") }),
-		"host.forget":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Forget(ctx, "box") }),
+		"host.forget":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Forget(ctx, "box", false) }),
 		"home.metrics": counted(func(ctx context.Context, _ *world, s *service.Service) ([]api.Metric, error) { return s.Metrics(ctx) }),
 	}
 }

@@ -36,6 +36,7 @@ type Approval struct {
 	Bound     string // digest of everything that the answer is bound to
 	State     ApprovalState
 	By        string // the person who answered
+	Host      string // the host on which they answered, or its role; empty: the hosts have one role, or there is one host
 	Why       string // the reason that they gave, or their answer: see [ApprovalAnswer]
 	Asked     time.Time
 	Expires   time.Time
@@ -52,14 +53,23 @@ type OpenApproval struct {
 	Chain        fika.RequestID
 }
 
-const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at, p.flow_step, p.held`
+const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at, p.flow_step, p.held,
+(SELECT CASE count(*) WHEN 0 THEN p.by_host WHEN 1 THEN max(h.name) ELSE '' END FROM hosts h WHERE h.by_host = p.by_host)`
 
 func approvalRow(s scanner, more ...any) (a Approval, err error) {
 	var asked, expires, answered int64
 	err = s.Scan(append([]any{&a.N, &a.Request, &a.Step, &a.Tool, &a.Args, &a.Workspace, &a.What, &a.Rule, &a.Bound, &a.State, &a.By, &a.Why,
-		&asked, &expires, &answered, &a.FlowStep, flag{&a.Held}}, more...)...)
+		&asked, &expires, &answered, &a.FlowStep, flag{&a.Held}, &a.Host}, more...)...)
 	a.Asked, a.Expires, a.Answered = at(asked), at(expires), at(answered)
 	return a, err
+}
+
+// Answerer says who has answered a question, and on which host.
+func (a Approval) Answerer() string {
+	if a.By == "" || a.Host == "" {
+		return a.By
+	}
+	return a.By + " (on " + a.Host + ")"
 }
 
 func scanApproval(s scanner) (Approval, error) { return approvalRow(s) }
@@ -209,7 +219,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 func (a Approval) answerable(op string, r turn, now int64) error {
 	switch {
 	case a.State == ApprovalGiven || a.State == ApprovalRefused:
-		return fika.Errorf(fika.Conflict, op, "approval %d was %s by %s already", a.N, a.State, a.By)
+		return fika.Errorf(fika.Conflict, op, "approval %d was %s by %s already", a.N, a.State, a.Answerer())
 	case a.FlowStep != "" && a.State == ApprovalOpen:
 		return nil // the state of its step decides
 	case a.State == ApprovalExpired || ms(a.Expires) <= now:

@@ -31,7 +31,7 @@ func tables() []copied {
 		{name: "meta", key: cols("key"), columns: cols("key value")},
 		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease lease_until
 seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason pool instances owner_host owner_site`)},
-		{name: "hosts", key: cols("id"), columns: cols("id name labels version state session site until seen_at refused refused_at bus agents")},
+		{name: "hosts", key: cols("id"), columns: cols("id name labels version state session site until seen_at refused refused_at bus agents by_host")},
 		{name: "agent_defs", key: cols("agent"), columns: cols("agent host version body")},
 		{name: "moves", key: cols("agent"), columns: cols("agent host leaves refused sent files")},
 		{name: "duties", key: cols("name"), columns: cols("name host session until")},
@@ -39,7 +39,7 @@ seen_at started_at processed active_ask created_at hour_start hour_turns held_un
 		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run archived_to mode")},
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
 		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
-depth pinned expires_at metadata`)},
+depth pinned expires_at metadata by_host`)},
 		{name: "inputs", key: cols("n"), numbers: "n", columns: cols("n id conversation agent sender writer content attachments ttl state seq created_at")},
 		{name: "guest_sessions", key: cols("agent conversation"), columns: cols("agent conversation program session seen_seq upto_seq request prompt settled cost at")},
 		{name: "jobs", key: cols("n"), numbers: "n", columns: cols(`n id agent conversation request step command description cwd profile taint log lease pid pid_start
@@ -47,10 +47,10 @@ boot_id state exit_code reason end_at started_at ended_at`)},
 		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation person")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at rights")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason
-owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint addressed handed task`)},
+owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint addressed handed task by_host`)},
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
-pid pid_start boot_id started_at finished_at model choice`)},
-		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step held")},
+pid pid_start boot_id started_at finished_at model choice by_host`)},
+		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step held by_host")},
 		{name: "executors", key: cols("id"), columns: cols("id owner epoch lease lease_until seen_at runs_as")},
 		{name: "executions", key: cols("request n"), columns: cols(`request n executor epoch call state lease attempts result cancel_at pid pid_start boot_id
 offered_at claimed_at finished_at`)},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	driversqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -71,6 +72,10 @@ func (s *db) explain(op string, err error) error {
 	case faultOpen:
 		return say("cannot be opened: does its folder exist, may this user write there?")
 	case faultDenied:
+		var said *pgconn.PgError
+		if errors.As(err, &said) && said.Code == noPrivilege {
+			return say("does not let this role do that")
+		}
 		return say("does not let this user in: look at user, password and rights in [store] url, and at what its server says")
 	case faultConn:
 		if s.opt.URL != "" {

@@ -46,6 +46,7 @@ type Host struct {
 	RefusedAt time.Time
 	Bus       HostBus
 	Agents    []string // that its configuration defines, by name
+	Role      string   // with which it uses the server
 }
 
 // HostBus is the bus that a host's hub uses. Hubs with different prefixes do not hear each
@@ -82,7 +83,7 @@ type HostSession struct {
 	Session string
 }
 
-const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.bus, h.agents, h.site FROM hosts h`
+const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.bus, h.agents, h.by_host, h.site FROM hosts h`
 
 type hostRow struct {
 	Host
@@ -92,7 +93,7 @@ type hostRow struct {
 func scanHost(s scanner) (h hostRow, err error) {
 	var labels, bus, agents string
 	var seen, until, refused int64
-	err = s.Scan(&h.ID, &h.Name, &labels, &h.Version, &h.State, &seen, &until, &h.Refused, &refused, &bus, &agents, &h.site)
+	err = s.Scan(&h.ID, &h.Name, &labels, &h.Version, &h.State, &seen, &until, &h.Refused, &refused, &bus, &agents, &h.Role, &h.site)
 	h.Agents = strings.Fields(agents)
 	h.Bus.Prefix, h.Bus.Server, _ = strings.Cut(bus, " ")
 	h.Labels, h.Seen, h.Until, h.RefusedAt = strings.Fields(labels), at(seen), at(until), at(refused)
@@ -277,19 +278,39 @@ func (s Hosts) SetHostState(ctx context.Context, name string, state HostState) e
 }
 
 // ForgetHost removes the host of a name: from then on, each agent of it belongs to the
-// home that next defines it. It fails with Locked while the host's hub or a process of
-// one of its agents counts as alive.
-func (s Hosts) ForgetHost(ctx context.Context, name string) error {
+// home that next defines it. If the host has a role of its own, that can log in no more. It
+// fails with Locked while the host's hub or a process of one of its agents counts as alive,
+// unless stolen is set: then the role is locked out first. It fails with Invalid if the host
+// is stolen and has no role of its own, and with Denied if the role of this process may not
+// do that, or not all of it.
+func (s Hosts) ForgetHost(ctx context.Context, name string, stolen bool) error {
 	const op = "forget host"
-	return s.changeHost(ctx, op, name, func(ctx context.Context, t *tx, h Host) error {
-		if h.Alive(at(t.now)) {
-			return fika.Errorf(fika.Locked, op, "%s is up: run %s there first", name, hint.Down)
+	var role string
+	if stolen {
+		h, found, err := one(ctx, s.r, scanHost, selectHost+` WHERE h.name = ?`, name)
+		if err != nil {
+			return s.explain(op, err)
+		}
+		if found {
+			has, err := s.lockOut(ctx, h.Role)
+			if err == nil && !has {
+				err = fika.Errorf(fika.Invalid, op, "%s has no role of its own on the server, so that only another password for the role %s locks it out", name, h.Role)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	err := s.changeHost(ctx, op, name, func(ctx context.Context, t *tx, h Host) error {
+		role = h.Role
+		if h.Alive(at(t.now)) && !stolen {
+			return fika.WithHint(fika.Errorf(fika.Locked, op, "%s is up: run %s there first", name, hint.Down), hint.HostForgetStolen.With(name))
 		}
 		who, held, err := one(ctx, t, scanText, `SELECT a.name FROM agents a WHERE a.home_id = ? AND a.owner <> '' AND a.lease_until > ? ORDER BY a.name LIMIT 1`, h.ID, t.now)
 		if err != nil {
 			return err
 		}
-		if held {
+		if held && !stolen {
 			return fika.WithHint(fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again when its lease has ended", who, name), hint.AgentList)
 		}
 		for _, text := range []string{`DELETE FROM agent_defs WHERE host = ?`, `DELETE FROM moves WHERE host = ? AND sent = 0`} {
@@ -299,6 +320,12 @@ func (s Hosts) ForgetHost(ctx context.Context, name string) error {
 		}
 		return t.put(ctx, `DELETE FROM hosts WHERE id = ?`, h.ID)
 	})
+	if err == nil && !stolen {
+		if _, err = s.lockOut(ctx, role); err != nil {
+			err = fika.Errorf(fika.Denied, op, "%s is forgotten, and %v", name, err)
+		}
+	}
+	return err
 }
 
 // changeHost changes the host of a name, which it locks. It fails with NotFound.

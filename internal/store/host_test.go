@@ -192,7 +192,7 @@ func TestFirstDefiner(t *testing.T) {
 	if row, err := s.Agent(ctx, "coder"); err != nil || row.Description != "of a" {
 		t.Errorf("another host's definition changes %+v, %v", row, err)
 	}
-	if err := s.ForgetHost(ctx, host.Name); !fika.IsKind(err, fika.Locked) {
+	if err := s.ForgetHost(ctx, host.Name, false); !fika.IsKind(err, fika.Locked) {
 		t.Errorf("a living host is forgotten: %v", err)
 	}
 	if err := s.LabelHost(ctx, host.Name, []string{"gpu", "big", "gpu"}, []string{"big"}); err != nil {
@@ -211,7 +211,7 @@ func TestFirstDefiner(t *testing.T) {
 	if home("b") != "a" {
 		t.Error("an agent leaves its host because that is down")
 	}
-	if err := s.ForgetHost(ctx, host.Name); err != nil {
+	if err := s.ForgetHost(ctx, host.Name, false); err != nil {
 		t.Error(err)
 	}
 	defined("a", 0)
@@ -220,7 +220,7 @@ func TestFirstDefiner(t *testing.T) {
 	}
 	says("b", "zoe")
 	defined("b", 1, "zoe")
-	if err := s.ForgetHost(ctx, host.Name); !fika.IsKind(err, fika.NotFound) {
+	if err := s.ForgetHost(ctx, host.Name, false); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("forgotten twice: %v", err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"fika/internal/text/hint"
 )
 
 // Fit says how far the database at a URL fits a home that would share it with others.
@@ -119,14 +121,13 @@ func must(r pgx.Rows, _ error) pgx.Rows { return r }
 // write them.
 func (f *Fit) lookAtTables(ctx context.Context, c *pgx.Conn, schema, role string) error {
 	shut, err := pgx.CollectRows(must(c.Query(ctx, `SELECT c.relname FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
-WHERE s.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT (has_schema_privilege(s.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
-AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE')) ORDER BY c.relname`, pgx.QueryExecModeExec, schema)), pgx.RowTo[string])
+WHERE s.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT (has_schema_privilege(s.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AND has_any_column_privilege(c.oid, 'INSERT')
+AND has_any_column_privilege(c.oid, 'UPDATE') AND (c.relname IN ('hosts', 'agent_defs') OR has_table_privilege(c.oid, 'DELETE'))) ORDER BY c.relname`, pgx.QueryExecModeExec, schema)), pgx.RowTo[string])
 	if err != nil {
 		return err
 	}
 	if len(shut) > 0 {
-		f.lack("the role %s may not read and write %d of the tables (%s, …): GRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s",
-			role, len(shut), shut[0], schema, role, schema, role)
+		f.lack("the role %s may not read and write %d of the tables (%s, …): make it on a host that is there, with %s", role, len(shut), shut[0], hint.HostAdd.With())
 	}
 	var version int64
 	if err := c.QueryRow(ctx, readSchema, pgx.QueryExecModeExec).Scan(&version); err != nil {

@@ -64,6 +64,9 @@ func (r Replacement) ReplaceRows(ctx context.Context) (aside string, err error) 
 		if _, err := tx.Exec(ctx, `ALTER SCHEMA `+schema+` RENAME TO `+aside); err != nil {
 			return "", s.explain(op, err)
 		}
+		if err := grantHosts(ctx, tx, aside, fill); err != nil {
+			return "", s.explain(op, err)
+		}
 	} else {
 		aside = ""
 	}

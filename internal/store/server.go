@@ -279,6 +279,8 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 const (
 	readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
 	noTable    = "42P01" // also returned if there is no schema
+	// noPrivilege is the SQLSTATE of what the role may not do.
+	noPrivilege = "42501"
 )
 
 // fault reads the SQLSTATE. An error that does not come from the server is a lost
@@ -319,7 +321,7 @@ func stateFault(code string) fault {
 		return faultCorrupt
 	case strings.HasPrefix(code, "58"):
 		return faultDisk
-	case strings.HasPrefix(code, "28"), code == "3D000", code == "42501":
+	case strings.HasPrefix(code, "28"), code == "3D000", code == noPrivilege:
 		return faultDenied
 	case strings.HasPrefix(code, "22"), strings.HasPrefix(code, "23"), strings.HasPrefix(code, "42"), strings.HasPrefix(code, "0A"):
 		return faultOther // a mistake of ours

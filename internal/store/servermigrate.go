@@ -116,6 +116,9 @@ func (s *db) migrateUnused(ctx context.Context, e *postgres, schema string) (use
 	if err := runMigrations(ctx, tx, version, schemaVersion); err != nil {
 		return "", err
 	}
+	if err := grantHosts(ctx, tx, schema, schema); err != nil {
+		return "", err
+	}
 	return "", tx.Commit(ctx)
 }
 

@@ -3,8 +3,10 @@ package join
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"fika"
@@ -130,9 +132,28 @@ func (w Wanted) write(path string, c *config.Config, n config.NATS) error {
 	return nil
 }
 
+// AddHost makes a role on the server for the host of a name: see [store.AddHostRole].
+func AddHost(ctx context.Context, c *config.Config, name string) (store.HostRole, error) {
+	if c.Store.URL == "" {
+		_, _, err := Invitation(c, "")
+		return store.HostRole{}, err
+	}
+	role := "fika_" + strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, name)
+	return store.AddHostRole(ctx, store.Options{URL: c.Store.URL, BusyWait: time.Second}, name, role)
+}
+
 // Invitation is what a person gives to [Join] on another machine so that it shares the
-// database and the bus of this home, and what else it needs there.
-func Invitation(c *config.Config) (w Wanted, needs []string, err error) {
+// database and the bus of this home, and what else it needs there. With a role, the machine
+// uses the database with that.
+func Invitation(c *config.Config, role string) (w Wanted, needs []string, err error) {
 	switch {
 	case c.Store.URL == "":
 		return w, nil, fika.WithHint(fika.Errorf(fika.Invalid, "", "the database of this home is a file, which no other machine can share: move it to PostgreSQL first"), hint.StoreMove.With("URL"))
@@ -141,6 +162,10 @@ func Invitation(c *config.Config) (w Wanted, needs []string, err error) {
 	}
 	n := c.NATS
 	w = Wanted{Store: config.WithoutSecrets(c.Store.URL), Server: n.Server, User: n.User, PasswordEnv: n.PasswordEnv, Creds: n.Creds, CA: n.TLS.CA}
+	if u, err := url.Parse(w.Store); err == nil && role != "" {
+		u.User = url.User(role)
+		w.Store = u.String()
+	}
 	if _, set := c.WhereSet("nats.subject_prefix"); set {
 		w.Prefix = n.SubjectPrefix
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"fika"
 	"fika/internal/admin/join"
 	"fika/internal/app"
 	"fika/internal/settings/config"
@@ -250,7 +251,7 @@ func TestInvitation(t *testing.T) {
 	a := home(t, "[store]\nurl = \"postgres://fika:word@db.example.org/fika\"\n[nats]\nserver = \"tls://bus.example.org:4222\"\nuser = \"fika\"\npassword_env = \"NATS_PASSWORD\"\nsubject_prefix = \"team\"\n[nats.tls]\nca = \"/etc/ca.pem\"\n", 0)
 	c, err := a.Config()
 	check(t, err)
-	w, needs, err := join.Invitation(c)
+	w, needs, err := join.Invitation(c, "")
 	check(t, err)
 	if strings.Contains(w.Store, "word") || w.Server != "tls://bus.example.org:4222" || w.User != "fika" || w.PasswordEnv != "NATS_PASSWORD" || w.CA != "/etc/ca.pem" || w.Prefix != "team" {
 		t.Errorf("it invites with %+v", w)
@@ -260,14 +261,55 @@ func TestInvitation(t *testing.T) {
 	}
 	near, err := home(t, "[store]\nurl = \"postgres://fika@127.0.0.1/fika\"\n[nats]\nserver = \"nats://localhost:4222\"\n", 0).Config()
 	check(t, err)
-	if _, needs, err := join.Invitation(near); err != nil || strings.Count(strings.Join(needs, "\n"), "is this machine") != 2 {
+	if _, needs, err := join.Invitation(near, ""); err != nil || strings.Count(strings.Join(needs, "\n"), "is this machine") != 2 {
 		t.Errorf("to servers on this machine it needs %q, %v", needs, err)
 	}
 	for _, settings := range []string{"", "[store]\nurl = \"postgres://fika@db.example.org/fika\"\n"} {
 		c, err := home(t, settings, 0).Config()
 		check(t, err)
-		if _, _, err := join.Invitation(c); err == nil {
+		if _, _, err := join.Invitation(c, ""); err == nil {
 			t.Errorf("with %q it invites", settings)
 		}
+	}
+}
+
+// TestRoleOfAHost: a home whose role owns the tables makes a role for another host, which can
+// then join with what is printed; one that may not make roles says what an administrator has
+// to run, and after that has happened it goes on; a host can make none for others.
+func TestRoleOfAHost(t *testing.T) {
+	server := servers.Server(t)
+	bus := startNATS(t, natsserver.Options{JetStream: true})
+	check(t, server.Exec(t.Context(), `CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain`))
+	in := func(role string) *config.Config {
+		u := fmt.Sprintf("postgres://%s@/postgres?%s", role, url.Values{"host": {server.Dir}, "search_path": {"roles"}}.Encode())
+		c, err := home(t, fmt.Sprintf("[store]\nurl = %q\n[nats]\nserver = %q\n", u, bus), 0).Config()
+		check(t, err)
+		return c
+	}
+	owner := in("plain")
+	s, err := store.Open(t.Context(), store.Options{URL: owner.Store.URL})
+	check(t, err)
+	check(t, s.Close())
+	first, err := join.AddHost(t.Context(), owner, "My-Laptop.local")
+	check(t, err)
+	if first.Name != "fika_my_laptop_local" || len(first.Admin) != 3 {
+		t.Fatalf("a role that may make none: %+v", first)
+	}
+	check(t, server.Exec(t.Context(), strings.Join(first.Admin, ";")))
+	second, err := join.AddHost(t.Context(), owner, "My-Laptop.local")
+	if err != nil || len(second.Admin) != 0 || second.Password != "" {
+		t.Fatalf("once it is there: %+v, %v", second, err)
+	}
+	w, _, err := join.Invitation(owner, second.Name)
+	check(t, err)
+	r, err := join.Join(t.Context(), home(t, "", 0), w)
+	if err != nil || len(r.Lacks) > 0 {
+		t.Errorf("with its role it does not join: %v, %v", r.Lacks, err)
+	}
+	if _, err := join.AddHost(t.Context(), in(second.Name), "another"); !fika.IsKind(err, fika.Denied) {
+		t.Errorf("a host makes a role: %v", err)
+	}
+	if _, err := join.AddHost(t.Context(), owner, strings.Repeat("x", 70)); !fika.IsKind(err, fika.Invalid) {
+		t.Errorf("a name that is too long: %v", err)
 	}
 }

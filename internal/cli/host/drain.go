@@ -25,10 +25,17 @@ func newResume(e *command.Env) *cobra.Command {
 }
 
 func newForget(e *command.Env) *cobra.Command {
-	return command.AcceptYes(change(e, "forget", "remove a host that is gone for good",
+	var stolen bool
+	c := change(e, "forget", "remove a host that is gone for good",
 		`Removes a host whose hub is down and stays down. Each of its agents then belongs to
-the host that next defines one of its name; conversations and work stay. If the host
-comes up again, it is a host again.`,
-		"  fika store host forget old-laptop", "%s is forgotten",
-		func(ctx context.Context, h *service.Hosts, name string) error { return h.Forget(ctx, name) }))
+the host that next defines one of its name; conversations and work stay. A role that
+fika store host add has made for it can log in no more. If the host comes up again
+with another role, it is a host again.
+
+--stolen is for a machine in other hands: its role is locked out first, and its
+connections end, also while it is up.`,
+		"  fika store host forget old-laptop\n  fika store host forget laptop --stolen", "%s is forgotten",
+		func(ctx context.Context, h *service.Hosts, name string) error { return h.Forget(ctx, name, stolen) })
+	c.Flags().BoolVar(&stolen, "stolen", false, "lock its role out first")
+	return command.AcceptYes(c)
 }

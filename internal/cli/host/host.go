@@ -23,7 +23,7 @@ func New(e *command.Env) *cobra.Command {
 server ([nats] server): each runs a hub with agents of its own, and everybody can
 ask all agents. A host is a home in which a hub has run; its name is at first the
 machine's. docs/guides/machines.md shows how to set up several.`,
-		"  fika store host list\n  fika store host drain laptop", newList(e), newShow(e), newLabel(e), newDrain(e), newResume(e), newForget(e))
+		"  fika store host list\n  fika store host drain laptop", newList(e), newShow(e), newAdd(e), newLabel(e), newDrain(e), newResume(e), newForget(e))
 }
 
 // hostJSON is a host as --json prints it.
@@ -35,6 +35,7 @@ type hostJSON struct {
 	State     string           `json:"state"` // active, drained
 	Labels    []string         `json:"labels"`
 	Version   string           `json:"version"`
+	Role      string           `json:"role"` // with which it uses the database
 	Seen      *time.Time       `json:"seen"`
 	Agents    []fika.AgentName `json:"agents"`
 	Duties    []string         `json:"duties"`
@@ -45,7 +46,7 @@ type hostJSON struct {
 func toJSON(h service.Host) hostJSON {
 	slices.Sort(h.Duties)
 	return hostJSON{
-		Name: h.Name, ID: h.ID, Here: h.Here, Up: h.Up, State: string(h.State), Labels: command.EmptyIfNil(h.Labels), Version: h.Version,
+		Name: h.Name, ID: h.ID, Here: h.Here, Up: h.Up, State: string(h.State), Labels: command.EmptyIfNil(h.Labels), Version: h.Version, Role: h.Role,
 		Seen: command.JSONTime(h.Seen), Agents: command.EmptyIfNil(h.Agents), Duties: command.EmptyIfNil(h.Duties),
 		Refused: command.Nullable(h.Refused), RefusedAt: command.JSONTime(h.RefusedAt),
 	}

@@ -28,7 +28,7 @@ this one.`,
 		Example: "  fika store join 'postgres://fika@db.example.org/fika?sslrootcert=/etc/fika/ca.pem'\n  fika store join",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return invite(e)
+				return invite(e, "")
 			}
 			w.Store = args[0]
 			r, err := join.Join(cmd.Context(), e.App(), w)
@@ -64,13 +64,13 @@ this one.`,
 	return c
 }
 
-// invite prints how another machine joins.
-func invite(e *command.Env) error {
+// invite prints how another machine joins, with a role of its own if one is named.
+func invite(e *command.Env, role string) error {
 	c, err := e.App().Config()
 	if err != nil {
 		return err
 	}
-	w, needs, err := join.Invitation(c)
+	w, needs, err := join.Invitation(c, role)
 	if err != nil {
 		return err
 	}

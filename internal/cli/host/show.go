@@ -37,7 +37,7 @@ down.`,
 			slices.Sort(h.Duties)
 			for _, line := range [][2]string{
 				{"host", h.Name}, {"home", h.ID}, {"state", stateWord(h)}, {"seen", h.Seen.Local().Format(time.DateTime) + " (" + term.Ago(h.Seen, e.Now()) + ")"},
-				{"labels", command.OrDash(strings.Join(h.Labels, " "))}, {"version", command.OrDash(h.Version)}, {"agents", command.OrDash(agentsOf(h))}, {"duties", command.OrDash(strings.Join(h.Duties, ", "))},
+				{"labels", command.OrDash(strings.Join(h.Labels, " "))}, {"version", command.OrDash(h.Version)}, {"role", command.OrDash(h.Role)}, {"agents", command.OrDash(agentsOf(h))}, {"duties", command.OrDash(strings.Join(h.Duties, ", "))},
 			} {
 				e.Print(fmt.Sprintf("%-8s%s\n", line[0], line[1]))
 			}

@@ -96,11 +96,11 @@ func ended(ctx context.Context, a Approvals, n int64) string {
 	case err != nil || q.By == "":
 		return which + " is no longer asked" + about
 	case q.State == service.ApprovalGiven && q.Why != "":
-		return which + " was answered by " + q.By + ": " + q.Why
+		return which + " was answered by " + q.Answerer() + ": " + q.Why
 	case q.State == service.ApprovalGiven:
-		return which + " was approved by " + q.By + about
+		return which + " was approved by " + q.Answerer() + about
 	}
-	return strings.TrimSuffix(which+" was denied by "+q.By+": "+q.Why, ": ")
+	return strings.TrimSuffix(which+" was denied by "+q.Answerer()+": "+q.Why, ": ")
 }
 
 // Open returns the questions that were open at the last look, oldest first.

@@ -54,6 +54,8 @@ const (
 	Down                Command = "fika down"
 	DownNow             Command = "fika down --now"
 	Executor            Command = "fika executor {}"
+	HostAdd             Command = "fika store host add {}"
+	HostForgetStolen    Command = "fika store host forget {} --stolen"
 	HostList            Command = "fika store host list"
 	HostResume          Command = "fika store host resume {}"
 	Join                Command = "fika store join {}"
