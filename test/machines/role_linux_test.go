@@ -51,7 +51,9 @@ func TestRolesOfHosts(t *testing.T) {
 	}
 
 	answer := h1.begin("ask", "careful", "tick 3")
-	l.until("careful asks", func() bool { return strings.Contains(h3.must("approve"), "tick") || strings.Contains(h3.must("approve"), "ticks") })
+	l.until("careful asks", func() bool {
+		return strings.Contains(h3.must("approve"), "tick") || strings.Contains(h3.must("approve"), "ticks")
+	})
 	h3.must("approve", "1")
 	if got := answer(); !strings.HasSuffix(got, "it ticked") {
 		t.Errorf("approved, it says %q", got)
