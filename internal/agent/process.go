@@ -83,7 +83,7 @@ type Process struct {
 	announcer *announcer
 	live      live
 
-	running   map[fika.RequestID]*job
+	running   map[fika.RequestID]*runningTurn
 	connected bool          // there is a bus
 	signed    store.Beat    // what Sign stored last
 	ready     bool          // recovered, and looking for work
@@ -133,7 +133,7 @@ func New(o Options) *Process {
 	}
 	p := &Process{
 		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), noted: make(chan struct{}, 1), stop: make(chan struct{}),
-		running: map[fika.RequestID]*job{}, summaries: summaries{ending: map[int]context.CancelFunc{}}, started: o.Now(), idleSince: o.Now(),
+		running: map[fika.RequestID]*runningTurn{}, summaries: summaries{ending: map[int]context.CancelFunc{}}, started: o.Now(), idleSince: o.Now(),
 	}
 	p.state.Store(fika.AgentStarting)
 	return p

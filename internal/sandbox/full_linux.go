@@ -67,7 +67,7 @@ func steps(p Profile) []step {
 		switch {
 		case m.access == private:
 			out = append(out, step{kind: newFolder, to: m.path})
-			if cache := filepath.Join(m.path, ".cache"); p.Cache != "" && !slices.ContainsFunc(mounts, func(m mount) bool { return within(cache, m.path) }) {
+			if cache := filepath.Join(m.path, ".cache"); p.Cache != "" && !slices.ContainsFunc(mounts, func(m mount) bool { return Within(cache, m.path) }) {
 				out = append(out, step{kind: bindWrite, from: p.Cache, to: cache})
 			}
 		case m.access == write, m.access == pin:
@@ -141,7 +141,7 @@ func bubblewrap(p Profile, filter string) []string {
 // a link into /run, which is otherwise empty.
 func nameService() []step {
 	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
-	if err != nil || !within("/run", real) {
+	if err != nil || !Within("/run", real) {
 		return nil
 	}
 	return []step{{kind: bindRead, from: real, to: real}}
@@ -150,7 +150,7 @@ func nameService() []step {
 // reachable reports whether a socket needs no cover: because the call may use it, or
 // because it does not exist for the call in any case.
 func reachable(mounts []mount, path string) bool {
-	if within("/run", path) || within("/tmp", path) || within("/var/tmp", path) || within("/dev", path) || within("/proc", path) {
+	if Within("/run", path) || Within("/tmp", path) || Within("/var/tmp", path) || Within("/dev", path) || Within("/proc", path) {
 		return true
 	}
 	around := innermost(mounts, path)

@@ -226,7 +226,7 @@ func (n *namespaces) makeLink(s step) {
 func longest(folders []string, path string) string {
 	at := ""
 	for _, f := range folders {
-		if within(f, path) && len(f) > len(at) {
+		if Within(f, path) && len(f) > len(at) {
 			at = f
 		}
 	}

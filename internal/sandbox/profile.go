@@ -117,7 +117,7 @@ func (p Profile) mounts(resolve Resolver) []mount {
 // contains path; -1 if there is none.
 func innermost(mounts []mount, path string) access {
 	for i := len(mounts) - 1; i >= 0; i-- {
-		if within(mounts[i].path, path) {
+		if Within(mounts[i].path, path) {
 			return mounts[i].access
 		}
 	}
@@ -137,7 +137,7 @@ func (p Profile) trusted(resolve Resolver) func([]string) []string {
 		for _, path := range paths {
 			_, links, err := resolve.follow(path)
 			planted := func(l link) bool {
-				return slices.ContainsFunc(roots, func(root string) bool { return within(root, l.path) })
+				return slices.ContainsFunc(roots, func(root string) bool { return Within(root, l.path) })
 			}
 			if err == nil && !slices.ContainsFunc(links, planted) {
 				out = append(out, path)
@@ -152,17 +152,18 @@ func (p Profile) trusted(resolve Resolver) func([]string) []string {
 func between(roots []string, path string) []string {
 	var out []string
 	for _, root := range roots {
-		for dir := filepath.Dir(path); len(dir) > len(root) && within(root, dir); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); len(dir) > len(root) && Within(root, dir); dir = filepath.Dir(dir) {
 			out = append(out, dir)
 		}
 	}
 	return out
 }
 
-// within reports whether path is root or lies below it.
-func within(root, path string) bool {
-	rest, ok := strings.CutPrefix(path, root)
-	return ok && root != "" && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, "/"))
+// Within reports whether path is root or lies below it; both are absolute and clean, and
+// nothing is within "".
+func Within(root, path string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/"))
+	return ok && root != "" && (rest == "" || rest[0] == '/')
 }
 
 // isFolder reports whether path is a folder.

@@ -117,7 +117,7 @@ func (g *grants) addSystemFolders(hidden []string) {
 
 // without returns the paths that together are dir without what is hidden.
 func without(dir string, hidden []string) []string {
-	hidden = slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !within(dir, h) })
+	hidden = slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !Within(dir, h) })
 	if len(hidden) == 0 {
 		return []string{dir}
 	}

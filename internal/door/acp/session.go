@@ -99,7 +99,7 @@ func within(root, dir string) bool {
 		return filepath.Clean(p)
 	}
 	rel, err := filepath.Rel(real(root), real(dir))
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func (s *session) agentNamed(ctx context.Context, name string) (api.AgentInfo, error) {

@@ -94,7 +94,7 @@ func riskOf(ctx context.Context, dir string, c change, obeyed []string) (string,
 		return why, nil
 	}
 	for _, o := range obeyed {
-		if rel, err := filepath.Rel(o, filepath.Join(dir, c.path)); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		if rel, err := filepath.Rel(o, filepath.Join(dir, c.path)); err == nil && filepath.IsLocal(rel) {
 			return "is read or run by git, because its settings name it", nil
 		}
 	}

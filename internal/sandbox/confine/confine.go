@@ -282,16 +282,10 @@ func (c *call) reachesHidden(p sandbox.Profile) error {
 			continue
 		}
 		for _, root := range slices.Concat([]string{p.Workspace}, p.Writable, p.Readable, p.Shown) {
-			if real, err := resolve.Real(root); err == nil && h != real && within(real, h) {
+			if real, err := resolve.Real(root); err == nil && h != real && sandbox.Within(real, h) {
 				return fika.Errorf(fika.Denied, "sandbox", "%s holds %s, which the built-in sandbox cannot hide inside it: choose a narrower workspace, or install bubblewrap", root, hidden)
 			}
 		}
 	}
 	return nil
-}
-
-// within reports whether path is root or lies below it; both are absolute.
-func within(root, path string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/"))
-	return ok && root != "" && (rest == "" || rest[0] == '/')
 }

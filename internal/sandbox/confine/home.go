@@ -25,7 +25,7 @@ func (c *call) hideHomes(p *sandbox.Profile) {
 		home, err := resolve.Real(person)
 		holdsHome := func(root string) bool {
 			real, err := resolve.Real(root)
-			return err == nil && within(real, home)
+			return err == nil && sandbox.Within(real, home)
 		}
 		if err != nil || home == "/" || slices.ContainsFunc(granted, holdsHome) {
 			p.Listed = append(p.Listed, person)
@@ -55,7 +55,7 @@ func (c *call) programs() []string {
 			out = append(out, filepath.Join(person, filepath.FromSlash(place)))
 		}
 		for _, dir := range filepath.SplitList(c.getenv("PATH")) {
-			if !filepath.IsAbs(dir) || dir == person || !within(person, dir) {
+			if !filepath.IsAbs(dir) || dir == person || !sandbox.Within(person, dir) {
 				continue
 			}
 			out = append(out, dir)

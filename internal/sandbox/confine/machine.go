@@ -104,7 +104,7 @@ func (c *call) hideFromRoot(p *sandbox.Profile) {
 		}
 	}
 	for _, path := range c.agent.opts.Probe.rootOnly.paths() {
-		if !slices.ContainsFunc(granted, func(root string) bool { return within(root, path) }) {
+		if !slices.ContainsFunc(granted, func(root string) bool { return sandbox.Within(root, path) }) {
 			p.Secrets = append(p.Secrets, path)
 		}
 	}

@@ -42,7 +42,7 @@ func (c *call) ownsRepository(r repository) bool {
 // obeyed returns what git obeys because settings name it, of what the call could change.
 func (c *call) obeyed(writable []string) (out []string) {
 	for _, path := range c.agent.opts.Probe.Obeyed(c.workspace) {
-		if slices.ContainsFunc(append([]string{c.workspace}, writable...), func(root string) bool { return within(root, path) }) {
+		if slices.ContainsFunc(append([]string{c.workspace}, writable...), func(root string) bool { return sandbox.Within(root, path) }) {
 			out = append(out, path)
 		}
 	}

@@ -134,7 +134,7 @@ func (c *call) protected() []string {
 	}
 	roots := append([]string{c.workspace}, c.agent.opts.Write...)
 	for _, person := range c.agent.opts.Paths.Persons {
-		if !slices.ContainsFunc(roots, func(root string) bool { return within(root, person) }) {
+		if !slices.ContainsFunc(roots, func(root string) bool { return sandbox.Within(root, person) }) {
 			continue
 		}
 		for _, name := range guard.StartupFiles() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fika/internal/rights/guard"
+	"fika/internal/sandbox"
 )
 
 // repository is where git keeps what belongs to a folder (gitrepository-layout(5)): dot
@@ -49,7 +50,7 @@ func linked(dot string) repository {
 	back := pathIn(filepath.Join(dir, "gitdir"), "", dir)
 	common := pathIn(filepath.Join(dir, "commondir"), "", dir)
 	switch {
-	case common != "" && same(back, dot) && isRepository(common) && within(common, dir):
+	case common != "" && same(back, dot) && isRepository(common) && sandbox.Within(common, dir):
 		r.dir, r.common = dir, common
 	case common == "" && isRepository(dir) && strings.Contains(dir, "/.git/modules/"):
 		r.dir, r.common = dir, dir
@@ -116,7 +117,7 @@ func Objects(folder string) (out []string) {
 // outside returns the folders of the repository that a commit writes and that do not lie
 // in the workspace.
 func (r repository) outside(workspace string) []string {
-	if r.common == "" || within(workspace, r.common) {
+	if r.common == "" || sandbox.Within(workspace, r.common) {
 		return nil
 	}
 	return []string{r.common}
@@ -145,7 +146,7 @@ func (r repository) protected() []string {
 		}
 	}
 	for _, dir := range r.nested() {
-		if dir != r.dir && within(filepath.Join(r.common, "worktrees"), dir) {
+		if dir != r.dir && sandbox.Within(filepath.Join(r.common, "worktrees"), dir) {
 			out = append(out, filepath.Join(dir, "HEAD"), filepath.Join(dir, "locked"))
 		}
 	}
@@ -167,7 +168,7 @@ func (r repository) fixed(network bool) []string {
 		out = append(out, filepath.Join(r.common, name))
 	}
 	for _, dir := range r.nested() {
-		if dir != r.dir && within(filepath.Join(r.common, "worktrees"), dir) {
+		if dir != r.dir && sandbox.Within(filepath.Join(r.common, "worktrees"), dir) {
 			out = append(out, dir)
 		}
 	}

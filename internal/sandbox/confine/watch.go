@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"fika"
@@ -65,10 +64,10 @@ func (p *Probe) Obeyed(workspace string) []string {
 	}
 	real, _ := filepath.EvalSymlinks(workspace)
 	for _, path := range found.Paths {
-		if rest, err := filepath.Rel(real, path); err == nil && real != workspace && !strings.HasPrefix(rest, "..") {
+		if rest, err := filepath.Rel(real, path); err == nil && real != workspace && filepath.IsLocal(rest) {
 			path = filepath.Join(workspace, rest)
 		}
-		if !within(path, workspace) && !within(path, real) { // the workspace as a whole cannot be one
+		if !sandbox.Within(path, workspace) && !sandbox.Within(path, real) { // the workspace as a whole cannot be one
 			known.paths = append(known.paths, path)
 		}
 	}
@@ -107,14 +106,12 @@ type repositories struct {
 func (c *call) repositories() repositories {
 	r := repositories{own: findRepository(c.workspace)}
 	for _, path := range c.agent.opts.Probe.memory.foldersOf(c.workspace).repositories(c.workspace) {
-		if path != r.own.dot && !sameOrBelow(r.own.dir, path) {
+		if path != r.own.dot && !sandbox.Within(r.own.dir, path) {
 			r.nested = append(r.nested, path)
 		}
 	}
 	return r
 }
-
-func sameOrBelow(root, path string) bool { return root != "" && within(root, path) }
 
 // protected returns the .git of each submodule.
 func (r repositories) submodules() (out []string) {
@@ -196,7 +193,7 @@ func (w *watch) end() (lines []string, err error) {
 	}
 	n := nested{aside: w.Aside, modules: func(dir string) bool { return w.Git != nil && slices.Contains(w.Git.Nested, dir) && isFolder(dir) }}
 	for _, repo := range w.probe.memory.foldersOf(w.Workspace).repositories(w.Workspace) {
-		if repo != w.Own && (w.Git == nil || !within(w.Git.Dir, repo)) {
+		if repo != w.Own && (w.Git == nil || !sandbox.Within(w.Git.Dir, repo)) {
 			n.settle(repo, w.Nested[repo])
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"fika/internal/turn"
 )
 
-// job is a running turn.
-type job struct {
+// runningTurn is a turn under way, and how to end it.
+type runningTurn struct {
 	claimed store.Claimed
 	cancel  context.CancelCauseFunc
 }
@@ -20,7 +20,7 @@ func (p *Process) worksAt(id fika.RequestID) bool { return p.running[id] != nil 
 // beginTurn runs a claimed request in its own goroutine.
 func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
+	p.running[c.Request.ID] = &runningTurn{claimed: c, cancel: cancel}
 	p.rested = false
 	p.turns.Add(1)
 	go func() { // joined by ownerLoop
