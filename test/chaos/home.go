@@ -178,7 +178,9 @@ func (h *home) processes(words string) map[int]string {
 	return found
 }
 
-// dark kills every process of the home and calls f while none can start.
+// dark kills every process of the home and calls f while none can start. Those that run
+// tools go first: one that lives on for a moment would see its tool killed, and write down
+// truthfully that it ended so.
 func (h *home) dark(f func()) (killed int) {
 	for !h.power.TryLock() {
 		killed += h.signal("", syscall.SIGKILL)
@@ -187,7 +189,8 @@ func (h *home) dark(f func()) (killed int) {
 	defer h.power.Unlock()
 	h.forget()
 	wait(5*time.Second, func() bool {
-		n := h.signal("", syscall.SIGKILL)
+		n := h.signal(agentsWords, syscall.SIGKILL) + h.signal(executorWords, syscall.SIGKILL)
+		n += h.signal("", syscall.SIGKILL)
 		killed += n
 		return n == 0 && len(h.processes("")) == 0
 	})
@@ -195,7 +198,10 @@ func (h *home) dark(f func()) (killed int) {
 	return killed
 }
 
-const hubWords = "up --foreground"
+const (
+	hubWords    = "up --foreground"
+	agentsWords = "agent run"
+)
 
 func agentWords(name string) string { return "agent run --by-hub --wait 10s " + name }
 
