@@ -28,6 +28,7 @@ const (
 type hostKeeper struct {
 	home    hubHome
 	session store.HostSession
+	texts   *textSharer
 	ownBus  bool // what comes over the hub's own server, no other hub reads; set before the hub runs
 
 	mu    sync.Mutex
@@ -67,7 +68,7 @@ func (h *hubHome) enterHost(ctx context.Context) (*hostKeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &hostKeeper{home: *h}
+	k := &hostKeeper{home: *h, texts: newTextSharer(h.home)}
 	var host store.Host
 	k.session, host, err = h.store.EnterHost(ctx, store.Site{Home: home, Copy: copied}, machine, version(), busOf(c), hostLife)
 	k.news.Host = host

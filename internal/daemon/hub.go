@@ -162,7 +162,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 			return a.CannotTakeOver(ctx, h.store, r, to)
 		},
 		PoolControl: h.controlPool,
-		Inboxes:     func(ctx context.Context) { h.drainInboxes(ctx); h.loseJobs(ctx); h.moveAgents(ctx) }, Outputs: func(ctx context.Context) { h.ageOutputs(ctx); h.archiveOld(ctx) },
+		Inboxes:     func(ctx context.Context) { h.drainInboxes(ctx); h.loseJobs(ctx); h.moveAgents(ctx); h.shareTexts(ctx) }, Outputs: func(ctx context.Context) { h.ageOutputs(ctx); h.archiveOld(ctx) },
 		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Schedules: c.Schedules().BeginDue,
 		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),

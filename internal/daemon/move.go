@@ -110,7 +110,7 @@ func (h hubHome) takeAgent(ctx context.Context, m store.Move) error {
 		if !there {
 			continue
 		}
-		if err := f.Take(kind, body); err != nil {
+		if err := f.Take(kind, body, "before-move"); err != nil {
 			return err
 		}
 	}

@@ -71,6 +71,8 @@ func meanings() map[string]meaning {
 		"agents":         {"an agent or a pool: what it is doing, who holds it (`owner`, until `lease_until`), what was wished of it (`desired`)", false},
 		"hosts":          {"a home in which a hub runs, of those that share the database: what holds it (`session`, at `site`, until `until`)", false},
 		"moves":          {"an agent that is to go to another host (`host`), or has just come from one, with what it brought (`files`, JSON)", true},
+		"texts":          {"a text of an agent that several hosts define (`kind`, `version`): a file on each of them shows it", true},
+		"text_conflicts": {"a text that was changed on two hosts at once: the file (`path`) of a host that has the one which is not shared", true},
 		"agent_defs":     {"what the host of an agent says of it for the other hosts: who may ask it and read its context, what it is permitted (`body`, JSON)", true},
 		"duties":         {"what one hub at a time does for all, and which", false},
 		"bindings":       {"the member of a pool that a person speaks to", false},

@@ -209,3 +209,19 @@ func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) 
 			"its folder %s is gone", d.home.Folder(a.Name).Path())
 	}
 }
+
+// checkSharedTexts names the texts that were changed on two hosts at once.
+func (d *examination) checkSharedTexts(ctx context.Context) {
+	if d.store == nil {
+		return
+	}
+	list, err := d.store.TextConflicts(ctx)
+	if err != nil {
+		d.add("store", Problem, "", "%v", err)
+		return
+	}
+	for _, x := range list {
+		d.add("texts", Note, fmt.Sprintf("put what is missing into %s.md, then remove that file on %s", x.Kind, x.HostName),
+			"%s.md of @%s was changed on two hosts at once: one text is used, the other one is on %s in %s", x.Kind, x.AgentName, x.HostName, x.Path)
+	}
+}

@@ -79,6 +79,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		if !d.fresh {
 			d.checkStore(ctx)
 			d.checkContexts(ctx)
+			d.checkSharedTexts(ctx)
 		}
 		d.checkPlugins(ctx)
 		d.checkSandbox()

@@ -156,16 +156,19 @@ func whileLocked(d *os.File, dir string, do func() error) error {
 }
 
 // Take writes a text that was another folder's. One that says something else is first set
-// aside in the same folder.
-func (f Folder) Take(k TextKind, body string) error {
+// aside in the same folder, under a name that says why.
+func (f Folder) Take(k TextKind, body, why string) error {
 	now, err := f.Read(k)
-	if err != nil || now.Hash == Hash(hashOf([]byte(body))) {
+	if err != nil || now.Hash == HashOf(body) {
 		return err
 	}
 	if now.Hash != "" {
-		if _, err := setAside(f.TextPath(k), "before-move", time.Now()); err != nil {
+		if _, err := setAside(f.TextPath(k), why, time.Now()); err != nil {
 			return err
 		}
 	}
 	return f.Write(k, body)
 }
+
+// HashOf returns the hash of a file that says body.
+func HashOf(body string) Hash { return Hash(hashOf([]byte(body))) }

@@ -26,7 +26,7 @@ func Race(t *testing.T, open func() *store.Store, rounds int) {
 	for n := range rounds {
 		r.round = n
 		for _, test := range []func(){
-			r.sameIDs, r.firstMessages, r.retries, r.leases, r.windows, r.limits, r.delegations, r.schedules, r.handOvers, r.pools, r.board,
+			r.sameIDs, r.firstMessages, r.retries, r.leases, r.windows, r.limits, r.delegations, r.schedules, r.handOvers, r.pools, r.board, r.texts,
 		} {
 			test()
 			if t.Failed() {
@@ -453,4 +453,64 @@ func (r *race) turn(s *store.Store, c store.Claimed, to fika.Agent) error {
 	}
 	_, err := s.Finish(r.ctx, c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 2, Text: "ok"}})
 	return err
+}
+
+// texts changes the shared texts of an agent in every store, while each reads on from what it
+// knows: of two changes of the same version one is refused, and nobody misses the last ones.
+func (r *race) texts() {
+	const each = 3
+	a := r.agent(r.name("text", 0))
+	kinds := []string{"todos", "goals"}
+	known := make([]map[string]store.SharedText, Stores)
+	var mu sync.Mutex
+	written := 0
+	r.all(func(i int, s *store.Store) error {
+		known[i] = map[string]store.SharedText{}
+		var read int64
+		for done := 0; done < each; {
+			fresh, err := s.TextsSince(r.ctx, read)
+			if err != nil {
+				return err
+			}
+			for _, x := range fresh {
+				known[i][string(x.Agent)+x.Kind], read = x, x.Version
+			}
+			kind := kinds[(i+done)%len(kinds)]
+			_, err = s.ShareText(r.ctx, store.SharedText{Agent: a.ID, Kind: kind, Body: r.name(kind, i), Host: "h"}, known[i][string(a.ID)+kind].Version)
+			switch {
+			case fika.IsKind(err, fika.Conflict):
+				continue
+			case err != nil:
+				return err
+			}
+			mu.Lock()
+			written++
+			mu.Unlock()
+			done++
+		}
+		fresh, err := s.TextsSince(r.ctx, read)
+		for _, x := range fresh {
+			known[i][string(x.Agent)+x.Kind] = x
+		}
+		return err
+	})
+	r.count("texts written", written, Stores*each)
+	all, err := r.stores[0].TextsSince(r.ctx, 0)
+	r.check(err)
+	for i, s := range r.stores {
+		var newest int64
+		for _, x := range known[i] {
+			newest = max(newest, x.Version)
+		}
+		fresh, err := s.TextsSince(r.ctx, newest)
+		r.check(err)
+		for _, x := range fresh {
+			known[i][string(x.Agent)+x.Kind] = x
+		}
+		for _, x := range all {
+			if x.Agent == a.ID && known[i][string(x.Agent)+x.Kind] != x {
+				r.Errorf("store %d knows %+v of %s, which is %+v", i, known[i][string(x.Agent)+x.Kind], x.Kind, x)
+			}
+		}
+	}
 }

@@ -40,6 +40,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"pools", poolTests},
 		{"watch", watchTests},
 		{"events", eventTests}, {"tokens", tokenTests}, {"figures", figureTests}, {"webhooks", webhookTests}, {"causes", causeTests},
+		{"shared texts", textTests},
 		{"races", raceTests},
 	} {
 		t.Run(part.name, func(t *testing.T) {
