@@ -21,6 +21,10 @@ const (
 // RenamedNotice is the Kind of the notice that says that a chat has been renamed.
 const RenamedNotice = "renamed"
 
+// FilesNotice is the Kind of the notice that says in a turn which of its calls have changed
+// files that are not where it goes on.
+const FilesNotice = "files"
+
 // EntryID identifies an entry for ever: a UUID for fika's own entries, free text for
 // imported ones.
 type EntryID string

@@ -50,11 +50,8 @@ const (
 
 // RequestStates returns all states, those of unfinished requests first.
 func RequestStates() []RequestState {
-	return append(UnfinishedStates(), EndedStates()...)
+	return append([]RequestState{Open, Running, Waiting}, EndedStates()...)
 }
-
-// UnfinishedStates returns the states of requests that have not ended.
-func UnfinishedStates() []RequestState { return []RequestState{Open, Running, Waiting} }
 
 // EndedStates returns the states of requests that have ended.
 func EndedStates() []RequestState {

@@ -67,8 +67,6 @@ const (
 	ProviderFails    Code = "provider.fails"
 	WaitingNotice    Code = "waiting.notice"
 	WaitingLimit     Code = "waiting.limit"
-	WaitingBoard     Code = "waiting.board"
-	WaitingPause     Code = "waiting.pause"
 	WaitingOther     Code = "waiting.other"
 	WaitingPerson    Code = "waiting.person"
 	WaitingBackup    Code = "waiting.backup"
@@ -213,7 +211,7 @@ func agentMeanings() []Meaning {
 		is(AgentInUse, "agent pid"),
 		is(AgentAbsent, "agent").person(run),
 		is(AgentNoHub, "agent").person(up),
-		is(AgentHostDown, "agent host at").person(),
+		is(AgentHostDown, "agent host at why").person(),
 		is(AgentHostDrained, "agent host").person(Remedy{Verb: "host.resume", Arg: "host"}),
 		is(AgentNoHost, "agent hosts host").person(Remedy{Verb: "host.list"}),
 		is(AgentStuck, "agent pid").person(end),
@@ -257,8 +255,6 @@ func waitingMeanings() []Meaning {
 		is(ProviderFails, "agent"),
 		is(WaitingNotice, "notice"),
 		is(WaitingLimit, "notice").person(budgets),
-		is(WaitingBoard, ""),
-		is(WaitingPause, ""),
 		is(WaitingOther, "reason"),
 		is(WaitingPerson, "request").parts().person(cancel),
 		is(WaitingBackup, "agent by").parts(),

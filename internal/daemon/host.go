@@ -265,7 +265,7 @@ func (h hubHome) definedElsewhere(ctx context.Context) (out []hub.Started) {
 			continue
 		}
 		row, err := h.store.Agent(ctx, fika.AgentName(e.ID))
-		if err != nil || h.host.Mine(row) || len(e.RunOn) > 0 { // those are for several hosts on purpose
+		if err != nil || h.host.Mine(row) || len(e.RunOn) > 0 || e.Moves() { // those are for several hosts on purpose
 			continue
 		}
 		out = append(out, hub.Started{Name: row.Name, Error: "the host " + h.host.nameOf(row.HomeID) + " has defined it first, and " + h.host.host().Name + " defines it too: give yours another name"})

@@ -115,6 +115,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
 	daily.Go(func() { home.keepLanding(ctx) })
 	daily.Go(func() { home.keepPushing(ctx) })
+	daily.Go(func() { home.keepTakingOver(ctx) })
 	daily.Go(func() { home.keepWebhooks(ctx, hubOptions.StoreID, home.page.service) })
 	p := hub.New(hubOptions)
 	if o.Shutdown != nil {
@@ -308,7 +309,7 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			}
 			continue
 		}
-		if row.HomeID != id && len(e.RunOn) > 0 {
+		if row.HomeID != id && (len(e.RunOn) > 0 || e.Moves()) {
 			continue
 		}
 		if row.HomeID != id {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"fika"
 	"fika/internal/settings/folder"
@@ -38,7 +39,11 @@ func (h hubHome) moveAgents(ctx context.Context) {
 // sendAgent sends one agent. It keeps it, and says why, if files of it would stay behind that
 // nobody has said may. It fails with Locked while a process has it.
 func (h hubHome) sendAgent(ctx context.Context, m store.Move) error {
-	if !m.Leaves { // said at once, not only when its work has ended
+	along, err := h.goesAlong(ctx, m)
+	if err != nil {
+		return err
+	}
+	if !m.Leaves && !along { // said at once, not only when its work has ended
 		if dir, err := h.filledWorkspace(m.Agent); err != nil || dir != "" {
 			why := "its files in " + dir + " would stay on " + h.host.host().Name
 			if err != nil {
@@ -67,11 +72,21 @@ func (h hubHome) sendAgent(ctx context.Context, m store.Move) error {
 	if size > mostSent {
 		return h.store.KeepAtHost(ctx, m.ID, "its texts are larger than 8 MiB together")
 	}
-	err := h.store.SendToHost(ctx, m.From, m.ID, files)
+	err = h.store.SendToHost(ctx, m.From, m.ID, files)
 	if err == nil {
 		h.app.Log().Info("sent to another host", "agent", m.Agent, "host", h.hostName(m.To))
 	}
 	return err
+}
+
+// goesAlong reports whether the files of an agent are where the next host can have them.
+func (h hubHome) goesAlong(ctx context.Context, m store.Move) (bool, error) {
+	c, err := h.app.Config()
+	if err != nil || !c.Agent(m.Agent).Moves() {
+		return false, err
+	}
+	list, err := h.store.WorkspacesOf(ctx, m.ID)
+	return !slices.ContainsFunc(list, func(w store.Workspace) bool { return w.Unpushed != "" }), err
 }
 
 // filledWorkspace returns the folder in which an agent works, if there is anything in it.

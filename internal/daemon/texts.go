@@ -188,7 +188,7 @@ func (k *hostKeeper) sharedAgents() (names []fika.AgentName) {
 	}
 	for _, e := range c.Agents {
 		switch {
-		case !elsewhere[e.ID], len(e.RunOn) == 0 && e.Places == 0:
+		case !elsewhere[e.ID], len(e.RunOn) == 0 && e.Places == 0 && !e.Moves():
 		case e.Instances > 0:
 			names = append(names, e.Members()...)
 		default:

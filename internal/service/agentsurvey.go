@@ -64,7 +64,7 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 		}
 		if s.hosts != nil && row.HomeID != "" && row.HomeID != s.home {
 			v.CallableBy = s.callableBy(ctx, row.Name)
-			away := s.hosts.of(row).isAway(row.Name)
+			away := s.c.isAway(ctx, s.hosts.of(row), row)
 			if away.IsClear() {
 				away = s.c.misplaced(ctx, s.hosts, row)
 			}
@@ -242,7 +242,7 @@ func (s *agentSurvey) addQuota(ctx context.Context, v *AgentView) {
 // currentStep says which step a running request is in, and for how long.
 func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) api.Status {
 	if n := s.c.openApproval(ctx, r.ID); n != 0 {
-		return api.Suspended{Reason: fika.WaitApproval, Agent: r.AgentName, Approval: n}.Status()
+		return waitsForApproval(r.AgentName, n)
 	}
 	steps, err := s.c.store.Steps(ctx, r.ID)
 	if err == nil {
@@ -300,7 +300,7 @@ func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) api.St
 	for _, r := range waiting {
 		switch fika.WaitReason(r.Reason) {
 		case fika.WaitApproval:
-			return api.Suspended{Reason: fika.WaitApproval, Agent: r.AgentName, Approval: s.c.openApproval(ctx, r.ID)}.Status() // this is the one that a person can end
+			return waitsForApproval(r.AgentName, s.c.openApproval(ctx, r.ID)) // this is the one that a person can end
 		case fika.WaitProvider, fika.WaitLimit:
 			if why := s.c.whyLimited(ctx, r); !why.IsClear() {
 				return why

@@ -177,7 +177,7 @@ func (s *Availability) presence(ctx context.Context, row fika.Agent) chat.Presen
 	}
 	if away, err := s.c.hostOf(ctx, row); err == nil && away != nil { // its lease says whether it is there
 		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.c.now())
-		p.Hub, p.Wakes, p.Away = away.Up, true, away.isAway(row.Name)
+		p.Hub, p.Wakes, p.Away = away.Up, true, s.c.isAway(ctx, away, row)
 		if p.Away.IsClear() {
 			p.Away = s.c.misplacedNow(ctx, row)
 		}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -191,18 +192,36 @@ func (h hostsKnown) of(row fika.Agent) *Host {
 
 // isAway returns why an agent on another host does not work because of that host; clear
 // if the host is up.
-func (h *Host) isAway(agent fika.AgentName) api.Status {
+func (c *Service) isAway(ctx context.Context, h *Host, row fika.Agent) api.Status {
+	agent := row.Name
 	switch {
 	case !h.Up:
 		seen := ""
 		if !h.Seen.IsZero() {
 			seen = h.Seen.UTC().Format(time.RFC3339)
 		}
-		return api.Stands(api.AgentHostDown, "agent", string(agent), "host", h.Name, "at", seen)
+		return api.Stands(api.AgentHostDown, "agent", string(agent), "host", h.Name, "at", seen, "why", c.filesHeld(ctx, row))
 	case h.State == store.HostDrained:
 		return api.Stands(api.AgentHostDrained, "agent", string(agent), "host", h.Name)
 	}
 	return api.Status{}
+}
+
+// filesHeld says why no other host goes on with the files of an agent, although its settings
+// allow that; "" if they do not, or nothing is known to be in the way.
+func (c *Service) filesHeld(ctx context.Context, row fika.Agent) string {
+	list, err := c.store.WorkspacesOf(ctx, row.ID)
+	if err != nil {
+		return "" // what is asked next from the database fails, too, and says why
+	}
+	why := ""
+	for _, w := range list {
+		if w.Unpushed != "" {
+			return "its last work is there alone: " + w.Unpushed
+		}
+		why = cmp.Or(why, w.Refused)
+	}
+	return why
 }
 
 // misplaced says that an agent may not run on the host that it is on, by what that says of

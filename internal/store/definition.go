@@ -15,6 +15,7 @@ type Definition struct {
 	Permissions []string `json:"tool_permissions"` // nil: what every agent has
 	Pool        string   `json:"pool"`             // the pool that it is a member of; empty: none
 	RunOn       []string `json:"run_on"`           // where it may run: see [Host.Fits]
+	WorkspaceOn string   `json:"workspace_on"`     // where its files are: "shared", "git", or on its host
 }
 
 // Defined is an agent's definition with whose it is.

@@ -73,6 +73,7 @@ func meanings() map[string]meaning {
 		"moves":          {"an agent that is to go to another host (`host`), or has just come from one, with what it brought (`files`, JSON)", true},
 		"texts":          {"a text of an agent that several hosts define (`kind`, `version`): a file on each of them shows it", true},
 		"text_conflicts": {"a text that was changed on two hosts at once: the file (`path`) of a host that has the one which is not shared", true},
+		"workspaces":     {"where the files are of an agent that another host may go on with (`host`), or of a task of its (`task`): what was pushed last (`ref`, `hash`), and why not more (`unpushed`)", true},
 		"agent_defs":     {"what the host of an agent says of it for the other hosts: who may ask it and read its context, what it is permitted (`body`, JSON)", true},
 		"duties":         {"what one hub at a time does for all, and which", false},
 		"bindings":       {"the member of a pool that a person speaks to", false},

@@ -44,7 +44,11 @@ var stolenWrites = []struct{ name, text string }{
 	{"say for another host who may ask its agent", `UPDATE agent_defs SET body = '{"callable_by":null}' WHERE agent = 'a1'`},
 	{"define an agent of another host as one's own", `UPDATE agent_defs SET host = 'thief' WHERE agent = 'a1'`},
 	{"define an agent for a host that has not", `INSERT INTO agent_defs (agent, host, body) VALUES ('a2', 'h1', '{}')`},
+	{"take an agent that others may go on with, while its host is up", `UPDATE agents SET home_id = 'thief' WHERE id = 'a5'`},
 	{"take an agent of another host", `UPDATE agents SET home_id = 'thief' WHERE id = 'a1'`},
+	{"take an agent of a host that is down, whose files are there", `UPDATE agents SET home_id = 'thief' WHERE id = 'a4'`},
+	{"give an agent of a host that is down to a third one", `UPDATE agents SET home_id = 'h1' WHERE id = 'a3'`},
+	{"rename one that it may take over", `UPDATE agents SET home_id = 'thief', name = 'other' WHERE id = 'a3'`},
 	{"rename an agent of another host", `UPDATE agents SET name = 'other' WHERE id = 'a1'`},
 	{"make an agent in the name of another host", `INSERT INTO agents (id, name, home_id, created_at) VALUES ('a9', 'a9', 'h1', 1)`},
 	{"delete an agent of another host", `DELETE FROM agents WHERE id = 'a1'`},
@@ -95,6 +99,8 @@ var stolenQueue = []struct{ name, text, what string }{
 	{"take the lease of an agent", `UPDATE agents SET owner = 'me', epoch = epoch + 1, lease_until = 9999999999999 WHERE id = 'a1'`, ""},
 	{"remove what was said", `DELETE FROM entries WHERE id = 'e1'`, ""},
 	{"drain and label a host", `UPDATE hosts SET state = 'drained', labels = 'gpu' WHERE id = 'h1'`, ""},
+	{"say where the files of an agent are", `INSERT INTO workspaces (agent, task, host, hash) VALUES ('a1', 0, 'h1', 'other')`, ""},
+	{"take over an agent that others may go on with, while its host is down", `UPDATE agents SET home_id = 'thief' WHERE id = 'a3'`, ""},
 	{"want an agent elsewhere", `INSERT INTO moves (agent, host, leaves) VALUES ('a1', 'thief', 1)`, ""},
 	{"hold all work", `UPDATE meta SET value = '1' WHERE key = 'paused_all'`, ""},
 	{"make a token for doors", `INSERT INTO tokens (name, hash, doors, agents, made_by, created_at, expires_at) VALUES ('t', 'h', '', '', 'x', 1, 1)`, ""},
@@ -118,14 +124,27 @@ func TestStolenHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := h1.Do(ctx, `INSERT INTO agents (id, name, home_id, created_at) VALUES ('a1', 'a1', 'h1', 1), ('a2', 'a2', 'h1', 1)`,
+	if err := h1.Do(ctx, `INSERT INTO agents (id, name, home_id, created_at) VALUES ('a1', 'a1', 'h1', 1), ('a2', 'a2', 'h1', 1), ('a5', 'a5', 'h1', 1)`,
 		`INSERT INTO agent_defs (agent, host, body) VALUES ('a1', 'h1', '{}')`,
+		`INSERT INTO agent_defs (agent, host, body) VALUES ('a5', 'h1', '{"workspace_on":"git"}')`,
 		`INSERT INTO conversations (id, name, kind, agent, last_seq, created_at, updated_at) VALUES ('c1', 'room', 'chat', '', 1, 1, 1)`,
 		`INSERT INTO entries (conversation, seq, id, at, sender, recipient, content, type) VALUES ('c1', 1, 'e1', 1, 'ann', '', 'said', 'message')`,
 		`INSERT INTO requests (id, kind, origin, agent, conversation, chain, state, created_at, rights, taint, asker) VALUES ('r1', 'ask', 'queued', 'a1', 'c1', 'r1', 'waiting', 1, '{"tools":[]}', 'a page', 'ann')`,
 		`INSERT INTO steps (request, n, round, kind, state) VALUES ('r1', 1, 1, 'tool', 'planned')`,
 		`INSERT INTO approvals (request, step, tool, args, bound, state, asked_at, expires_at) VALUES ('r1', 1, 'bash', '{"a":1}', '', 'open', 1, 9999999999999), ('r1', 2, 'bash', '{}', '', 'refused', 1, 1)`,
 		`INSERT INTO schedules (name, home, timing, body, next_at) VALUES ('daily', 'h1', 'x', 'y', 1)`); err != nil {
+		t.Fatal(err)
+	}
+	h2 := openFrom(t, store.Options{URL: asHost(t, url, "h2")}, "h2", "disk")
+	down, _, err := h2.EnterHost(ctx, store.Site{Home: "h2", Copy: "disk"}, "h2", "v1", store.HostBus{}, time.Minute)
+	if err == nil {
+		err = h2.Do(ctx, `INSERT INTO agents (id, name, home_id, created_at) VALUES ('a3', 'a3', 'h2', 1), ('a4', 'a4', 'h2', 1)`,
+			`INSERT INTO agent_defs (agent, host, body) VALUES ('a3', 'h2', '{"workspace_on":"git"}'), ('a4', 'h2', '{"workspace_on":""}')`)
+	}
+	if err == nil {
+		err = h2.LeaveHost(ctx, down)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	try := func(as, text, what string) (author string, err error) {

@@ -43,9 +43,10 @@ func (s Hosts) MoveToHost(ctx context.Context, id fika.AgentID, name string, lea
 		}
 		var to, from hostRow
 		var said Defined
+		var files []Workspace
 		found, known, defined := false, false, false
 		err = t.run(ctx, first(&to, &found, scanHost, selectHost+` WHERE h.name = ?`, name), first(&from, &known, scanHost, selectHost+` WHERE h.id = ?`, a.HomeID),
-			first(&said, &defined, scanDefined, selectDefined+` WHERE a.id = ?`, id))
+			first(&said, &defined, scanDefined, selectDefined+` WHERE a.id = ?`, id), all(&files, scanWorkspace, selectWorkspace+` WHERE a.id = ?`, id))
 		if err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (s Hosts) MoveToHost(ctx context.Context, id fika.AgentID, name string, lea
 			}
 			return t.put(ctx, `INSERT INTO moves (agent, host, leaves) VALUES (?, ?, ?)
 ON CONFLICT (agent) DO UPDATE SET host = excluded.host, leaves = excluded.leaves, refused = ''`, id, to.ID, number(leaves))
-		case !leaves:
+		case !leaves && !said.goesAlong(files):
 			return fika.WithHint(fika.Errorf(fika.Locked, op, "@%s is on %s, which is down, and its files are there", a.Name, from.Name), hint.AgentMoveLeave.With(a.Name, to.Name))
 		case a.Owner != "" && ms(a.LeaseUntil) > t.now:
 			return fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again after %s", a.Name, from.Name, a.LeaseUntil.Format(time.RFC3339))

@@ -13,6 +13,7 @@ type Store struct {
 	Leases
 	Hosts
 	Texts
+	Workspaces
 	Chats
 	Transcripts
 	Pauses
@@ -72,7 +73,7 @@ type (
 
 func newStore(d *db) *Store {
 	return &Store{
-		Agents: Agents{d}, Leases: Leases{d}, Hosts: Hosts{d}, Texts: Texts{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
+		Agents: Agents{d}, Leases: Leases{d}, Hosts: Hosts{d}, Workspaces: Workspaces{d}, Texts: Texts{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
 		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Schedules: Schedules{d}, Board: Board{d}, Offers: Offers{d}, Jobs: Jobs{d}, Ledger: Ledger{d}, Watch: Watch{d}, Events: Events{d}, Retention: Retention{d}, Tokens: Tokens{d}, Figures: Figures{d}, Webhooks: Webhooks{d}, db: d,
 	}
 }

@@ -54,7 +54,11 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	}
 	checks := map[fika.EntryID]string{} // arguments of calls that ran checks
 	var answer *fika.Entry              // the entry that began the last message, if that is an assistant's and may still take calls
+	var waits []llm.Message             // for the results of the calls before them
 	for i, e := range entries {
+		if e.Type != fika.ToolResult && len(waits) > 0 {
+			out, answer, waits = append(out, waits...), nil, nil
+		}
 		switch e.Type {
 		case fika.ToolCall:
 			if e.Meta.Origin == fika.CheckOrigin {
@@ -73,6 +77,9 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 		case fika.Notice:
 			if isInterruption(e) && (e.Request == "" || e.Request != c.claimed.Request.RetryOf) { // else this turn was asked to go on with it
 				out, answer = append(out, llm.Message{Role: llm.User, Text: "(" + e.Content + ": do not go on with this unless you are asked to)"}), nil
+			}
+			if e.Meta.Kind == fika.FilesNotice {
+				waits = append(waits, llm.Message{Role: llm.User, Text: "(" + e.Content + ")"})
 			}
 		case fika.ToolResult:
 			if e.Meta.Origin == fika.CheckOrigin {
@@ -99,7 +106,7 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 			}
 		}
 	}
-	return c.frameEnds(pairCalls(out))
+	return c.frameEnds(pairCalls(append(out, waits...)))
 }
 
 // ofOneAnswer reports whether a call belongs to the answer of the model that an entry

@@ -209,7 +209,17 @@ func (l *LiveRuntime) Work(ctx context.Context, c store.Claimed, stop <-chan str
 	} else {
 		defer l.leave(at)
 	}
-	return r.work(ctx, c, stop, o)
+	files := r.carrier()
+	if files != nil {
+		if err := files.begin(ctx, c); err != nil {
+			l.opts.Warn(err.Error())
+		}
+	}
+	res, err := r.work(ctx, c, stop, o)
+	if files != nil && err == nil && !res.State.Terminal() { // an outcome comes after the push
+		files.push(ctx)
+	}
+	return res, err
 }
 
 // leave forgets the runtime of a place in which no turn works any more.

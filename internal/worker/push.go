@@ -33,11 +33,16 @@ const pushTime = 5 * time.Minute
 // Push pushes a commit. It never forces anything: the branch of the remote moves only if the
 // commit contains what it is then.
 func (w Pushes) Push(ctx context.Context, p worktree.Push) (worktree.Pushed, error) {
+	return w.pushTo(ctx, p, "refs/heads/"+p.Branch)
+}
+
+// pushTo is Push to a ref.
+func (w Pushes) pushTo(ctx context.Context, p worktree.Push, ref string) (worktree.Pushed, error) {
 	said, code, over, err := w.run(ctx, cmp.Or(w.Longest, pushTime), append(w.environ(), w.ssh(ctx)...), "git",
 		// A hook of the person's that takes part is theirs to run, see [worktree.Target.PushHook].
 		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.askPass=", "-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60",
 		"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-force-with-lease", "--no-force", "--recurse-submodules=no", "--no-progress",
-		"--", p.Remote, p.Commit+":refs/heads/"+p.Branch)
+		"--", p.Remote, p.Commit+":"+ref)
 	switch {
 	case err != nil || code == 0 && !over:
 		return worktree.Pushed{OK: err == nil, Output: said}, err
@@ -45,6 +50,22 @@ func (w Pushes) Push(ctx context.Context, p worktree.Push) (worktree.Pushed, err
 		return worktree.Pushed{Reason: fmt.Sprintf("%s has not answered within %s", p.Remote, cmp.Or(w.Longest, pushTime)), Output: said}, nil
 	}
 	return worktree.Pushed{Reason: pushReason(p, said), Output: said}, nil
+}
+
+// fetch fetches a ref of a remote to one of the project's repository, and changes no other. All
+// objects are checked.
+func (w Pushes) fetch(ctx context.Context, remote, from, to string) (worktree.Pushed, error) {
+	said, code, over, err := w.run(ctx, cmp.Or(w.Longest, pushTime), append(w.environ(), w.ssh(ctx)...), "git",
+		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.askPass=", "-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60",
+		"-c", "fetch.fsckObjects=true", "-c", "fetch.writeCommitGraph=false",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", "--no-prune", "--refmap=", "--", remote, "+"+from+":"+to)
+	switch {
+	case err != nil || code == 0 && !over:
+		return worktree.Pushed{OK: err == nil, Output: said}, err
+	case over:
+		return worktree.Pushed{Reason: fmt.Sprintf("%s has not answered within %s", remote, cmp.Or(w.Longest, pushTime)), Output: said}, nil
+	}
+	return worktree.Pushed{Reason: "git fetch fails: " + lastWords(said), Output: said}, nil
 }
 
 // After runs a command of the person's in the project's folder. Variables say what was
@@ -153,8 +174,14 @@ func pushReason(p worktree.Push, said string) string {
 			break
 		}
 	}
+	return "git push fails: " + lastWords(strings.Join(words, "\n"))
+}
+
+// lastWords returns the last three lines of what git said, as one.
+func lastWords(said string) string {
+	words := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' || r == '\r' })
 	if len(words) > 3 {
 		words = words[len(words)-3:]
 	}
-	return "git push fails: " + cmp.Or(strings.Join(words, "; "), "it says nothing")
+	return cmp.Or(strings.Join(words, "; "), "it says nothing")
 }

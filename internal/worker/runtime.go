@@ -167,6 +167,11 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 			return err
 		}
 		tree = tree.ForTask(r.opts.Task)
+		if c := r.carrier(); c != nil {
+			if err := c.open(ctx); err != nil {
+				return err
+			}
+		}
 		made, kept, err := tree.Open(ctx)
 		if err != nil {
 			return err

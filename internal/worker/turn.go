@@ -39,7 +39,7 @@ func (r *Runtime) work(ctx context.Context, c store.Claimed, stop <-chan struct{
 func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {
 	kind := fika.KindOf(cause)
 	f := store.Finish{
-		State: fika.RequestFailed, Reason: cause.Error(), TTL: r.settings.Chat.MessageTTL,
+		State: fika.RequestFailed, Reason: cause.Error(), ErrorKind: kind, TTL: r.settings.Chat.MessageTTL,
 		Outcome: fika.Outcome{Error: cause.Error(), ErrorKind: kind},
 	}
 	if c.Conversation.Kind == fika.Chat {
@@ -170,7 +170,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 	w := r.worker
 	name := w.Agent.Name
 	return turn.Config{
-		Store: r.opts.Store, Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
+		Store: r.turnStore(), Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
 		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(nil), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
 		Patience: patienceFor(c, s), CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call:  tool.Call{Agent: name, Context: string(name), Conversation: c.Conversation.ID, Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},

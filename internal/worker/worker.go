@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,7 @@ type Worker struct {
 	lease         atomic.Pointer[store.Lease] // nil: not held yet, or released
 	beat          atomic.Pointer[func() store.Beat]
 	lost          atomic.Pointer[func(error)]
+	pushing       sync.Mutex // of its files: one turn at a time
 }
 
 // Options says how to open a context.
@@ -131,6 +133,11 @@ func (w *Worker) open(ctx context.Context, o Options) error {
 	}
 	if err := w.acquireLease(ctx); err != nil {
 		return err
+	}
+	if !o.Plain {
+		if err := w.keepShared(ctx); err != nil {
+			return err
+		}
 	}
 	if err := w.loseJobs(ctx); err != nil {
 		return err

@@ -26,7 +26,7 @@ reply = "worked"
 `, "WORK", work))
 	h.must("up")
 	open := func() []store.RequestInfo {
-		list, err := h.store().ListRequests(t.Context(), store.RequestFilter{States: fika.UnfinishedStates()})
+		list, err := h.store().ListRequests(t.Context(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
 		h.ok(err)
 		return list
 	}

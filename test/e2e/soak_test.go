@@ -238,7 +238,7 @@ func (h *home) submit(ctx context.Context, r *rand.Rand) (accepted []fika.Reques
 }
 
 func (h *home) busy() int {
-	list, err := h.store().ListRequests(context.Background(), store.RequestFilter{States: fika.UnfinishedStates()})
+	list, err := h.store().ListRequests(context.Background(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
 	h.ok(err)
 	return len(list)
 }

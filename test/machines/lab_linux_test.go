@@ -322,6 +322,13 @@ server = "nats://127.0.0.1:4222"
 match = "tick (?P<n>[0-9]+)"
 tool_calls = [{name = "bash", args = {command = "for i in $(seq {{.Group.n}}); do date +%s%N >> ticks; sleep 0.1; done"}}]
 [[rule]]
+match = "^once$"
+tool_calls = [{name = "bash", args = {command = "echo run >> once; sleep 1000"}}]
+[[rule]]
+after_tool = "bash"
+result = "may or may not have run"
+reply = "it may have run"
+[[rule]]
 after_tool = "bash"
 reply = "it ticked"
 [[rule]]

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 
@@ -42,6 +43,27 @@ func (d *examination) checkWorkspaces() {
 				"the workspace of %s, %s, holds %s: file tools see neither fika's files nor your keys there, but bash and plugins do", name, s.Workspace, what)
 			break
 		}
+	}
+}
+
+// checkUnpushed warns of work of agents that is on one host alone, although their settings say
+// that it is pushed.
+func (d *examination) checkUnpushed(ctx context.Context) {
+	s, err := d.app.Store(ctx)
+	if err != nil || !s.Distant() {
+		return
+	}
+	list, err := s.Unpushed(ctx)
+	if err != nil {
+		d.add("workspace", Problem, "", "%v", err)
+		return
+	}
+	for _, w := range list {
+		host, err := s.HostName(ctx, w.Home)
+		if err != nil {
+			host = w.Home
+		}
+		d.add("workspace", Note, "once the remote takes it again, the next turn of the agent pushes it", "the last work of @%s is on %s alone, and no other host continues it: %s", w.AgentName, host, w.Unpushed)
 	}
 }
 

@@ -349,6 +349,8 @@ type Agent struct {
 	Pool      string   // of a member: the id of its pool, whose entry it shares
 	Backup    []string // stand-ins for what it cannot work; the first able one takes over
 	RunOn     []string // names and labels of hosts on which it may run, or with ! before them may not; nil: any
+
+	WorkspaceOn string // OnHost, OnShared or OnGit; empty: OnHost
 }
 
 // The providers.

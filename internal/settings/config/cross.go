@@ -62,9 +62,26 @@ func (c *crossCheck) checkAgents() {
 		if len(a.RunOn) > 0 && c.Store.URL == "" {
 			c.problems.Add(c.placeOf("agents", i, "run_on"), "run_on needs a database that hosts share ([store] url): that of this home is a file")
 		}
+		c.checkWorkspaceOn(i)
 	}
 	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
 		c.problems.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))
+	}
+}
+
+func (c *crossCheck) checkWorkspaceOn(i int) {
+	a, at := &c.Agents[i], c.placeOf("agents", i, "workspace_on")
+	if a.WorkspaceOn != "" && c.Store.URL == "" {
+		c.problems.Add(at, "workspace_on needs a database that hosts share ([store] url): that of this home is a file")
+	}
+	switch {
+	case !a.Moves():
+	case a.Instances > 0:
+		c.problems.Add(at, "the members of a pool stay on their hosts: leave workspace_on out, or instances")
+	case a.WorkspaceOn == OnShared && (a.Workspace == "" || a.Workspace == Worktree):
+		c.problems.Add(at, "workspace_on = \"shared\" needs workspace in the same entry: the folder that every host has")
+	case a.WorkspaceOn == OnGit && a.Workspace != Worktree:
+		c.problems.Add(at, "workspace_on = \"git\" needs workspace = \"worktree\" in the same entry: what is pushed is the agent's own worktree")
 	}
 }
 

@@ -153,7 +153,9 @@ func (p projectReader) checkModel(t *table) {
 }
 
 func (p projectReader) checkAgents(v value) {
-	allowed := append(projectContextKeys(), slices.DeleteFunc(keyNames(agentKeys()), func(k string) bool { return slices.Contains([]string{"engine", "command", "billing", "prices"}, k) })...)
+	allowed := append(projectContextKeys(), slices.DeleteFunc(keyNames(agentKeys()), func(k string) bool {
+		return slices.Contains([]string{"engine", "command", "billing", "prices", "workspace_on"}, k)
+	})...)
 	known := append(keyNames(contextKeys()), keyNames(agentKeys())...)
 	for _, item := range v.Items {
 		if item.Kind == toml.KindTable {
