@@ -87,7 +87,7 @@ func (o *setOptions) run(ctx context.Context, scope string) error {
 		return err
 	}
 	if o.remove {
-		o.Say("the budget of %s per %s is gone", scope, o.per)
+		o.Say("removed the budget of %s per %s", scope, o.per)
 	}
 	for _, k := range stands {
 		o.Say("budget of %s", service.BudgetLine(k))

@@ -35,7 +35,7 @@ func newDelete(e *command.Env) *cobra.Command {
 		if err := s.Remove(ctx, name); err != nil {
 			return err
 		}
-		e.Say("the schedule %s is gone", name)
+		e.Say("deleted schedule %s", name)
 		return nil
 	})
 }
