@@ -277,8 +277,12 @@ func RequestIDs(e *command.Env, states ...fika.RequestState) cobra.CompletionFun
 		if err != nil {
 			return nil, NoFiles
 		}
+		about, err := c.Requests.About(cmd.Context(), list...)
+		if err != nil {
+			return nil, NoFiles
+		}
 		for _, r := range list {
-			out = append(out, WithAbout(string(r.ID), fmt.Sprintf("@%s %s %s", r.AgentName, r.State, command.PromptOf(r))))
+			out = append(out, WithAbout(string(r.ID), fmt.Sprintf("@%s %s %s", r.AgentName, r.State, about[r.ID])))
 		}
 		return out, NoFiles
 	}
