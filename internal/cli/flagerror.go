@@ -45,6 +45,8 @@ func elsewhere(name string) string {
 		return "tool_permissions of an agent names its tools, and rules say what they may do (fika help safety)"
 	case "systemprompt", "appendsystemprompt":
 		return "the prompt of an agent is its file, .fika/agents/NAME.md (fika help agents)"
+	case "nocolor", "color":
+		return "NO_COLOR=1 in the environment leaves colours out, and --plain draws nothing again"
 	case "maxturns":
 		return "fika chat limit bounds a chat, and [chat] of config.toml all of them"
 	}

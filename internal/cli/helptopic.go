@@ -176,7 +176,10 @@ func addHelp(root *cobra.Command, all *bool) {
 		if _, is := of(args); is {
 			return nil
 		}
-		return command.KnownCommand(cmd, args)
+		if err := command.KnownCommand(cmd, args); err != nil {
+			return command.UsageError("%v; topics: %s", err, topicNames())
+		}
+		return nil
 	}
 	command := c.Run
 	c.Run = func(cmd *cobra.Command, args []string) {

@@ -65,7 +65,7 @@ func toChatJSON(c service.ConversationInfo, all bool) listed {
 }
 
 func chatRow(e *command.Env, c service.ConversationInfo, all bool) []string {
-	state := "quiet"
+	state := "idle"
 	switch {
 	case all:
 		state = fmt.Sprintf("everything is paused, %d waiting", c.Pending)
