@@ -63,7 +63,7 @@ func (g *guestTurn) judge(ctx context.Context, now GuestCall) (*guestCall, Verdi
 // mayHere asks the person at the terminal; where nobody is there, the answer is no.
 func (g *guestTurn) mayHere(ctx context.Context, c *guestCall, v Verdict) (bool, error) {
 	if g.gate.ask == nil {
-		g.observeEvent(Event{Kind: Warning, Text: c.step.Tool + ": " + v.What + " needs your decision (" + v.Rule + "), and nobody is at a terminal: denied"})
+		g.observeEvent(Event{Kind: Warning, Text: c.step.Tool + ": " + v.What + " needs approval (" + v.Rule + "), but no terminal is attached: denied"})
 		return false, nil
 	}
 	err := g.gate.ask(ctx, Question{Call: c.call, Verdict: v})

@@ -228,7 +228,7 @@ func AskAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen 
 		return err
 	}
 	if typed == nil {
-		return fika.Errorf(fika.Denied, "", "nobody is at a terminal")
+		return fika.Errorf(fika.Denied, "", "no terminal is attached")
 	}
 	for lines := bufio.NewReader(typed); ; {
 		fmt.Fprint(e.Err, "allow this call once? type yes or no: ")
