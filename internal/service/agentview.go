@@ -124,12 +124,12 @@ func (v AgentView) Standing() api.Status {
 }
 
 // StatusWord returns the status of an agent for a person: off if a person stopped it, idle
-// if it starts when there is work.
+// if it starts when there is work, however its last process ended.
 func (v AgentView) StatusWord() string {
-	switch v.Standing().Code {
-	case api.AgentStopped:
+	switch {
+	case v.Status == fika.AgentStopped && v.Row.Desired.Stopped():
 		return "off"
-	case api.AgentOnDemand:
+	case v.Status == fika.AgentStopped && v.Wakes && v.Trouble.IsClear():
 		return "idle"
 	}
 	return string(v.Status)

@@ -78,7 +78,7 @@ func (s *db) openSchema(ctx context.Context) error {
 			return err
 		}
 		if shared && time.Since(start) > aloneWait {
-			return fika.Errorf(fika.Locked, opOpen, "%s needs a migration to schema %d while others have it open: run %s first", s.opt.Path, schemaVersion, hint.Down)
+			return fika.Errorf(fika.Locked, opOpen, "%s needs a migration to schema %d while others have it open: run %s first, and leave sessions, consoles and pages that are open", s.opt.Path, schemaVersion, hint.Down)
 		}
 		if time.Since(start) > migrationWait {
 			return fika.Errorf(fika.Locked, opOpen, "%s is being migrated by another process: try again when it is done", s.opt.Path)

@@ -50,7 +50,7 @@ func attach(ctx context.Context, e *command.Env, c *service.Service, name string
 	if err != nil {
 		return err
 	}
-	e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("attached to @%s (%s); ctrl-c leaves, the agent continues", row.Name, v.Status)))
+	e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("attached to @%s (%s); ctrl-c leaves, the agent continues", row.Name, v.StatusWord())))
 	if !asJSON {
 		return watch.Agent(ctx, e, c.Requests, v.Running, statuses.C)
 	}

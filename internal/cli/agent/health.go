@@ -76,7 +76,7 @@ func healthRow(v service.AgentView, now time.Time) []string {
 	if v.NoLimits != "" {
 		health += "; " + v.NoLimits
 	}
-	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, now), term.CleanLine(health)}
+	return []string{string(v.Row.Name), v.StatusWord(), term.Ago(v.Row.SeenAt, now), term.CleanLine(health)}
 }
 
 // onlyAgent returns the agent called text alone. It fails with NotFound or Invalid.

@@ -71,9 +71,9 @@ func showAgent(e *command.Env, v service.AgentView, served servers) error {
 	if err != nil {
 		return err
 	}
-	does := string(v.Status)
-	if !v.Why.IsClear() {
-		does += ": " + words.Brief(v.Why, e.Now())
+	does := v.StatusWord()
+	if why := v.Standing(); !why.IsClear() {
+		does += ": " + words.Brief(why, e.Now())
 	}
 	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: words.Brief(v.Trouble, e.Now())}, {Label: "model", Value: cmp.Or(strings.Join(v.Choice.Words(), "; "), v.Model)}}
 	if entry := conf.Agent(v.Row.Name); entry != nil {
