@@ -93,7 +93,9 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 	}
 	d.checkHub(ctx)
 	d.checkProcesses()
-	d.checkBus(ctx)
+	if !d.fresh {
+		d.checkBus(ctx)
+	}
 	if d.storeFine {
 		d.checkAgents(ctx)
 		d.checkSchedules(ctx)

@@ -79,6 +79,19 @@ func TestNothingIsWrongWithAHomeThatWasUsed(t *testing.T) {
 	}
 }
 
+// A home that does not exist yet is no problem, and looking makes none.
+func TestNothingIsWrongWithAHomeThatDoesNotExistYet(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "home")
+	a := app.New(app.Options{Root: root, Getenv: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k"}[name] }, Dir: t.TempDir(), Looks: true})
+	t.Cleanup(func() { _ = a.Close() })
+	if got := problems(t, a, false); got != "" {
+		t.Error(got)
+	}
+	if _, err := os.Stat(root); !os.IsNotExist(err) {
+		t.Errorf("a home was made: %v", err)
+	}
+}
+
 // What can be repaired without a loss is, once it is asked for.
 func TestFixRepairsWithoutALoss(t *testing.T) {
 	a, h := home(t)
