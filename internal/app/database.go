@@ -26,11 +26,16 @@ type Database struct {
 	closers *closers
 	store   *store.Store
 	stays   bool
+	patient func(why string)
 }
 
 // StayOpen makes the store, which is not open yet, show others on its server that this
 // process uses it.
 func (d *Database) StayOpen() { d.stays = true }
+
+// WaitForOthers makes opening the store wait, where it needs a migration, until nobody else
+// uses it. told is called with the reason, again whenever that changes.
+func (d *Database) WaitForOthers(told func(why string)) { d.patient = told }
 
 // Store opens the database.
 func (d *Database) Store(ctx context.Context) (*store.Store, error) {
@@ -48,6 +53,7 @@ func (d *Database) Store(ctx context.Context) (*store.Store, error) {
 		}
 	}
 	o.Looks, o.Stays = d.opts.Looks && !d.home.readOnly, d.stays
+	o.Patient = d.patient
 	s, err := store.Open(ctx, o)
 	if errors.Is(err, store.ErrNone) {
 		return d.openNothing(ctx, cmp.Or(config.WithoutSecrets(o.URL), o.Path))

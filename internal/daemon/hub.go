@@ -28,8 +28,11 @@ import (
 // HubOptions are the options of a hub process.
 type HubOptions struct {
 	Ready func(hub.Ready) // called once
-	Hung  time.Duration   // silence after which an agent is ended; 0: 90 s
-	Grace time.Duration   // between asking an agent to leave and ending it; 0: 30 s
+	// Waits is called if the hub waits until others no longer use the database, before it
+	// becomes ready: with the reason, again whenever that changes.
+	Waits func(why string)
+	Hung  time.Duration // silence after which an agent is ended; 0: 90 s
+	Grace time.Duration // between asking an agent to leave and ending it; 0: 30 s
 	// Shutdown is called once with a function that ends the hub in other ways than ctx
 	// does: after the requests of its agents, or without finishing their steps.
 	Shutdown func(func(fika.Desired))
@@ -58,6 +61,12 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	a.StayOpen()
+	a.WaitForOthers(func(why string) {
+		a.Log().Warn("the hub waits", "why", why)
+		if o.Waits != nil {
+			o.Waits(why)
+		}
+	})
 	s, err := a.Store(ctx)
 	if err != nil {
 		return err

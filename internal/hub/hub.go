@@ -199,6 +199,8 @@ type Ready struct {
 	// Warning is what foreign programs cannot rely on; empty: nothing.
 	Warning string `json:"warning,omitempty"`
 	Error   string `json:"error,omitempty"` // why it did not become ready
+	// Waits is why it is not ready yet, and will be by itself once that has changed.
+	Waits string `json:"waits,omitempty"`
 }
 
 // Hub supervises the agents of a home. Create it with [New], and call Run once.

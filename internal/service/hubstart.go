@@ -32,6 +32,9 @@ func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err err
 		return hub.Ready{}, false, err
 	}
 	if p, up := s.answering(ctx, h); up {
+		if _, err := s.app.Store(ctx); fika.IsKind(err, fika.Locked) { // it waits for that, too
+			return hub.Ready{PID: p.PID}, true, err
+		}
 		if why := HubStuck(p); !why.IsClear() {
 			return hub.Ready{PID: p.PID}, true, words.Error(fika.Locked, "up", why)
 		}
@@ -60,7 +63,7 @@ func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err err
 		return hub.Ready{}, false, fika.Wrap(fika.Failed, "up", err)
 	}
 	ready, already, err = awaitReady(ctx, r, logPath, before)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ready.Waits == "" && ctx.Err() == nil {
 		if p, up := h.HubProcess(); up { // another start was quicker
 			return hub.Ready{PID: p.PID}, true, nil
 		}
@@ -115,6 +118,9 @@ func awaitReady(ctx context.Context, r *os.File, logPath string, before int64) (
 	}
 	if err == nil {
 		err = json.Unmarshal(line, &ready)
+	}
+	if err == nil && ready.Waits != "" {
+		return ready, false, fika.Errorf(fika.Locked, "up", "the hub waits (process %d): %s", ready.PID, ready.Waits)
 	}
 	if err == nil {
 		return ready, false, nil

@@ -179,3 +179,32 @@ func (s *Store) TakeNumber(ctx context.Context, undo error, hang ...func()) erro
 
 // PassesGaps reports whether readers pass numbers that they do not see.
 func (o *Options) PassesGaps() bool { return o.passGaps }
+
+// MakeServerSchema creates an empty schema on a server as a program of a version would, and
+// runs texts in it.
+func MakeServerSchema(ctx context.Context, opt Options, version int64, texts ...string) error {
+	s := &db{database: &database{opt: opt, d: &pgDialect{}}}
+	c, schema, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{`DROP SCHEMA IF EXISTS ` + schema + ` CASCADE`, `CREATE SCHEMA ` + schema} {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	if err := runMigrations(ctx, tx, 0, version); err != nil {
+		return err
+	}
+	for _, text := range texts {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return tx.Commit(ctx)
+}

@@ -33,6 +33,9 @@ type Options struct {
 	// Stays keeps a connection to a crowded server, so that others can see that the
 	// schema is in use.
 	Stays bool
+	// Patient makes a migration wait until nobody else has the schema open, however long
+	// that takes; it is told for whom, again whenever that changes. nil: Open fails soon.
+	Patient func(why string)
 	// Site is where the process is that opens it; its leases say so. The zero site is that
 	// of tests and of programs that take no lease.
 	Site Site
@@ -156,6 +159,17 @@ func (s *db) none() error {
 func (s *db) behind(version int64) error {
 	return fika.Errorf(fika.Locked, opOpen, "%s has schema %d, and this fika needs %d: run %s with the older fika if that still runs, then %s, "+
 		"which keeps a copy and migrates; commands that only look change nothing", s.name(), version, schemaVersion, hint.Down, hint.Up)
+}
+
+// behindServer is behind for a schema on a server, and names the hosts that use it.
+func (s *db) behindServer(ctx context.Context, e *postgres, version int64) error {
+	err := s.behind(version)
+	hosts, asked := hostsUp(ctx, e.pool, s.opt.Site.Home)
+	if asked != nil || hosts == "" {
+		return err
+	}
+	return fika.Errorf(fika.Locked, opOpen, "%s has schema %d, and this fika needs %d; it is used by %s: upgrade them, too (%s with the older fika there, then %s with this version). "+
+		"A hub of this version waits until they have left, and migrates then", s.name(), version, schemaVersion, hosts, hint.Down, hint.Up)
 }
 
 // marks are rows of meta that say that a database is not to be used.

@@ -266,7 +266,7 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 	case version == 0 && s.opt.Looks:
 		return s.none()
 	case version < schemaVersion && s.opt.Looks:
-		return s.behind(version)
+		return s.behindServer(ctx, e, version)
 	case version < schemaVersion:
 		if err := s.migrateServer(ctx, e, schema); err != nil {
 			return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -38,13 +39,22 @@ func schemaLock(schema string) int64 {
 	return int64(h.Sum64())
 }
 
+// waitingName is the application_name of a session that waits until it may change a schema:
+// it does not use it yet.
+const waitingName = "fika waits"
+
 // usersOfSchema says who else has a schema open, for an error; "" if nobody has. A session
-// of an older fika counts for each schema of its database. Those that wait for the schema
-// lock do not count: they have not used the schema yet. search_path must be the schema, and
-// agents a table in it.
-func usersOfSchema(ctx context.Context, tx pgx.Tx, schema string) (string, error) {
+// of an older fika counts for each schema of its database. Those that wait to change it, or
+// for the schema lock, do not count: they have not used the schema yet. search_path must be
+// the schema, and agents a table in it. own is the home that asks: whoever does knows of its
+// hub.
+func usersOfSchema(ctx context.Context, tx pgx.Tx, schema, own string) (string, error) {
+	hosts, err := hostsUp(ctx, tx, own)
+	if err != nil || hosts != "" {
+		return hosts, err
+	}
 	var ours, old, agents int64
-	err := tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE application_name = $1), count(*) FILTER (WHERE application_name = $2) FROM pg_stat_activity a
+	err = tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE application_name = $1), count(*) FILTER (WHERE application_name = $2) FROM pg_stat_activity a
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name IN ($1, $2)
   AND NOT EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND NOT l.granted)`, applicationName(schema), oldName).Scan(&ours, &old)
 	if err != nil {
@@ -65,61 +75,109 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_n
 	return "", nil
 }
 
+// hostsUp names the hosts whose hubs count as alive, with the version of each, in a schema of
+// any version, without that of a home; "" if there are none. search_path must be the schema.
+func hostsUp(ctx context.Context, q interface {
+	QueryRow(context.Context, string, ...any) pgx.Row
+}, own string) (names string, err error) {
+	var there bool
+	if err := q.QueryRow(ctx, `SELECT to_regclass('hosts') IS NOT NULL`).Scan(&there); err != nil || !there {
+		return "", err
+	}
+	return names, q.QueryRow(ctx, `SELECT COALESCE(string_agg('the host ' || h.name || ' with fika ' || h.version, ', ' ORDER BY h.name), '') FROM hosts h
+WHERE h.id <> $1 AND h.until > CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`, own).Scan(&names)
+}
+
 // migrateServer runs the missing migrations, all or nothing, while nobody else has the
-// schema open. Before, it copies a schema that has tables into another.
+// schema open. Before, it copies a schema that has tables into another. While others have it
+// open, it waits as long as the options say.
 func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) error {
+	told := ""
 	for start := time.Now(); ; {
-		users, err := s.migrateUnused(ctx, e, schema)
+		version, users, err := s.migrateUnused(ctx, e, schema)
 		if err != nil || users == "" {
 			return err
 		}
-		if time.Since(start) > aloneWait {
+		wait := time.Duration(2+rand.IntN(20)) * time.Millisecond
+		switch {
+		case s.opt.Patient != nil:
+			wait = time.Second
+			if why := fmt.Sprintf("schema %s of %s has version %d, which is used by %s; it is migrated to %d once they have left", schema, s.name(), version, users, schemaVersion); why != told {
+				told = why
+				s.opt.Patient(why)
+			}
+		case time.Since(start) > aloneWait:
 			return fika.Errorf(fika.Locked, opOpen, "schema %s of %s needs a migration to %d while others have it open (%s): run %s there first", schema, s.name(), schemaVersion, users, hint.Down)
 		}
-		if err := sleep.For(ctx, time.Duration(2+rand.IntN(20))*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, wait); err != nil {
 			return fika.Wrap(fika.Interrupted, opOpen, err)
 		}
 	}
 }
 
-// migrateUnused migrates the schema, or says who uses it and changes nothing.
-func (s *db) migrateUnused(ctx context.Context, e *postgres, schema string) (users string, err error) {
+// migrateUnused migrates the schema, or says of which version it is and who uses it, and
+// changes nothing.
+func (s *db) migrateUnused(ctx context.Context, e *postgres, schema string) (version int64, users string, err error) {
 	c, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	defer c.Release()
+	const named = `SELECT set_config('application_name', $1, false)`
+	if _, err := c.Exec(ctx, named, waitingName); err != nil {
+		return 0, "", err
+	}
 	tx, err := c.Begin(ctx)
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, schemaLock(schema)); err != nil {
-		return "", err
+		return 0, "", err
 	}
-	version, err := versionOf(ctx, tx)
-	if err != nil || version >= schemaVersion {
-		return "", err
+	if version, err = versionOf(ctx, tx); err != nil {
+		return 0, "", err
 	}
-	if version == 0 {
+	switch {
+	case version >= schemaVersion:
+		_, err = tx.Exec(ctx, named, applicationName(schema))
+		return version, "", errors.Join(err, tx.Commit(ctx))
+	case version == 0:
 		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+schema); err != nil {
-			return "", err
+			return 0, "", err
 		}
-	} else {
-		if users, err = usersOfSchema(ctx, tx, schema); err != nil || users != "" {
-			return users, err
+	default:
+		if users, err = usersOfSchema(ctx, tx, schema, s.opt.Site.Home); err != nil || users != "" {
+			return version, users, err
+		}
+		var owner bool
+		if err := tx.QueryRow(ctx, `SELECT pg_has_role(c.relowner, 'MEMBER') FROM pg_class c WHERE c.oid = to_regclass('meta')`).Scan(&owner); err != nil {
+			return 0, "", err
+		}
+		if !owner {
+			return version, "nobody: the host whose role owns the tables has to migrate them", nil
 		}
 		if err := copySchema(ctx, tx, schema, version); err != nil {
-			return "", fmt.Errorf("copy schema %s before its migration: %w", schema, err)
+			return 0, "", fmt.Errorf("copy schema %s before its migration: %w", schema, err)
 		}
 	}
 	if err := runMigrations(ctx, tx, version, schemaVersion); err != nil {
-		return "", err
+		return 0, "", err
 	}
 	if err := grantHosts(ctx, tx, schema, schema); err != nil {
-		return "", err
+		return 0, "", err
 	}
-	return "", tx.Commit(ctx)
+	// A hub and processes of before that were not seen, because they were suspended, learn
+	// that they are not to go on.
+	for _, text := range []string{`UPDATE hosts SET session = '', until = 0`, `UPDATE agents SET owner = '', lease = '', lease_until = 0, epoch = epoch + 1 WHERE owner <> ''`} {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return 0, "", err
+		}
+	}
+	if _, err := tx.Exec(ctx, named, applicationName(schema)); err != nil {
+		return 0, "", err
+	}
+	return version, "", tx.Commit(ctx)
 }
 
 // versionOf returns the version of the schema of a session; 0 if it has no tables.

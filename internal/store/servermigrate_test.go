@@ -1,11 +1,13 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -105,5 +107,82 @@ func TestServerIsCopiedBeforeItIsMigrated(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(opt.Path + "*.backup"); len(files) != 0 {
 		t.Errorf("files: %q", files)
+	}
+}
+
+// TestMigrationWaitsForOthers: hubs of a newer version wait while one of an older version uses
+// the schema, say for whom, and leave it as it is; they do not wait for each other, and when
+// the older one has left, one of them migrates. Commands say who is in the way. What was
+// suspended meanwhile finds that it has lost its host and its agents.
+func TestMigrationWaitsForOthers(t *testing.T) {
+	url := servers.Server(t).URL()
+	opt := store.Options{URL: url, BusyWait: time.Minute}
+	if err := store.MakeServerSchema(t.Context(), opt, 41,
+		`INSERT INTO hosts (id, name, version, session, until) VALUES ('h2', 'box', 'v1', 'suspended', CAST(extract(epoch FROM now()) * 1000 AS BIGINT) + 1000000)`,
+		`INSERT INTO agents (id, name, created_at, home_id, owner, lease, epoch) VALUES ('a1', 'coder', 1, 'h2', 'p', 'old', 3)`); err != nil {
+		t.Fatal(err)
+	}
+	const why = "used by the host box with fika v1"
+	for _, o := range []store.Options{{URL: url}, {URL: url, Looks: true}} {
+		want := map[bool]string{true: why, false: "the host box with fika v1"}[o.Looks]
+		if _, err := store.Open(t.Context(), o); !fika.IsKind(err, fika.Locked) || !strings.Contains(err.Error(), want) {
+			t.Errorf("beside an older host: %v", err)
+		}
+	}
+	told, opened := make(chan string, 10), make(chan error, 2)
+	for range 2 {
+		o := opt
+		o.Patient = func(why string) { told <- why }
+		go func() {
+			s, err := store.Open(context.WithoutCancel(t.Context()), o)
+			if err == nil {
+				err = s.Close()
+			}
+			opened <- err
+		}()
+	}
+	for range 2 {
+		if got := <-told; !strings.Contains(got, why) {
+			t.Errorf("told %q", got)
+		}
+	}
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	var version string
+	if err := c.QueryRow(t.Context(), `SELECT value FROM meta WHERE key = 'schema'`).Scan(&version); err != nil || version != "41" {
+		t.Errorf("while it is used, the schema is at %s, %v", version, err)
+	}
+	if _, err := c.Exec(t.Context(), `UPDATE hosts SET until = 0`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	}
+	var left string
+	if err := c.QueryRow(t.Context(), `SELECT h.session || a.lease || a.owner || a.epoch FROM hosts h, agents a`).Scan(&left); err != nil || left != "4" {
+		t.Errorf("what was suspended still holds %q, %v", left, err)
+	}
+}
+
+// TestAHostDoesNotMigrate: with the role of a host, the tables cannot be migrated; it waits for
+// the owner.
+func TestAHostDoesNotMigrate(t *testing.T) {
+	server := servers.Server(t)
+	url := server.URL()
+	schema := url[strings.LastIndex(url, "=")+1:]
+	if err := store.MakeServerSchema(t.Context(), store.Options{URL: url}, 41); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Exec(t.Context(), `CREATE ROLE fika_before LOGIN; GRANT USAGE ON SCHEMA `+schema+` TO fika_before; GRANT SELECT ON ALL TABLES IN SCHEMA `+schema+` TO fika_before`); err != nil {
+		t.Fatal(err)
+	}
+	as := store.Options{URL: strings.Replace(url, "postgres@", "fika_before@", 1)}
+	if _, err := store.Open(t.Context(), as); !fika.IsKind(err, fika.Locked) || !strings.Contains(err.Error(), "the host whose role owns the tables has to migrate them") {
+		t.Errorf("a host migrates: %v", err)
 	}
 }

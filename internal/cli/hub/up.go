@@ -28,7 +28,8 @@ func NewUp(e *command.Env) *cobra.Command {
 		Short: "start the hub and its agents",
 		Long: `Starts the hub in the background and returns when the agents with auto_start
 have given a sign of life. With --foreground the hub stays in the foreground,
-for a service manager, and logs to stderr.
+for a service manager, and logs to stderr. Where hosts of an older version still
+use the database, the hub waits until they have left, and then migrates it.
 
 ` + command.ExitHelp,
 		Example: "  fika up\n  fika up --foreground",
@@ -75,10 +76,11 @@ func hubForeground(ctx context.Context, e *command.Env, readyFD int, o daemon.Hu
 		// ready, the process at the other end would wait for them.
 		syscall.CloseOnExec(readyFD)
 		pipe := os.NewFile(uintptr(readyFD), "ready")
-		o.Ready = func(r hub.Ready) {
+		o.Ready = func(r hub.Ready) { // after a word of waiting, nobody reads any more
 			_ = json.NewEncoder(pipe).Encode(r)
 			_ = pipe.Close()
 		}
+		o.Waits = func(why string) { o.Ready(hub.Ready{PID: os.Getpid(), Waits: why}) }
 	}
 	return daemon.RunHub(ctx, e.Opened, o)
 }
