@@ -25,8 +25,9 @@ type agentSurvey struct {
 	hub      bool   // a hub runs
 	home     string // the id of this one; empty: there are no others
 	hosts    hostsKnown
-	work     []store.Work  // what each agent could take
-	underWay []RequestInfo // running requests, and those suspended midway
+	work     []store.Work            // what each agent could take
+	underWay []RequestInfo           // running requests, and those suspended midway
+	unpushed map[fika.AgentID]string // why the last work of an agent is on its host alone
 }
 
 // newAgentSurvey reads the queue and looks for a hub.
@@ -43,14 +44,21 @@ func newAgentSurvey(ctx context.Context, c *Service) (*agentSurvey, error) {
 	if err != nil {
 		return nil, err
 	}
-	home := ""
+	home, unpushed := "", map[fika.AgentID]string{}
 	if hosts != nil {
+		alone, err := c.store.Unpushed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range alone {
+			unpushed[w.Agent] = "its last work is on its host alone: " + w.Unpushed
+		}
 		if home, err = c.home.ID(); err != nil {
 			return nil, err
 		}
 	}
 	_, hub := c.home.HubProcess()
-	return &agentSurvey{c: c, now: c.now(), hub: hub, home: home, hosts: hosts, work: work, underWay: underWay}, nil
+	return &agentSurvey{c: c, now: c.now(), hub: hub, home: home, hosts: hosts, work: work, underWay: underWay, unpushed: unpushed}, nil
 }
 
 // views returns the views of agents, including the members of pools.
@@ -206,6 +214,8 @@ func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 		v.Trouble = v.Why
 	case v.Last != nil && (v.Last.State == fika.RequestFailed || v.Last.State == fika.Dead):
 		v.Trouble = v.says(api.AgentLastFailed, "at", v.Last.FinishedAt.UTC().Format(time.RFC3339), "reason", reasonOf(*v.Last))
+	case s.unpushed[v.Row.ID] != "":
+		v.Trouble = v.says(api.AgentReports, "reason", s.unpushed[v.Row.ID])
 	case v.Waiting > 0 && v.Row.Desired.Stopped():
 		v.Trouble = v.says(api.AgentWorkStopped, "waiting", strconv.Itoa(v.Waiting))
 	case v.Waiting > 0 && !v.Alive() && !v.Entry && !s.onlyUnread(ctx, v):

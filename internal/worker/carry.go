@@ -86,7 +86,7 @@ func (c *carrier) pushOnce(ctx context.Context) error {
 	if row.Home, err = w.Folder.Home.ID(); err != nil {
 		return err
 	}
-	before := row.Unpushed
+	before, ref, hash := row.Unpushed, row.Ref, row.Hash
 	commit, err := c.tree.Carry(ctx, row.Hash)
 	if err == nil && (commit != row.Hash || row.Ref == "") {
 		row.Ref = c.tree.PushRef(w.Lease.Epoch)
@@ -101,7 +101,19 @@ func (c *carrier) pushOnce(ctx context.Context) error {
 	if row.Unpushed != "" && row.Unpushed != before {
 		c.r.opts.Warn(fmt.Sprintf("what @%s has done is on this host alone: %s", w.Agent.Name, row.Unpushed))
 	}
-	return w.Store.KeepWorkspace(ctx, w.Lease, row)
+	if err := w.Store.KeepWorkspace(ctx, w.Lease, row); err != nil || ref == "" || ref == row.Ref || row.Unpushed != "" {
+		return err
+	}
+	return Carrying{App: w.App, Home: row.Home, Tree: c.tree}.Drop(ctx, hash, ref)
+}
+
+// retry pushes what the last turn could not.
+func (c *carrier) retry(ctx context.Context) error {
+	row, _, err := c.r.worker.Store.WorkspaceOf(ctx, c.r.worker.Agent.ID, c.tree.Task)
+	if err == nil && row.Unpushed != "" {
+		c.push(ctx)
+	}
+	return err
 }
 
 // open makes the tree from what was pushed last if the files were elsewhere since they were
@@ -228,6 +240,16 @@ func (c Carrying) Push(ctx context.Context, commit, ref string) error {
 	})
 }
 
+// Drop removes a ref to which an earlier owner pushed, if it still names the commit that a row
+// said, which is behind what was pushed since. Another commit there is nobody's to remove.
+func (c Carrying) Drop(ctx context.Context, commit, ref string) error {
+	remote, err := c.Tree.PushRemote(ctx)
+	if err == nil {
+		_, err = c.pushes().drop(ctx, remote, commit, ref) // a remote that keeps it has it for longer
+	}
+	return err
+}
+
 // Fetch fetches what a row says was pushed, unless it is here. Whatever else the ref has is left
 // out.
 func (c Carrying) Fetch(ctx context.Context, row store.Workspace) error {
@@ -248,9 +270,13 @@ func (c Carrying) run(ctx context.Context, do func(p Pushes, remote string) (wor
 	if err != nil {
 		return err
 	}
-	done, err := do(Pushes{App: c.App, Project: c.Tree.Project, Mark: c.Home + "-carry-" + c.Tree.Name() + "/1", Longest: carryTime}, remote)
+	done, err := do(c.pushes(), remote)
 	if err == nil && !done.OK {
 		err = fika.Errorf(fika.Failed, "", "%s", done.Reason)
 	}
 	return err
+}
+
+func (c Carrying) pushes() Pushes {
+	return Pushes{App: c.App, Project: c.Tree.Project, Mark: c.Home + "-carry-" + c.Tree.Name() + "/1", Longest: carryTime}
 }

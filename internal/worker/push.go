@@ -52,6 +52,14 @@ func (w Pushes) pushTo(ctx context.Context, p worktree.Push, ref string) (worktr
 	return worktree.Pushed{Reason: pushReason(p, said), Output: said}, nil
 }
 
+// drop removes a ref of a remote that names a commit.
+func (w Pushes) drop(ctx context.Context, remote, commit, ref string) (gone bool, err error) {
+	_, code, over, err := w.run(ctx, cmp.Or(w.Longest, pushTime), append(w.environ(), w.ssh(ctx)...), "git",
+		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.askPass=", "-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60",
+		"push", "--quiet", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--force-with-lease="+ref+":"+commit, "--", remote, ":"+ref)
+	return err == nil && code == 0 && !over, err
+}
+
 // fetch fetches a ref of a remote to one of the project's repository, and changes no other. All
 // objects are checked.
 func (w Pushes) fetch(ctx context.Context, remote, from, to string) (worktree.Pushed, error) {

@@ -176,6 +176,11 @@ func (r *Runtime) openWorkspace(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if c := r.carrier(); c != nil {
+			if err := c.retry(ctx); err != nil {
+				return err
+			}
+		}
 		if kept != "" {
 			r.opts.Warn(fmt.Sprintf("the worktree of @%s is a clone now; its changes that were not committed are in it, and what it was is kept in %s", name, kept))
 		}

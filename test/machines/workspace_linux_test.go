@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -165,7 +166,7 @@ match = "write (?P<n>[a-z]+)"
 tool_calls = [{name = "bash", args = {command = "echo {{.Group.n}} > {{.Group.n}}.txt && git add -A && git commit -qm 'wrote {{.Group.n}}' && echo not committed > {{.Group.n}}.draft && echo log > a.log"}}]
 `)
 		if h.name != "h3" {
-			h.add("config.toml", "[[agents]]\nid = \"roamer\"\nwake = true\nworkspace = \"worktree\"\n"+more)
+			h.add("config.toml", "[landing]\ncheck = \"true\"\n[[agents]]\nid = \"roamer\"\nwake = true\nworkspace = \"worktree\"\n"+more)
 		}
 	}
 	return l, remote
@@ -227,6 +228,13 @@ func TestGitWorkspace(t *testing.T) {
 		t.Errorf("its work on h2:\n%s", out)
 	}
 
+	if out := h2.must("land", "roamer", "--wait"); !strings.Contains(out, "landed") {
+		t.Errorf("landing on h2 says %q", out)
+	}
+	if got := git(t, filepath.Join(l.dir, "h2", "shop"), "show", "fika/landing/main:one.txt"); got != "one" {
+		t.Errorf("landed on h2 is %q", got)
+	}
+
 	hook := filepath.Join(remote, "hooks", "pre-receive")
 	check(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 	check(t, os.WriteFile(hook, []byte("#!/bin/sh\necho no more room >&2\nexit 1\n"), 0o755))
@@ -235,6 +243,9 @@ func TestGitWorkspace(t *testing.T) {
 	}
 	if kept := l.find(`SELECT unpushed FROM workspaces WHERE unpushed <> ''`); len(kept) != 1 || !strings.Contains(kept[0], "origin refuses it") {
 		t.Errorf("what is not pushed: %q", kept)
+	}
+	if out := h3.must("status"); !strings.Contains(out, "its last work is on its host alone: not pushed: origin refuses it") {
+		t.Errorf("status does not say it:\n%s", out)
 	}
 	if out, _ := h2.run(h2.home, "doctor"); !strings.Contains(out, "not pushed: origin refuses it") {
 		t.Errorf("doctor does not say it:\n%s", out)
@@ -255,6 +266,9 @@ func TestGitWorkspace(t *testing.T) {
 	check(t, os.Remove(hook))
 	h2.boot()
 	h2.must("up")
+	if refs := git(t, remote, "for-each-ref", "--format=%(refname)", "refs/fika"); strings.Contains(refs, "\n") {
+		t.Errorf("refs that are behind others stay at the remote:\n%s", refs)
+	}
 	if got := h3.must("ask", "roamer", "write three"); !strings.HasSuffix(got, "it ticked") {
 		t.Errorf("back on h2, it says %q", got)
 	}
@@ -279,5 +293,83 @@ func TestGitWorkspace(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(l.dir, "h1", "shop", "one.txt")); err != nil {
 		t.Error("its work of three hosts does not land")
+	}
+}
+
+// TestThawedOwner: a host is frozen in the middle of a tool, and another takes an agent over whose
+// worktree is pushed. When the first thaws, nothing that it does is used: the row stays that of the
+// new owner, whatever the old one pushes.
+func TestThawedOwner(t *testing.T) {
+	long(t)
+	l, remote := onGit(t, "workspace_on = \"git\"\n")
+	h1, h2 := l.hosts[0], l.hosts[1]
+	h1.must("up")
+	h2.must("up")
+	if got := h2.must("ask", "roamer", "write one"); !strings.HasSuffix(got, "it ticked") {
+		t.Fatalf("it says %q", got)
+	}
+	asked := h2.begin("ask", "roamer", "once")
+	shown := filepath.Join(h1.home, "worktrees", "roamer", "once")
+	l.until("it is in its tool", func() bool { return lines(shown) == 1 })
+	before := l.agent("roamer")
+	old := l.find(`SELECT ref || ' ' || hash FROM workspaces`)
+	h1.signalAll(syscall.SIGSTOP)
+	l.until("h2 has it", func() bool { return l.agent("roamer").Epoch > before.Epoch })
+	if got := asked(); !strings.HasSuffix(got, "it may have run") {
+		t.Errorf("its request ended with %q", got)
+	}
+	ref, hash, _ := strings.Cut(old[0], " ")
+	stray := git(t, remote, "commit-tree", hash+"^{tree}", "-p", hash, "-m", "what a thawed owner pushes")
+	git(t, remote, "update-ref", ref, stray)
+	row := l.find(`SELECT host || ' ' || ref || ' ' || hash FROM workspaces`)
+	h1.signalAll(syscall.SIGCONT)
+	l.until("h1 has let it go", func() bool { return len(h1.processes("agent run roamer")) == 0 && len(h1.processes("sleep 1000")) == 0 })
+	if now := l.find(`SELECT host || ' ' || ref || ' ' || hash FROM workspaces`); now[0] != row[0] {
+		t.Errorf("the row was %q and is %q", row[0], now[0])
+	}
+	if lines(shown) != 1 || lines(filepath.Join(h2.home, "worktrees", "roamer", "once")) != 0 {
+		t.Error("the tool has run again, or what it did on h1 is on h2")
+	}
+	if got := h1.must("ask", "roamer", "write two"); !strings.HasSuffix(got, "it ticked") {
+		t.Errorf("afterwards it says %q", got)
+	}
+	if got := git(t, remote, "rev-parse", ref); got != stray {
+		t.Errorf("what the old owner pushed is gone: %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(h2.home, "worktrees", "roamer", "two.txt")); err != nil {
+		t.Error("it does not work on h2")
+	}
+}
+
+// TestTaskOfTheBoardGoesAlong: a task of the board, which has a worktree of its own, goes on with
+// its agent on another host.
+func TestTaskOfTheBoardGoesAlong(t *testing.T) {
+	long(t)
+	l, remote := onGit(t, "workspace_on = \"git\"\nboard = true\n")
+	h1, h2, h3 := l.hosts[0], l.hosts[1], l.hosts[2]
+	for _, h := range l.hosts {
+		h.add("rules.toml", "[[rule]]\nmatch = \"dig a hole\"\ntool_calls = [{name = \"bash\", args = {command = \"echo dug >> dug; sleep 1000\"}}]\n")
+	}
+	h1.must("up")
+	h3.must("up")
+	h3.must("board", "add", "dig a hole")
+	tree := func(h *host) string { return filepath.Join(h.home, "worktrees", "task-1") }
+	l.until("it is in its tool", func() bool { return lines(filepath.Join(tree(h1), "dug")) == 1 })
+	if refs := git(t, remote, "for-each-ref", "--format=%(refname)", "refs/fika/task-1"); refs == "" {
+		t.Error("the tree of the task was not pushed when it began")
+	}
+	before := l.agent("roamer")
+	h1.kill()
+	h2.must("up")
+	l.until("h2 has it", func() bool { return l.agent("roamer").Epoch > before.Epoch })
+	l.until("the task ends", func() bool { return strings.Contains(h3.must("board", "list", "--state", "done"), "dig a hole") })
+	if lines(filepath.Join(tree(h1), "dug")) != 1 {
+		t.Error("the tool has run again")
+	}
+	if told := l.find(`SELECT content FROM entries WHERE type = 'notice' AND metadata LIKE '%"files"%'`); len(told) != 1 || !strings.Contains(told[0], "echo dug") {
+		t.Errorf("it is told %q", told)
+	}
+	if home := l.find(`SELECT h.name FROM workspaces w JOIN hosts h ON h.id = w.host WHERE w.task = 1`); len(home) != 1 || home[0] != "h2" {
+		t.Errorf("its files are on %v", home)
 	}
 }
