@@ -27,7 +27,11 @@ func (h hubHome) keepLanding(ctx context.Context) {
 		h.app.Log().Warn("nothing lands", "err", err)
 		return
 	}
-	q := landingOf(h.app, h.store, p.Main, string(id))
+	var offers landing.Store = h.store
+	if h.host != nil {
+		offers = offersHere{h.store, worktree.Target{Project: p.Main}}
+	}
+	q := landingOf(h.app, offers, p.Main, string(id))
 	trees := taskTrees{h, map[fika.TaskNumber]int64{}}
 	h.stepOn(ctx, "landing waits", func() (bool, error) {
 		did, err := q.Step(ctx)
@@ -36,6 +40,22 @@ func (h hubHome) keepLanding(ctx context.Context) {
 		}
 		return did, err
 	})
+}
+
+// offersHere are the offers of all hosts, of which the queue of this one works those that are
+// in its own repository: the others have theirs in clones of their own.
+type offersHere struct {
+	landing.Store
+	repository worktree.Target
+}
+
+// NextOffer implements [landing.Store].
+func (s offersHere) NextOffer(ctx context.Context) (o fika.Offer, found bool, err error) {
+	if o, found, err = s.Store.NextOffer(ctx); err != nil || !found {
+		return o, found, err
+	}
+	found, err = s.repository.Holds(ctx, o.Tip)
+	return o, found, err
 }
 
 // stepOn calls step again and again until ctx ends: at once while it does something, else

@@ -178,6 +178,9 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if d := w.App.Definition(w.Folder.Name); d != nil && (len(d.RunOn) > 0 || d.WorkspaceOn != "") { // it is for several hosts on purpose
+			return fika.WithHint(fika.Errorf(fika.Locked, "", "@%s is on the host %s", w.Agent.Name, first), hint.HostList.With())
+		}
 		own, err := w.Store.HostName(ctx, home)
 		if err != nil {
 			return err

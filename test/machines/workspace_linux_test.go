@@ -284,9 +284,12 @@ func TestGitWorkspace(t *testing.T) {
 	if tree(h1, "two.txt") != "two" || tree(h1, "three.txt") != "three" || tree(h1, "once") != "" {
 		t.Errorf("h1 has two.txt %q, three.txt %q, once %q", tree(h1, "two.txt"), tree(h1, "three.txt"), tree(h1, "once"))
 	}
-	stray := git(t, filepath.Join(l.dir, "h1", "shop"), "for-each-ref", "--format=%(refname)", "refs/fika/discarded")
-	if stray == "" || git(t, filepath.Join(l.dir, "h1", "shop"), "show", strings.Fields(stray)[0]+":once") != "run" {
-		t.Errorf("what was left on h1 is kept in %q", stray)
+	kept := false
+	for _, ref := range strings.Fields(git(t, filepath.Join(l.dir, "h1", "shop"), "for-each-ref", "--format=%(refname)", "refs/fika/discarded")) {
+		kept = kept || strings.Contains("\n"+git(t, filepath.Join(l.dir, "h1", "shop"), "ls-tree", "--name-only", ref)+"\n", "\nonce\n")
+	}
+	if !kept {
+		t.Error("what was left on h1 is not kept")
 	}
 	if out := h1.must("agent", "merge", "roamer"); !strings.Contains(out, "merge") {
 		t.Errorf("merge: %s", out)
@@ -338,6 +341,19 @@ func TestThawedOwner(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(h2.home, "worktrees", "roamer", "two.txt")); err != nil {
 		t.Error("it does not work on h2")
+	}
+
+	if out, code := h1.run(h1.home, "agent", "run", "roamer"); code == 0 || !strings.Contains(out, "@roamer is on the host h2") {
+		t.Errorf("run by hand where it is not: %s", out)
+	}
+	if out := h1.must("agent", "move", "roamer", "h1"); !strings.Contains(out, "@roamer is on h1") {
+		t.Errorf("moved, with its files: %s", out)
+	}
+	if got := h2.must("ask", "roamer", "hello"); !strings.HasSuffix(got, "hello from h1") {
+		t.Errorf("moved, it says %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(h1.home, "worktrees", "roamer", "two.txt")); err != nil || lines(shown) != 0 {
+		t.Error("it is on h1 without what it did on h2, or with what was left there")
 	}
 }
 

@@ -43,6 +43,12 @@ func (t Target) commitOf(ctx context.Context, name string) (string, error) {
 	return at, err
 }
 
+// Holds reports whether a commit is in the repository.
+func (t Target) Holds(ctx context.Context, commit string) (bool, error) {
+	at, err := t.commitOf(ctx, commit)
+	return at != "", err
+}
+
 // contains reports whether a commit has another one behind it, or is it.
 func (t Target) contains(ctx context.Context, commit, other string) (bool, error) {
 	_, err := git.Run(ctx, t.Project, "merge-base", "--is-ancestor", other, commit)
