@@ -96,7 +96,7 @@ func (d *Database) StoreOptions(h folder.Home, url string) store.Options {
 		if !d.home.readOnly { // without it, a living lease elsewhere is left alone
 			o.Site.Home, o.Site.Copy, _ = h.Site()
 		}
-		o.Offset = func() time.Duration { return time.Until(d.opts.Now()) }
+		o.Offset = func() time.Duration { return time.Until(d.opts.Now()) - crash.Skew() }
 		return o
 	}
 	o.Path, o.Now, o.MaxPages = h.DatabaseFile(), d.opts.Now, crash.Pages()

@@ -87,7 +87,11 @@ func (s *Schedules) beginNow(ctx context.Context, to *store.Store, name string) 
 	if err != nil {
 		return store.Occurred{}, err
 	}
-	done, err := s.begin(ctx, to, one, s.c.now(), true)
+	_, now, err := s.c.store.ScheduleStates(ctx) // the time of the database, which all hosts share
+	if err != nil {
+		return store.Occurred{}, err
+	}
+	done, err := s.begin(ctx, to, one, now, true)
 	switch {
 	case err != nil:
 	case done.Stale:

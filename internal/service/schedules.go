@@ -225,7 +225,7 @@ func (s *Schedules) Pause(ctx context.Context, name string) (Schedule, error) {
 	if err := s.c.may("schedule.pause"); err != nil {
 		return Schedule{}, err
 	}
-	return s.setPaused(ctx, "schedule.pause", name, func(Schedule) time.Time { return time.Time{} })
+	return s.setPaused(ctx, "schedule.pause", name, func(Schedule, time.Time) time.Time { return time.Time{} })
 }
 
 // Resume ends a pause.
@@ -233,16 +233,22 @@ func (s *Schedules) Resume(ctx context.Context, name string) (Schedule, error) {
 	if err := s.c.may("schedule.resume"); err != nil {
 		return Schedule{}, err
 	}
-	return s.setPaused(ctx, "schedule.resume", name, func(one Schedule) time.Time { return scheduled(one.Schedule, s.c.now()).Next })
+	return s.setPaused(ctx, "schedule.resume", name, func(one Schedule, now time.Time) time.Time { return scheduled(one.Schedule, now).Next })
 }
 
-func (s *Schedules) setPaused(ctx context.Context, verb, name string, next func(Schedule) time.Time) (Schedule, error) {
+// setPaused stores a pause, or its end with the next time, which next returns for the time of
+// the database: all hosts share that.
+func (s *Schedules) setPaused(ctx context.Context, verb, name string, next func(Schedule, time.Time) time.Time) (Schedule, error) {
 	one, err := s.own(ctx, name)
 	if err != nil {
 		return one, err
 	}
+	_, now, err := s.c.store.ScheduleStates(ctx)
+	if err != nil {
+		return one, err
+	}
 	err = s.c.onceOnly(ctx, verb, []any{one.Schedule.Name}, func(to *store.Store) error {
-		return to.PauseSchedule(ctx, one.Schedule.Name, next(one))
+		return to.PauseSchedule(ctx, one.Schedule.Name, next(one, now))
 	})
 	if err != nil {
 		return one, err

@@ -79,6 +79,8 @@ type database struct {
 	engine     string
 	server     acquaintance
 	version    int64
+	opened     atomic.Pointer[string] // the id of the store that was opened on a server; nil: not yet
+	marked     atomic.Int64           // the last operation that a server has acknowledged
 	bell       atomic.Pointer[func()] // see [Store.OnEvents]
 	close      sync.Once
 	closed     error

@@ -203,6 +203,7 @@ const knowFor = 30 * time.Second
 func (s *db) afterConnect(ctx context.Context, c *pgx.Conn) error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
+	marked := s.marked.Load()
 	if s.server.crowded && time.Now().Before(s.server.until) {
 		return nil
 	}
@@ -220,8 +221,39 @@ current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activi
 	case encoding != "UTF8":
 		return fika.Errorf(fika.Storage, opOpen, "%s is encoded in %s: make a database with ENCODING 'UTF8'", s.name(), encoding)
 	}
+	if err := s.sameStore(ctx, c, marked); err != nil {
+		return err
+	}
 	// Where connections are short, they are closed after each use.
 	s.server.crowded, s.server.until = used > most/2, time.Now().Add(knowFor)
+	return nil
+}
+
+// sameStore fails with Lost if a new connection leads to another store than the one that was
+// opened, to one that has been migrated since, or to an older copy of it: one that lacks an
+// operation of this process that was acknowledged.
+func (s *db) sameStore(ctx context.Context, c *pgx.Conn, marked int64) error {
+	opened := s.opened.Load()
+	if opened == nil {
+		return nil
+	}
+	var id, version string
+	var op int64
+	err := c.QueryRow(ctx, `SELECT (SELECT value FROM meta WHERE key = 'store_id'), (SELECT value FROM meta WHERE key = 'schema'), COALESCE((SELECT op FROM writers WHERE id = $1), 0)`,
+		pgx.QueryExecModeExec, s.id).Scan(&id, &version, &op)
+	var said *pgconn.PgError
+	switch {
+	case errors.As(err, &said) && said.Code == noTable:
+		return fika.Errorf(fika.Lost, opOpen, "%s has no tables of fika's any more", s.name())
+	case err != nil:
+		return err
+	case strings.TrimSpace(id) != *opened:
+		return fika.Errorf(fika.Lost, opOpen, "%s is another database now (id %s; this process has opened %s): it was replaced. %s goes on with what is there", s.name(), strings.TrimSpace(id), *opened, hint.Up)
+	case version != strconv.Itoa(schemaVersion):
+		return fika.Errorf(fika.Lost, opOpen, "%s has schema %s now, and this program knows %d: it was migrated, so use a newer fika", s.name(), version, schemaVersion)
+	case op < marked:
+		return fika.Errorf(fika.Lost, opOpen, "%s is an older copy of the database: it lacks what was acknowledged to this process, as after a backup was restored. What was done since that backup is lost; %s goes on with what is there", s.name(), hint.Up)
+	}
 	return nil
 }
 
@@ -243,9 +275,10 @@ func (a *acquaintance) forget() {
 func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) error {
 	var version, now int64
 	var marks marks
+	var id string
 	about := []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
 		first(&now, nil, scanInt, readClock)} // before any query depends on the time
-	err := e.read(ctx, append(about, first(&version, nil, scanInt, readSchema), first(&marks, nil, scanMarks, readMarks)))
+	err := e.read(ctx, append(about, first(&version, nil, scanInt, readSchema), first(&marks, nil, scanMarks, readMarks), first(&id, nil, scanText, selectStoreID)))
 	var said *pgconn.PgError
 	if errors.As(err, &said) && said.Code == noTable {
 		version = 0
@@ -273,6 +306,13 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 		}
 	}
 	s.version = schemaVersion
+	if id == "" { // the tables have just been made
+		if id, _, err = one(ctx, e, scanText, selectStoreID); err != nil {
+			return err
+		}
+	}
+	id = strings.TrimSpace(id)
+	s.opened.Store(&id)
 	return nil
 }
 

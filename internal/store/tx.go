@@ -439,6 +439,9 @@ func (t *tx) commit(ctx context.Context) error {
 		return err
 	}
 	crash.Committed(t.op.name)
+	if t.op.durability == durable && t.c.distant() {
+		t.db.marked.Store(t.op.n) // one at a time writes
+	}
 	t.op.kept = t.op.key != nil
 	if ring := t.db.bell.Load(); ring != nil && len(t.events) > 0 {
 		(*ring)()

@@ -426,11 +426,7 @@ func TestCutLinks(t *testing.T) {
 // without the watchdog, it does.
 func TestStoppedOwner(t *testing.T) {
 	long(t)
-	bin := filepath.Join(t.TempDir(), "fika-chaos")
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", "chaos", "-o", bin, "fika/cmd/fika").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
-	}
-	check(t, os.Chmod(filepath.Dir(bin), 0o755))
+	bin := buildChaos(t)
 	for name, without := range map[string]string{"watched": "", "without the watchdog": "watch"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -262,6 +262,19 @@ func (s *Server) Close() {
 	_ = os.RemoveAll(s.Dir)
 }
 
+// Save copies the files of the server, which must be stopped, as a backup would.
+func (s *Server) Save() error {
+	return exec.Command("cp", "-a", s.data, filepath.Join(s.Dir, "saved")).Run()
+}
+
+// Restore replaces the files of the server, which must be stopped, by those that were saved.
+func (s *Server) Restore() error {
+	if err := os.RemoveAll(s.data); err != nil {
+		return err
+	}
+	return exec.Command("cp", "-a", filepath.Join(s.Dir, "saved"), s.data).Run()
+}
+
 // URL returns the URL of a new, empty schema.
 func (s *Server) URL() string { return s.At(s.Dir, fmt.Sprintf("t%d", s.n.Add(1))) }
 

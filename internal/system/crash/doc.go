@@ -6,6 +6,8 @@
 //   - plan: "POINT N kill" kills the process that makes the N-th pass of POINT,
 //     counted over all processes that share the folder; "POINT N stop" halts it
 //   - clock: milliseconds added to the time
+//   - skew: milliseconds by which the clock of the machine differs from others', and from a
+//     database server's
 //   - pace: how many times as often periodic work is done
 //   - pages: the maximum size of the database file, in pages
 //   - without: names of guards to leave out, to check that the harness notices

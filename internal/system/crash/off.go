@@ -26,6 +26,10 @@ func Without(Guard) bool { return false }
 // Now returns the time.
 func Now() time.Time { return time.Now() }
 
+// Skew returns by how much the clock of this machine is wrong, as far as a harness says so: not
+// at all.
+func Skew() time.Duration { return 0 }
+
 // Pages returns the maximum size of the database file in pages; 0 means no limit.
 func Pages() int { return 0 }
 

@@ -45,9 +45,14 @@ func Without(g Guard) bool {
 }
 
 // Now returns the time, shifted as the harness says.
-func Now() time.Time {
-	ms, _ := strconv.ParseInt(strings.TrimSpace(read("clock")), 10, 64)
-	return time.Now().Add(time.Duration(ms) * time.Millisecond)
+func Now() time.Time { return time.Now().Add(shift("clock") + Skew()) }
+
+// Skew returns by how much the clock of this machine is wrong.
+func Skew() time.Duration { return shift("skew") }
+
+func shift(name string) time.Duration {
+	ms, _ := strconv.ParseInt(strings.TrimSpace(read(name)), 10, 64)
+	return time.Duration(ms) * time.Millisecond
 }
 
 // Pages returns the maximum size of the database file in pages; 0 means no limit.
