@@ -175,7 +175,7 @@ func (k *hostKeeper) beat(ctx context.Context) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.news, k.until = news, asked.Add(hostLife)
+	k.news, k.until, k.session.Seen = news, asked.Add(hostLife), news.Host.Seen
 	return nil
 }
 

@@ -81,7 +81,12 @@ func (h Host) Fits(words []string) bool {
 type HostSession struct {
 	Host    string // the id
 	Session string
+	Seen    time.Time // of the host when this was last prolonged; zero: not known
 }
+
+// forgotten is by how much a host may have been seen earlier than was acknowledged: what a
+// server has not written when it loses its power.
+const forgotten = 10 * time.Second
 
 const selectHost = `SELECT h.id, h.name, h.labels, h.version, h.state, h.seen_at, h.until, h.refused, h.refused_at, h.bus, h.agents, h.by_host, h.site FROM hosts h`
 
@@ -178,9 +183,9 @@ func (s Hosts) KeepHost(ctx context.Context, h HostSession, d time.Duration, dut
 		if agents != nil {
 			set, args = set+`, agents = ?`, append(args, strings.Join(agents, " "))
 		}
-		n, err := t.exec(ctx, `UPDATE hosts SET `+set+` WHERE id = ? AND session = ?`, append(args, h.Host, h.Session)...)
+		n, err := t.exec(ctx, `UPDATE hosts SET `+set+` WHERE id = ? AND session = ? AND seen_at >= ?`, append(args, h.Host, h.Session, max(0, ms(h.Seen)-forgotten.Milliseconds()))...)
 		if err == nil && n == 0 {
-			err = fika.Errorf(fika.Lost, op, "another hub has become this host")
+			err = s.lostHost(ctx, t, h)
 		}
 		if err != nil {
 			return err
@@ -211,6 +216,19 @@ ON CONFLICT (name) DO UPDATE SET host = excluded.host, session = excluded.sessio
 		return err
 	})
 	return out, err
+}
+
+// lostHost returns why a session cannot be prolonged.
+func (s Hosts) lostHost(ctx context.Context, t *tx, h HostSession) error {
+	const op = "keep host"
+	_, still, err := one(ctx, t, scanText, `SELECT h.id FROM hosts h WHERE h.id = ? AND h.session = ?`, h.Host, h.Session)
+	switch {
+	case err != nil:
+		return err
+	case still:
+		return s.olderCopy(op)
+	}
+	return fika.Errorf(fika.Lost, op, "another hub has become this host, or it was forgotten")
 }
 
 // LeaveHost ends a session and gives its duties back. A session that is already lost is

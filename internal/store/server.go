@@ -252,9 +252,14 @@ func (s *db) sameStore(ctx context.Context, c *pgx.Conn, marked int64) error {
 	case version != strconv.Itoa(schemaVersion):
 		return fika.Errorf(fika.Lost, opOpen, "%s has schema %s now, and this program knows %d: it was migrated, so use a newer fika", s.name(), version, schemaVersion)
 	case op < marked:
-		return fika.Errorf(fika.Lost, opOpen, "%s is an older copy of the database: it lacks what was acknowledged to this process, as after a backup was restored. What was done since that backup is lost; %s goes on with what is there", s.name(), hint.Up)
+		return s.olderCopy(opOpen)
 	}
 	return nil
+}
+
+// olderCopy is the error for a database that has gone back in time.
+func (s *db) olderCopy(op string) error {
+	return fika.Errorf(fika.Lost, op, "%s is an older copy of the database: it lacks what was acknowledged to this process, as after a backup was restored. What was done since that backup is lost; %s goes on with what is there", s.name(), hint.Up)
 }
 
 // isCrowded reports whether connections are closed after each use.
