@@ -106,9 +106,13 @@ func FindAgent(ctx context.Context, s *store.Store, name string, team []colleagu
 }
 
 // NoAgent returns the error for an unknown name. It suggests the most similar name of
-// all agents, and lists the team or, if the configuration names nobody, all agents.
+// all agents, and lists the team or, if the configuration names nobody, all agents; if there
+// are none, it names the command that makes a team.
 func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
 	meant := ""
+	if len(agents)+len(team) == 0 {
+		return fika.WithHint(fika.Errorf(fika.NotFound, "", "agent %q not found; there are no agents yet", name), hint.Init)
+	}
 	if near := nearestAgent(name, agents, team); near != "" {
 		meant = fmt.Sprintf("; did you mean %q?", near)
 	} else if len(team) == 0 {
