@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -282,7 +283,8 @@ func TryGuest(ctx context.Context, a *app.App, name fika.AgentName) (GuestTrial,
 	if err != nil {
 		return out, err
 	}
-	session, err := l.open(ctx, GuestMarks+string(name), "", false)
+	// The mark is of this trial alone: a trial ends what carries its mark.
+	session, err := l.open(ctx, GuestMark(h.Root, name)+"trial/"+strconv.Itoa(os.Getpid()), "", false)
 	if err != nil {
 		return out, err
 	}
