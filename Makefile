@@ -96,7 +96,7 @@ soak:
 
 # Several hosts, made of namespaces of this machine: needs root, or user namespaces. With
 # MINUTES=5 three of them then work for so long while they are killed, frozen, cut off and
-# restarted.
+# restarted; FIGURES=1000 measures hops over slow links, and so many idle agents on three hosts.
 machines: build
 	FIKA_E2E_BINARY="$$PWD/$(BIN)" $(GO) test -count=1 -timeout 30m -v ./test/machines
 

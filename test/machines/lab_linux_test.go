@@ -49,7 +49,8 @@ func testMain(m *testing.M) int {
 		case "be-host":
 			return beHost(os.Args[2], os.Args[3])
 		case "forward":
-			return forward(os.Args[2], os.Args[3])
+			delay, _ := time.ParseDuration(os.Args[4])
+			return forward(os.Args[2], os.Args[3], delay)
 		}
 	}
 	defer servers.Stop()
@@ -107,8 +108,9 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
-// forward is the link of a host: what comes to an address goes to a socket outside.
-func forward(listen, to string) int {
+// forward is the link of a host: what comes to an address goes to a socket outside, and is
+// half of delay on its way in either direction.
+func forward(listen, to string, delay time.Duration) int {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		fmt.Println("no:", err)
@@ -120,12 +122,12 @@ func forward(listen, to string) int {
 		if err != nil {
 			return 1
 		}
-		go splice(in, "unix", to)
+		go splice(in, "unix", to, delay)
 	}
 }
 
 // splice joins a connection with a new one to an address, until either ends.
-func splice(in net.Conn, network, address string) {
+func splice(in net.Conn, network, address string, delay time.Duration) {
 	defer in.Close()
 	out, err := net.Dial(network, address)
 	if err != nil {
@@ -133,11 +135,42 @@ func splice(in net.Conn, network, address string) {
 	}
 	defer out.Close()
 	go func() {
-		_, _ = io.Copy(out, in)
+		pass(out, in, delay/2)
 		_ = out.Close()
 		_ = in.Close()
 	}()
-	_, _ = io.Copy(in, out)
+	pass(in, out, delay/2)
+}
+
+// pass passes on what comes, each part after a delay.
+func pass(to io.Writer, from io.Reader, delay time.Duration) {
+	if delay == 0 {
+		_, _ = io.Copy(to, from)
+		return
+	}
+	type part struct {
+		due  time.Time
+		data []byte
+	}
+	parts := make(chan part, 1<<12)
+	go func() {
+		defer close(parts)
+		for {
+			buf := make([]byte, 32<<10)
+			n, err := from.Read(buf)
+			parts <- part{time.Now().Add(delay), buf[:n]}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for p := range parts {
+		time.Sleep(time.Until(p.due))
+		if _, err := to.Write(p.data); err != nil {
+			for range parts { // until the other end is closed, too
+			}
+		}
+	}
 }
 
 // lab is several hosts with what they share.
@@ -168,8 +201,13 @@ type host struct {
 // each config.
 func newLab(t *testing.T, n int, more string) *lab {
 	t.Helper()
+	return newLabOn(t, servers.URL(t), n, func(int) string { return more })
+}
+
+// newLabOn is [newLab] with the URL of a database, and with more for each host.
+func newLabOn(t *testing.T, base string, n int, more func(host int) string) *lab {
+	t.Helper()
 	need(t, "nsenter")
-	base := servers.URL(t)
 	u, err := url.Parse(base)
 	check(t, err)
 	l := &lab{T: t, dir: t.TempDir(), url: base}
@@ -177,7 +215,7 @@ func newLab(t *testing.T, n int, more string) *lab {
 	bus := l.startNATS()
 	for i := 1; i <= n; i++ {
 		h := l.startHost(fmt.Sprintf("h%d", i), filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), bus)
-		h.configure(u.Query().Get("search_path"), fmt.Sprintf("\n[[agents]]\nid = \"a%d\"\nauto_start = true\npersistent = true\n", i)+more)
+		h.configure(u.Query().Get("search_path"), fmt.Sprintf("\n[[agents]]\nid = \"a%d\"\nauto_start = true\npersistent = true\n", i)+more(i))
 	}
 	l.db, err = store.Open(t.Context(), store.Options{URL: base})
 	check(t, err)
@@ -226,7 +264,7 @@ func (l *lab) startNATS() string {
 			if err != nil {
 				return
 			}
-			go splice(in, "tcp", address)
+			go splice(in, "tcp", address, 0)
 		}
 	}()
 	return socket
@@ -263,13 +301,13 @@ func (h *host) boot() {
 		h.Skipf("skipped: this kernel does not let a host be made of namespaces: %v", err)
 	}
 	h.ended = false
-	h.pg = h.link(self, "127.0.0.1:5432", h.outside[0])
-	h.nats = h.link(self, "127.0.0.1:4222", h.outside[1])
+	h.pg = h.link(self, "127.0.0.1:5432", h.outside[0], 0)
+	h.nats = h.link(self, "127.0.0.1:4222", h.outside[1], 0)
 }
 
-func (h *host) link(self, listen, to string) *exec.Cmd {
+func (h *host) link(self, listen, to string, delay time.Duration) *exec.Cmd {
 	h.Helper()
-	c := exec.Command("nsenter", append(h.enter("-n"), self, "forward", listen, to)...)
+	c := exec.Command("nsenter", append(h.enter("-n"), self, "forward", listen, to, delay.String())...)
 	check(h.T, h.background(c))
 	h.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	return c
