@@ -50,8 +50,11 @@ const (
 
 // RequestStates returns all states, those of unfinished requests first.
 func RequestStates() []RequestState {
-	return append([]RequestState{Open, Running, Waiting}, EndedStates()...)
+	return append(UnfinishedStates(), EndedStates()...)
 }
+
+// UnfinishedStates returns the states of requests that have not ended.
+func UnfinishedStates() []RequestState { return []RequestState{Open, Running, Waiting} }
 
 // EndedStates returns the states of requests that have ended.
 func EndedStates() []RequestState {

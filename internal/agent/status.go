@@ -137,11 +137,8 @@ func (s *statuses) publishEnd(r turn.Result) {
 	case len(r.Children) > 0:
 		s.publishStatus("processing", message.StatusData{Message: r.Reason})
 	case r.Reason == string(fika.WaitProvider): // told, with the time of the next try
-	case r.Reason == string(fika.WaitBackup):
-		why := api.Stands(api.ProviderFails, "agent", string(s.p.opts.Agent.Name))
-		s.publishStatus("processing", message.StatusData{Message: words.Brief(why, time.Time{}), Code: string(why.Code)})
-	case r.Reason == string(fika.WaitApproval):
-		why := api.Stands(api.WaitingApproval, "agent", string(s.p.opts.Agent.Name))
+	case r.Reason == string(fika.WaitBackup), r.Reason == string(fika.WaitApproval):
+		why := api.Suspended{Reason: fika.WaitReason(r.Reason), Agent: s.p.opts.Agent.Name}.Status()
 		s.publishStatus("processing", message.StatusData{Message: words.Brief(why, time.Time{}), Code: string(why.Code)})
 	default:
 		s.publishStatus("processing", message.StatusData{Message: "not finished: " + r.Reason})

@@ -67,6 +67,8 @@ const (
 	ProviderFails    Code = "provider.fails"
 	WaitingNotice    Code = "waiting.notice"
 	WaitingLimit     Code = "waiting.limit"
+	WaitingBoard     Code = "waiting.board"
+	WaitingPause     Code = "waiting.pause"
 	WaitingOther     Code = "waiting.other"
 	WaitingPerson    Code = "waiting.person"
 	WaitingBackup    Code = "waiting.backup"
@@ -255,6 +257,8 @@ func waitingMeanings() []Meaning {
 		is(ProviderFails, "agent"),
 		is(WaitingNotice, "notice"),
 		is(WaitingLimit, "notice").person(budgets),
+		is(WaitingBoard, ""),
+		is(WaitingPause, ""),
 		is(WaitingOther, "reason"),
 		is(WaitingPerson, "request").parts().person(cancel),
 		is(WaitingBackup, "agent by").parts(),

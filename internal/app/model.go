@@ -103,9 +103,10 @@ func provider(s config.Settings, key string, headers map[string]string) (llm.Mod
 		return gemini.New(gemini.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel}), nil
 	case config.Scripted:
 		return scriptedModel(s)
-	default:
+	case config.OpenAI:
 		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Headers: headers, Model: s.Model.WireModel, CacheMarks: s.Model.CacheControl, CacheHour: s.Model.CacheFor == config.CacheHour}), nil
 	}
+	return nil, fika.Errorf(fika.Invalid, "model", "no provider is called %q", s.Model.Provider)
 }
 
 // scriptedModel answers from the rules file that the model names, a path in the home.

@@ -132,7 +132,7 @@ func (q *queue) explainRunning(i *Item, r store.Underway) {
 	i.Place, i.Since, i.Status = PlaceRunning, r.StartedAt, api.Stands(api.WorkModel)
 	switch {
 	case r.Approval != 0: // its process waits with it
-		i.Place, i.Since, i.Status = PlaceWaiting, r.Asked, waitsForApproval(r)
+		i.Place, i.Since, i.Status = PlaceWaiting, r.Asked, suspended(r, fika.WaitApproval)
 	case r.Tool != "":
 		i.Status = api.Stands(api.WorkTool, "tool", r.Tool)
 	case r.Calls > 0:
@@ -151,33 +151,22 @@ func (q *queue) explainRunning(i *Item, r store.Underway) {
 
 func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
 	i.Place, i.Since = PlaceWaiting, r.Touched
-	switch fika.WaitReason(r.Reason) {
-	case fika.WaitPause, fika.WaitLimit:
-		q.explainPending(i, c, r.Agent)
-		if fika.WaitReason(r.Reason) == fika.WaitLimit && i.Status.Code == api.AgentNext && r.WaitUntil.After(q.now) {
-			i.Status = api.Stands(api.WaitingBudget).At(r.WaitUntil)
-			return
-		}
-		i.Before = api.Stands(api.WorkMidway)
+	reason := fika.WaitReason(r.Reason)
+	if reason != fika.WaitPause && reason != fika.WaitLimit {
+		i.Status = suspended(r, reason).At(r.WaitUntil)
 		return
-	case fika.WaitChild:
-		i.Status = api.Stands(api.WaitingChild, "request", string(r.Child))
-	case fika.WaitApproval:
-		i.Status = waitsForApproval(r)
-	case fika.WaitProvider:
-		i.Status = api.Stands(api.WaitingProvider, "request", string(r.ID))
-	default:
-		i.Status = api.Stands(api.WaitingOther, "reason", r.Reason)
 	}
-	i.Status.Until = r.WaitUntil
+	q.explainPending(i, c, r.Agent)
+	if reason == fika.WaitLimit && i.Status.Code == api.AgentNext && r.WaitUntil.After(q.now) {
+		i.Status = suspended(r, reason).At(r.WaitUntil)
+		return
+	}
+	i.Before = api.Stands(api.WorkMidway)
 }
 
-func waitsForApproval(r store.Underway) api.Status {
-	number := ""
-	if r.Approval != 0 {
-		number = strconv.FormatInt(r.Approval, 10)
-	}
-	return api.Stands(api.WaitingApproval, "agent", string(r.AgentName), "approval", number)
+// suspended says what a request waits for, by a reason.
+func suspended(r store.Underway, reason fika.WaitReason) api.Status {
+	return api.Suspended{Reason: reason, Agent: r.AgentName, Request: r.ID, Child: r.Child, Approval: r.Approval}.Status()
 }
 
 // explainPending says why work that could begin has not. Reasons come in the order in

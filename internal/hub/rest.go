@@ -24,7 +24,7 @@ func (h *Hub) endIfIdle(ctx context.Context, atWork bool) {
 // hasOpenWork reports whether any request has not ended, for whatever reason, or any
 // background command runs. It is also true if that cannot be found out.
 func (h *Hub) hasOpenWork(ctx context.Context) bool {
-	open, err := h.opts.Store.Directory.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}, Limit: 1})
+	open, err := h.opts.Store.Directory.ListRequests(ctx, store.RequestFilter{States: fika.UnfinishedStates(), Limit: 1})
 	if err != nil || len(open) > 0 {
 		return true
 	}

@@ -252,7 +252,7 @@ func (s *agentSurvey) addQuota(ctx context.Context, v *AgentView) {
 // currentStep says which step a running request is in, and for how long.
 func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) api.Status {
 	if n := s.c.openApproval(ctx, r.ID); n != 0 {
-		return waitsForApproval(r.AgentName, n)
+		return api.Suspended{Reason: fika.WaitApproval, Agent: r.AgentName, Approval: n}.Status()
 	}
 	steps, err := s.c.store.Steps(ctx, r.ID)
 	if err == nil {
@@ -310,7 +310,7 @@ func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) api.St
 	for _, r := range waiting {
 		switch fika.WaitReason(r.Reason) {
 		case fika.WaitApproval:
-			return waitsForApproval(r.AgentName, s.c.openApproval(ctx, r.ID)) // this is the one that a person can end
+			return api.Suspended{Reason: fika.WaitApproval, Agent: r.AgentName, Approval: s.c.openApproval(ctx, r.ID)}.Status() // this is the one that a person can end
 		case fika.WaitProvider, fika.WaitLimit:
 			if why := s.c.whyLimited(ctx, r); !why.IsClear() {
 				return why

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"fika"
@@ -161,19 +160,9 @@ func (c *Service) openApproval(ctx context.Context, id fika.RequestID) int64 {
 	return 0
 }
 
-// waitsForApproval says that a request of an agent waits for a person's approval; n is 0 if
-// its number is not known.
-func waitsForApproval(name fika.AgentName, n int64) api.Status {
-	number := ""
-	if n != 0 {
-		number = strconv.FormatInt(n, 10)
-	}
-	return api.Stands(api.WaitingApproval, "agent", string(name), "approval", number)
-}
-
 // tellApproval says that a request waits for a person's approval.
 func (f *Follow) tellApproval(info RequestInfo, n int64) {
-	why := waitsForApproval(info.AgentName, n)
+	why := api.Suspended{Reason: fika.WaitApproval, Agent: info.AgentName, Approval: n}.Status()
 	if f.Waits == nil {
 		f.warnOnce(why)
 		return

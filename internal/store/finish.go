@@ -50,9 +50,8 @@ type Finish struct {
 	Notice string
 	// Partial is what the model had said of the answer when a person cut it off. It is
 	// stored as a message that is no answer.
-	Partial   string
-	Outcome   fika.Outcome
-	ErrorKind fika.Kind
+	Partial string
+	Outcome fika.Outcome // its ErrorKind is also the kind of Notice
 }
 
 // Finished reports what [Turns.Finish] committed.
@@ -108,12 +107,9 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 			return err
 		}
 		out.Entries = append(out.Entries, said...)
-		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome, rejected: fin.Rejected, holds: fin.Holds, work: fin.Work, rounds: fin.Limits.Rounds}
+		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.Outcome.ErrorKind), outcome: fin.Outcome, rejected: fin.Rejected, holds: fin.Holds, work: fin.Work, rounds: fin.Limits.Rounds}
 		if e.kind == "" && e.state == fika.Done {
 			e.kind = "refused"
-		}
-		if e.outcome.ErrorKind == "" {
-			e.outcome.ErrorKind = fin.ErrorKind
 		}
 		ended, err := t.conclude(ctx, r, e)
 		if err != nil {

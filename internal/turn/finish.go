@@ -39,7 +39,7 @@ type finisher struct {
 // Result, which then says Unsaved.
 func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
-	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected, Holds: end.holds}
+	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, Rejected: end.rejected, Holds: end.holds}
 	fin.Outcome = fika.Outcome{ToolCalls: f.used, Usage: f.usage, Model: f.model, Models: f.choice.used(end.final), Taint: f.exposure.taint.From}
 	fin.Rights = f.permits.passedRights()
 	fin.Outcome.Stop = end.stop

@@ -114,7 +114,14 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	m.partial.Reset()
 	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
 	if llm.IsTooLong(err) && ctx.Err() == nil {
-		return m.askShorter(ctx, entries)
+		if entries, err = m.shorterEntries(ctx, entries); err != nil {
+			return err
+		}
+		started = m.now()
+		m.partial.Reset()
+		if resp, err = m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent); llm.IsTooLong(err) && ctx.Err() == nil {
+			return failedEnding(fika.Errorf(fika.Provider, "model call", "what has to be sent is too long for the model, even without the older part of the conversation: %v; a model with a larger window takes it (-m MODEL)", err))
+		}
 	}
 	if err := m.countSpent(ctx, resp, err, started); err != nil {
 		return err
@@ -178,34 +185,18 @@ func (m *modelCall) fittingEntries(ctx context.Context) ([]fika.Entry, error) {
 	return m.window.selectEntries(ctx)
 }
 
-// askShorter makes a call once more after the provider has refused it as too long, with a
-// conversation that has been compacted or, where that is not possible, cut.
-func (m *modelCall) askShorter(ctx context.Context, entries []fika.Entry) error {
+// shorterEntries returns what the model is to be shown after the provider has refused
+// entries as too long: a conversation that has been compacted or, where that is not
+// possible, cut.
+func (m *modelCall) shorterEntries(ctx context.Context, entries []fika.Entry) ([]fika.Entry, error) {
 	m.observeEvent(Event{Kind: Warning, Text: "the provider says that the conversation is too long for the model; it is shortened, and the model is asked again"})
 	if err := m.sizing.afterRefusal(ctx, entries); err != nil {
-		return err
+		return nil, err
 	}
 	if err := m.signals.checkSpending(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	entries, err := m.window.selectEntries(ctx)
-	if err != nil {
-		return err
-	}
-	started := m.now()
-	m.partial.Reset()
-	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
-	switch {
-	case llm.IsTooLong(err) && ctx.Err() == nil:
-		return failedEnding(fika.Errorf(fika.Provider, "model call", "what has to be sent is too long for the model, even without the older part of the conversation: %v; a model with a larger window takes it (-m MODEL)", err))
-	}
-	if err := m.countSpent(ctx, resp, err, started); err != nil {
-		return err
-	}
-	if err != nil {
-		return m.handleFailure(ctx, err, started)
-	}
-	return m.handleResponse(ctx, resp, started)
+	return m.window.selectEntries(ctx)
 }
 
 // relayWaits passes on that a call waits, and nothing of its answer.

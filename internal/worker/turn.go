@@ -39,7 +39,7 @@ func (r *Runtime) work(ctx context.Context, c store.Claimed, stop <-chan struct{
 func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {
 	kind := fika.KindOf(cause)
 	f := store.Finish{
-		State: fika.RequestFailed, Reason: cause.Error(), ErrorKind: kind, TTL: r.settings.Chat.MessageTTL,
+		State: fika.RequestFailed, Reason: cause.Error(), TTL: r.settings.Chat.MessageTTL,
 		Outcome: fika.Outcome{Error: cause.Error(), ErrorKind: kind},
 	}
 	if c.Conversation.Kind == fika.Chat {

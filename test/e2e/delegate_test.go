@@ -251,7 +251,7 @@ func TestDelegateWhileWaiting(t *testing.T) {
 		t.Errorf("listed: %+v", a)
 	}
 	show := h.must("request", "show", id)
-	if !strings.Contains(show, "waiting for what it delegated") || !strings.Contains(show, "@left running: work for boss") {
+	if !strings.Contains(show, "waits for what it delegated") || !strings.Contains(show, "@left running: work for boss") {
 		t.Errorf("show:\n%s", show)
 	}
 	left()

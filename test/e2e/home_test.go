@@ -361,7 +361,7 @@ func (h *home) quiet() {
 	h.until("quiet", func() bool {
 		work, err := h.store().WithWork(context.Background())
 		h.ok(err)
-		busy, err := h.store().ListRequests(context.Background(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
+		busy, err := h.store().ListRequests(context.Background(), store.RequestFilter{States: fika.UnfinishedStates()})
 		h.ok(err)
 		return len(work) == 0 && len(busy) == 0
 	})

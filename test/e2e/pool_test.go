@@ -26,7 +26,7 @@ reply = "worked"
 `, "WORK", work))
 	h.must("up")
 	open := func() []store.RequestInfo {
-		list, err := h.store().ListRequests(t.Context(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
+		list, err := h.store().ListRequests(t.Context(), store.RequestFilter{States: fika.UnfinishedStates()})
 		h.ok(err)
 		return list
 	}

@@ -238,7 +238,7 @@ func (h *home) submit(ctx context.Context, r *rand.Rand) (accepted []fika.Reques
 }
 
 func (h *home) busy() int {
-	list, err := h.store().ListRequests(context.Background(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
+	list, err := h.store().ListRequests(context.Background(), store.RequestFilter{States: fika.UnfinishedStates()})
 	h.ok(err)
 	return len(list)
 }

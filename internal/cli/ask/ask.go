@@ -219,7 +219,7 @@ func (o *askOptions) await(ctx context.Context, c *service.Service, follow *serv
 		view.EndLine()
 		state := "still working"
 		if info, err := c.Requests.Request(ctx, id); err == nil {
-			state = request.StateText(info)
+			state = request.StateText(o.Env, info)
 		}
 		return fika.WithHint(fika.Errorf(fika.Detached, "", "you stopped waiting; %s", state), hint.RequestWait.With(id))
 	case err != nil:

@@ -10,7 +10,7 @@ import (
 
 func newCancel(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: command.AtLeastOne("the ids of requests"), ValidArgsFunction: complete.AnyNumber(complete.RequestIDs(e, fika.Open, fika.Running, fika.Waiting)),
+		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: command.AtLeastOne("the ids of requests"), ValidArgsFunction: complete.AnyNumber(complete.RequestIDs(e, fika.UnfinishedStates()...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Service(cmd.Context()) // a command that stops work starts no hub
 			if err != nil {

@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/api"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/service"
 	"fika/internal/system/term"
+	"fika/internal/text/words"
 )
 
 func newShow(e *command.Env) *cobra.Command {
@@ -57,11 +59,7 @@ func showRequest(e *command.Env, f service.Family, c *service.Service, about str
 	p("asked", string(r.AddressedName))
 	p("handed over", r.Handed)
 	p("conversation", string(r.ConversationName))
-	state := stateOf(r)
-	if f.Approval != 0 {
-		state = fmt.Sprintf("waiting for your approval (fika approve %d)", f.Approval)
-	}
-	p("state", state)
+	p("state", stateOf(e, r, f.Approval))
 	if f.Parent != nil {
 		p("parent", kinOf(*f.Parent))
 	}
@@ -113,34 +111,29 @@ func tokensOf(u fika.Usage) string {
 }
 
 // StateText says what an accepted request does or waits for.
-func StateText(r service.RequestInfo) string {
+func StateText(e *command.Env, r service.RequestInfo) string {
 	switch {
 	case r.State == fika.Open:
 		return "not begun yet"
 	case r.State == fika.Running:
 		return "still working"
 	}
-	return stateOf(r)
+	return stateOf(e, r, 0)
 }
 
-func stateOf(r service.RequestInfo) string {
+// stateOf says how a request stands; approval is the number of the question to a person that
+// it waits for, 0 if there is none or it is not known.
+func stateOf(e *command.Env, r service.RequestInfo, approval int64) string {
+	reason := fika.WaitReason(r.Reason)
 	switch {
+	case approval != 0: // its process may wait with it
+		reason = fika.WaitApproval
 	case r.Reason == "":
 		return string(r.State)
-	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitChild:
-		return "waiting for what it delegated"
-	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitBoard:
-		return "waiting for tasks of the board"
-	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitApproval:
-		return "waiting for your approval (fika approve)"
-	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitProvider:
-		return "waiting for the model's provider, which fails"
-	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitLimit:
-		return "waiting for a limit or a budget"
-	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitPause:
-		return "waiting: paused"
+	case r.State != fika.Waiting:
+		return string(r.State) + " (" + r.Reason + ")"
 	}
-	return string(r.State) + " (" + r.Reason + ")"
+	return words.Brief(api.Suspended{Reason: reason, Agent: r.AgentName, Request: r.ID, Approval: approval}.Status(), e.Now())
 }
 
 // kinOf returns a line about a parent or a child.

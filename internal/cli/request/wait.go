@@ -16,7 +16,7 @@ func newWait(e *command.Env) *cobra.Command {
 	var timeout time.Duration
 	var asJSON, raw bool
 	c := &cobra.Command{
-		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e, fika.Open, fika.Running, fika.Waiting)),
+		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e, fika.UnfinishedStates()...)),
 		Long:    "Waits for a request and prints its answer. Ctrl-C stops waiting; the work goes\non.\n\n" + command.ExitHelp,
 		Example: "  fika request wait $(fika ask --new --no-wait coder \"write tests\")",
 		RunE: func(cmd *cobra.Command, args []string) error {

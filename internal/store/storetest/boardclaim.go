@@ -192,7 +192,7 @@ var boardClaimTests = map[string]func(*world){
 		l, takes := w.taker("coder")
 		w.added(store.NewTask{Title: "a"})
 		c := w.take(l, takes)
-		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.RequestFailed, Reason: "limit", ErrorKind: fika.Limit, Outcome: fika.Outcome{Error: "the month is used up"}}))(w)
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.RequestFailed, Reason: "limit", Outcome: fika.Outcome{Error: "the month is used up", ErrorKind: fika.Limit}}))(w)
 		t := must(w.Task(w.ctx, 1))(w)
 		equal(w, "held", fmt.Sprint(t.State, " ", t.Attempts, " ", t.HeldReason), "held 0 the month is used up")
 	},

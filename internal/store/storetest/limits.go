@@ -25,7 +25,7 @@ func (w *world) halt(c store.Claimed) store.Finished {
 		w.Fatal("nothing is exceeded")
 	}
 	return must(w.Finish(w.ctx, c.Fence, store.Finish{
-		State: fika.RequestFailed, Reason: x.Reason, Limit: x.Chain, Limits: w.limits, ErrorKind: fika.Limit,
+		State: fika.RequestFailed, Reason: x.Reason, Limit: x.Chain, Limits: w.limits, Outcome: fika.Outcome{ErrorKind: fika.Limit},
 	}))(w)
 }
 

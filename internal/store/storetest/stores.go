@@ -419,7 +419,7 @@ func (r *race) delegations() {
 			}
 		}
 	}
-	open, err := r.stores[0].ListRequests(r.ctx, store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
+	open, err := r.stores[0].ListRequests(r.ctx, store.RequestFilter{States: fika.UnfinishedStates()})
 	r.check(err)
 	for _, q := range open {
 		if q.Parent != "" || slices.ContainsFunc(agents, func(a fika.Agent) bool { return a.ID == q.Agent }) {

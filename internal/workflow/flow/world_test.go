@@ -165,7 +165,7 @@ func (w *world) end(c *store.Claimed) {
 	text, err := w.answer(c.Agent.Name, prompt)
 	f := store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 1, Text: text, Usage: fika.Usage{Input: 10, Output: 1, Cost: 1000}, Model: "m"}}
 	if err != nil {
-		f = store.Finish{State: fika.RequestFailed, Reason: err.Error(), ErrorKind: fika.KindOf(err)}
+		f = store.Finish{State: fika.RequestFailed, Reason: err.Error(), Outcome: fika.Outcome{ErrorKind: fika.KindOf(err)}}
 	}
 	_, err = w.store.Finish(w.Context(), c.Fence, f)
 	w.ok(err)
