@@ -248,7 +248,7 @@ func (s *db) sameStore(ctx context.Context, c *pgx.Conn, marked int64) error {
 	case err != nil:
 		return err
 	case strings.TrimSpace(id) != *opened:
-		return fika.Errorf(fika.Lost, opOpen, "%s is another database now (id %s; this process has opened %s): it was replaced. %s goes on with what is there", s.name(), strings.TrimSpace(id), *opened, hint.Up)
+		return fika.Errorf(fika.Lost, opOpen, "%s is another database now (id %s; this process has opened %s): it was replaced. %s continues with what is there", s.name(), strings.TrimSpace(id), *opened, hint.Up)
 	case version != strconv.Itoa(schemaVersion):
 		return fika.Errorf(fika.Lost, opOpen, "%s has schema %s now, and this program knows %d: it was migrated, so use a newer fika", s.name(), version, schemaVersion)
 	case op < marked:
@@ -259,7 +259,7 @@ func (s *db) sameStore(ctx context.Context, c *pgx.Conn, marked int64) error {
 
 // olderCopy is the error for a database that has gone back in time.
 func (s *db) olderCopy(op string) error {
-	return fika.Errorf(fika.Lost, op, "%s is an older copy of the database: it lacks what was acknowledged to this process, as after a backup was restored. What was done since that backup is lost; %s goes on with what is there", s.name(), hint.Up)
+	return fika.Errorf(fika.Lost, op, "%s is an older copy of the database: it lacks what was acknowledged to this process, as after a backup was restored. What was done since that backup is lost; %s continues with what is there", s.name(), hint.Up)
 }
 
 // isCrowded reports whether connections are closed after each use.

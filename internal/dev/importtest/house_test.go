@@ -270,9 +270,11 @@ func TestDoc(t *testing.T) {
 
 // sleepers are test files that may sleep, each with its reason.
 var sleepers = map[string]string{
-	"internal/cli/script_test.go":  "between two looks at another process, which nothing here can hear",
-	"internal/cli/holder_test.go":  "the same",
-	"internal/cli/process_test.go": "the same",
+	"internal/cli/script_test.go":         "between two looks at another process, which nothing here can hear",
+	"internal/cli/holder_test.go":         "the same",
+	"internal/cli/process_test.go":        "the same",
+	"test/machines/figures_linux_test.go": "it counts what is done in a while, on request alone",
+	"test/machines/lab_linux_test.go":     "a link that is slow",
 }
 
 // TestNoSleep: a test waits for what it needs, not for a while. Inside
