@@ -188,7 +188,7 @@ func TestRoutes(t *testing.T) {
 func TestResolveRefuses(t *testing.T) {
 	c := mustParse(t, layered)
 	for want, in := range map[string]Inputs{
-		`flag --model: model "beee" not found; did you mean bee?`:                                                                                                         {Config: c, Flags: map[string]string{"model": "beee"}},
+		`choose model: model "beee" not found; did you mean bee?`:                                                                                                         {Config: c, Flags: map[string]string{"model": "beee"}},
 		`local.toml:1: model "zzzzz" not found; known are a, b, bee`:                                                                                                      {Config: c, Local: mustLocal(t, `model = "zzzzz"`)},
 		`setting "modell" not found; did you mean model?`:                                                                                                                 {Config: c, Flags: map[string]string{"modell": "a"}},
 		`environment FIKA_AUTO_COMPACT: auto_compact must be true or false; this is "maybe"`:                                                                              {Config: c, Env: from(map[string]string{"FIKA_AUTO_COMPACT": "maybe"})},
