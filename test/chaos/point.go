@@ -58,6 +58,13 @@ var elsewhere = map[string]string{
 	"send-to-host": "the same",
 	"take-at-host": "the same",
 	"keep-at-host": "the same",
+	// What several hosts have of an agent.
+	"share-text":             "test/machines TestSharedTexts, and storetest on both engines",
+	"set-conflicts-of-texts": "the same",
+	"keep-workspace":         "test/machines TestGitWorkspace",
+	"tell-of-files":          "the same",
+	"take-over":              "the same",
+	"refuse-takeover":        "test/machines TestSharedWorkspace",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",
