@@ -95,7 +95,7 @@ func TestAnEditorIsKilled(t *testing.T) {
 	if asked, said := acptest.Said("user_message_chunk", seen), acptest.Said("agent_message_chunk", seen); asked != "@coder stream" || said != "I think it is done" {
 		t.Errorf("loaded: %q, %q", asked, said)
 	}
-	if list, _ := h.run(0, "request", "list"); strings.Count(list, "coder") != 1 {
+	if list, _ := h.run(0, "request", "list"); strings.Count(list, "notify") != 1 {
 		t.Errorf("the requests are\n%s", list)
 	}
 }
