@@ -120,7 +120,7 @@ func TestExecutor(t *testing.T) {
 	if out := h.must("status"); !strings.Contains(out, "box: running") {
 		t.Errorf("status:\n%s", out)
 	}
-	h.one(h.run("executor", "bok"), 2, "did you mean", "box")
+	h.one(h.run("executor", "bok"), 3, "did you mean", "box")
 	h.must("down") // also what another hub had started
 	h.gone(executorWords)
 }
