@@ -58,26 +58,32 @@ func (h hubHome) shareTexts(ctx context.Context) {
 		return
 	}
 	var conflicts []store.TextConflict
+	whole := true // the list of conflicts
 	for _, row := range rows {
 		name := row.Name
 		if _, is := slices.BinarySearch(names, name); !is {
 			continue
 		}
 		f, _, err := s.home.Ensure(name)
-		if err == nil {
-			err = h.shareTextsOf(ctx, row, f)
-		}
-		var files map[string]folder.TextKind
-		if err == nil {
-			files, err = f.Conflicts()
-		}
 		if err != nil {
 			say(name, err)
-			return // without its conflicts the list would not be whole
+			whole = false
+			continue
+		}
+		for _, err := range h.shareTextsOf(ctx, row, f) {
+			say(name, err)
+		}
+		files, err := f.Conflicts()
+		if err != nil {
+			say(name, err)
+			whole = false
 		}
 		for path, kind := range files {
 			conflicts = append(conflicts, store.TextConflict{Path: path, Agent: row.ID, Kind: string(kind)})
 		}
+	}
+	if !whole {
+		return
 	}
 	if err := h.sayConflicts(ctx, conflicts); err != nil {
 		say("", err)
@@ -107,27 +113,26 @@ func (h hubHome) sayConflicts(ctx context.Context, list []store.TextConflict) er
 	return nil
 }
 
-// shareTextsOf brings the texts of one agent together.
-func (h hubHome) shareTextsOf(ctx context.Context, row fika.Agent, f folder.Folder) error {
+// shareTextsOf brings the texts of one agent together. One that cannot be read keeps none of
+// the others back.
+func (h hubHome) shareTextsOf(ctx context.Context, row fika.Agent, f folder.Folder) (failed []error) {
 	shown, err := f.Shown()
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	before := maps.Clone(shown)
 	for _, kind := range folder.TextKinds() {
-		if shown[kind], err = h.shareText(ctx, row, f, kind, shown[kind]); err != nil {
-			break
+		shown[kind], err = h.shareText(ctx, row, f, kind, shown[kind])
+		if err != nil && !fika.IsKind(err, fika.Conflict) { // somebody writes right now: the next time tells
+			failed = append(failed, err)
 		}
 	}
 	if !maps.Equal(before, shown) {
-		if e := f.SetShown(shown); e != nil {
-			return e
+		if err := f.SetShown(shown); err != nil {
+			failed = append(failed, err)
 		}
 	}
-	if fika.IsKind(err, fika.Conflict) { // somebody writes right now: the next time tells
-		return nil
-	}
-	return err
+	return failed
 }
 
 // shareText brings one text together with its file, which last showed was, and returns what

@@ -27,8 +27,10 @@ func TestSharedTexts(t *testing.T) {
 	h2.run(h2.home, "up") // it says that twin is h1's
 	l.until("the goals are on h2", func() bool { return h2.text("pair", "goals.md") == "ship it\n" })
 
+	h2.write("contexts/pair/summary.md", strings.Repeat("too much\n", 1<<20)) // which keeps no other back
 	h2.write("contexts/pair/todos.md", "- of h2\n")
 	l.until("the todos are on h1", func() bool { return h1.text("pair", "todos.md") == "- of h2\n" })
+	check(t, os.Remove(filepath.Join(h2.home, "contexts", "pair", "summary.md")))
 	check(t, os.Remove(filepath.Join(h2.home, "contexts", "pair", "goals.md")))
 	l.until("no goals are left on h1", func() bool { return h1.text("pair", "goals.md") == "" })
 	if got := h2.text("twin", "goals.md"); got != "" {
