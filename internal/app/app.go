@@ -82,7 +82,7 @@ func New(o Options) *App {
 	return &App{
 		Place: place, OpenedHome: home, Configuration: config, Keyring: keys, Resolver: settings, Database: db,
 		Providers: &Providers{opts: o, home: home, config: config, keys: keys, settings: settings},
-		BusLink:   &BusLink{opts: o, config: config, closers: closers},
+		BusLink:   &BusLink{opts: o, config: config, keys: keys, closers: closers},
 		Names:     &Names{home: home, config: config, settings: settings, db: db},
 		opts:      o, children: process.NewChildren(), closers: closers,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	busnats "fika/internal/bus/nats"
 	"fika/internal/store/storetest"
 )
 
@@ -129,6 +130,39 @@ func TestKeys(t *testing.T) {
 	}
 	if _, err := a.SetKey(t.Context(), "no name", "x", nil); !fika.IsKind(err, fika.Invalid) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestBusPassword: the password of an external server is found like other secrets: in the
+// environment, else stored, and then for that server alone. Without one, what helps is named.
+func TestBusPassword(t *testing.T) {
+	root := home(t, "[nats]\nserver = \"tls://bus.example.com:4222,tls://bus2.example.com:4222\"\nuser = \"fika\"\npassword_env = \"NATS_PASSWORD\"\n")
+	a := open(t, app.Options{Root: root})
+	password := func(a *app.App) (string, error) {
+		c, err := a.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o busnats.Options
+		err = a.ExternalOptions(c, &o)
+		return o.Password, err
+	}
+	if _, err := password(a); !fika.IsKind(err, fika.Invalid) || fika.HintOf(err) != "fika key set NATS_PASSWORD" {
+		t.Errorf("without a password: %v", err)
+	}
+	if _, err := a.SetKey(t.Context(), "NATS_PASSWORD", "very-secret-value", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := password(a); got != "very-secret-value" || err != nil {
+		t.Errorf("stored: %q, %v", got, err)
+	}
+	b := open(t, app.Options{Root: root, Getenv: func(name string) string { return map[string]string{"NATS_PASSWORD": "of-the-shell"}[name] }})
+	if got, err := password(b); got != "of-the-shell" || err != nil {
+		t.Errorf("of the environment: %q, %v", got, err)
+	}
+	configure(t, root, "[nats]\nserver = \"tls://elsewhere.example.com:4222\"\nuser = \"fika\"\npassword_env = \"NATS_PASSWORD\"\n")
+	if got, err := password(open(t, app.Options{Root: root})); got != "" || !fika.IsKind(err, fika.Denied) {
+		t.Errorf("for another server: %q, %v", got, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net/url"
+	"strings"
 	"time"
 
 	"fika"
@@ -18,6 +19,7 @@ import (
 type BusLink struct {
 	opts    Options
 	config  *Configuration
+	keys    *Keyring
 	closers *closers
 }
 
@@ -52,7 +54,9 @@ func (l *BusLink) dial(ctx context.Context, who string, retry bool, localWait ti
 	}
 	o := busnats.Options{Name: "fika " + who, Timeout: dialTimeout(c, retry), ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: l.opts.Log}
 	if l.External(c, h) {
-		l.ExternalOptions(c, &o)
+		if err := l.ExternalOptions(c, &o); err != nil {
+			return nil, err
+		}
 	} else {
 		if localWait > 0 {
 			o.ReconnectWait, o.LongestWait = localWait, localWait
@@ -110,43 +114,53 @@ func dialTimeout(c *config.Config, retry bool) time.Duration {
 	return patience
 }
 
-// ExternalOptions sets the address and credentials of an external server.
-func (l *BusLink) ExternalOptions(c *config.Config, o *busnats.Options) {
+// ExternalOptions sets the address and credentials of an external server. A password or
+// token that the settings name is found like a webhook's secret; where it is stored, it is
+// bound to the first of several servers.
+func (l *BusLink) ExternalOptions(c *config.Config, o *busnats.Options) (err error) {
 	n := c.NATS
+	first, _, _ := strings.Cut(n.Server, ",")
 	o.URL, o.User, o.Password, o.Token = n.Server, n.User, n.Password, n.Token
 	if n.PasswordEnv != "" {
-		o.Password = l.opts.Getenv(n.PasswordEnv)
+		if o.Password, err = l.keys.forHost("bus", n.PasswordEnv, first); err != nil {
+			return err
+		}
 	}
 	if n.TokenEnv != "" {
-		o.Token = l.opts.Getenv(n.TokenEnv)
+		if o.Token, err = l.keys.forHost("bus", n.TokenEnv, first); err != nil {
+			return err
+		}
 	}
 	o.NKeyFile, o.CredsFile = n.NKey, n.Creds
 	o.TLSCA, o.TLSCert, o.TLSKey = n.TLS.CA, n.TLS.Cert, n.TLS.Key
+	return nil
 }
 
 // eitherServer lets a connection find the bus again after the hub has switched servers:
 // a loopback server in the configuration is external while it answers, and the hub's
 // own when it does not.
 func (l *BusLink) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
-	foreign := *o
-	l.ExternalOptions(c, &foreign)
-	o.NKeyFile, o.CredsFile = foreign.NKeyFile, foreign.CredsFile
+	o.NKeyFile, o.CredsFile = c.NATS.NKey, c.NATS.Creds
 	o.Redial = func() (busnats.Endpoint, error) {
 		if l.External(c, h) {
+			var foreign busnats.Options
+			if err := l.ExternalOptions(c, &foreign); err != nil {
+				return busnats.Endpoint{}, err
+			}
 			return busnats.Endpoint{URL: foreign.URL, User: foreign.User, Password: foreign.Password, Token: foreign.Token}, nil
 		}
 		return busnats.Credentials(h.RunDir(), who)
 	}
 }
 
-// HubAnswers reports whether the bus of this home answers.
-func (l *BusLink) HubAnswers(ctx context.Context) bool {
+// TryBus returns why the bus of this home does not answer, or nil.
+func (l *BusLink) TryBus(ctx context.Context) error {
 	b, err := l.Bus(ctx, busnats.UserMember, false)
 	if err != nil {
-		return false
+		return err
 	}
 	_ = b.Close() // the App closes it again, which does nothing
-	return true
+	return nil
 }
 
 // External reports whether the bus is an external server. A loopback server in the

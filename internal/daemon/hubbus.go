@@ -52,7 +52,9 @@ func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, s
 	var err error
 	if external {
 		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.Log()}
-		a.ExternalOptions(c, &o)
+		if err := a.ExternalOptions(c, &o); err != nil {
+			return nil, err
+		}
 		// A file left behind by a hub with its own server would mislead clients.
 		if err := os.Remove(filepath.Join(h.RunDir(), "hub.json")); err != nil && !os.IsNotExist(err) {
 			return nil, fika.Wrap(fika.Storage, "hub.json", err)

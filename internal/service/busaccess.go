@@ -29,7 +29,9 @@ func ReadBusAccess(a *app.App) (BusAccess, error) {
 	}
 	if a.External(c, h) {
 		var o busnats.Options
-		a.ExternalOptions(c, &o)
+		if err := a.ExternalOptions(c, &o); err != nil {
+			return BusAccess{}, err
+		}
 		return BusAccess{URL: o.URL, User: o.User, Password: o.Password, Token: o.Token, NKey: o.NKeyFile, Creds: o.CredsFile,
 			TLSCA: o.TLSCA, TLSCert: o.TLSCert, TLSKey: o.TLSKey}, nil
 	}

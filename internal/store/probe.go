@@ -34,6 +34,8 @@ const (
 	probeWait = 5 * time.Second
 	// probes is how many round trips are measured; the shortest counts.
 	probes = 5
+	// PasswordPlaces says where the password of a role is looked for.
+	PasswordPlaces = "PGPASSWORD, ~/.pgpass, or passfile=FILE in the address"
 )
 
 // Probe tries the database at the URL in the options, as a home that would share it, and
@@ -206,7 +208,7 @@ func whyNoConnection(name string, c *pgx.ConnConfig, err error) string {
 	case errors.As(err, &other), errors.As(err, &bad):
 		return fmt.Sprintf("the certificate of %s: %v", name, err)
 	case errors.As(err, &said) && said.Code == "28P01":
-		return fmt.Sprintf("%s refuses the password of %s: PGPASSWORD, or passfile=FILE in the address", name, c.User)
+		return fmt.Sprintf("%s refuses the password of %s: it comes from %s", name, c.User, PasswordPlaces)
 	case errors.As(err, &said) && said.Code == "28000":
 		return fmt.Sprintf("%s does not let the role %s in: %s (CREATE ROLE %s LOGIN, and a line in pg_hba.conf)", name, c.User, said.Message, c.User)
 	case errors.As(err, &said) && said.Code == "3D000":

@@ -301,18 +301,24 @@ func (d *examination) checkBus(ctx context.Context) {
 
 func (d *examination) checkHub(ctx context.Context) {
 	p, up := d.home.HubProcess()
-	switch {
-	case up && process.IsStopped(p):
-		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: %s", p.PID, hint.DownNow), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
-		return
-	case up && !d.app.HubAnswers(ctx):
-		d.add("hub", Problem, hint.DownNow.With()+", then "+hint.Up.With()+"; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
-		return
-	case up:
-		d.add("hub", Fine, "", "runs (pid %d)", p.PID)
+	if !up {
+		d.add("hub", Fine, "", "is not running; commands that need it start it")
 		return
 	}
-	d.add("hub", Fine, "", "is not running; commands that need it start it")
+	if process.IsStopped(p) {
+		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: %s", p.PID, hint.DownNow), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
+		return
+	}
+	err := d.app.TryBus(ctx)
+	c, noConfig := d.app.Config()
+	switch {
+	case err == nil:
+		d.add("hub", Fine, "", "runs (pid %d)", p.PID)
+	case noConfig == nil && d.app.External(c, d.home): // to end the hub would not mend somebody else's server
+		d.add("hub", Problem, "", "runs (pid %d), and from here the bus cannot be used: %v", p.PID, err)
+	default:
+		d.add("hub", Problem, hint.DownNow.With()+", then "+hint.Up.With()+"; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
+	}
 }
 
 // checkAgents looks for agents that need a person.

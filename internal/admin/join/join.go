@@ -65,8 +65,11 @@ func Join(ctx context.Context, a *app.App, w Wanted) (Report, error) {
 		there := *c
 		there.NATS = with
 		o := busnats.Options{Name: "fika joining", Timeout: patience}
-		a.ExternalOptions(&there, &o)
-		r.Lacks = append(r.Lacks, busnats.Probe(ctx, o, with.SubjectPrefix)...)
+		if err := a.ExternalOptions(&there, &o); err != nil {
+			r.Lacks = append(r.Lacks, err.Error())
+		} else {
+			r.Lacks = append(r.Lacks, busnats.Probe(ctx, o, with.SubjectPrefix)...)
+		}
 	}
 	if _, err := os.Stat(h.DatabaseFile()); err == nil && c.Store.URL == "" {
 		r.Notes = append(r.Notes, "what this home has in fika.db stays there and is used no more; "+hint.StoreMove.With("URL")+" takes it along, into a database that nobody uses yet")
@@ -180,7 +183,7 @@ func Invitation(c *config.Config, role string) (w Wanted, needs []string, err er
 		}
 	}
 	if n.PasswordEnv != "" {
-		needs = append(needs, "the variable "+n.PasswordEnv)
+		needs = append(needs, "the variable "+n.PasswordEnv+", or "+hint.KeySet.With(n.PasswordEnv))
 	}
-	return w, append(needs, "the password of the database: PGPASSWORD, or passfile=FILE in the address"), nil
+	return w, append(needs, "the password of the database: "+store.PasswordPlaces), nil
 }

@@ -190,7 +190,7 @@ func natsKeys() []key[NATS] {
 			doc: "The pause before fika tries again to reach the bus; it doubles with each attempt up to two seconds, and stays as it is if it is longer than that."},
 		{name: "user", at: func(n *NATS) any { return &n.User }, example: `"fika"`, doc: "User name at the server."},
 		{name: "password", at: func(n *NATS) any { return &n.Password }, example: `"…"`, doc: "Password of that user, in plain text; password_env is better."},
-		{name: "password_env", at: func(n *NATS) any { return &n.PasswordEnv }, check: checkEnvName, example: `"NATS_PASSWORD"`, doc: "The environment variable that holds the password."},
+		{name: "password_env", at: func(n *NATS) any { return &n.PasswordEnv }, check: checkEnvName, example: `"NATS_PASSWORD"`, doc: "The environment variable that holds the password, or the name under which it is stored (fika key set)."},
 		{name: "token", at: func(n *NATS) any { return &n.Token }, example: `"…"`, doc: "A token instead of a user, in plain text; token_env is better."},
 		{name: "token_env", at: func(n *NATS) any { return &n.TokenEnv }, check: checkEnvName, example: `"NATS_TOKEN"`, doc: "The environment variable that holds the token."},
 		{name: "nkey", at: func(n *NATS) any { return &n.NKey }, example: `"~/.nkeys/fika.nk"`, doc: "Path of an nkey seed file."},
