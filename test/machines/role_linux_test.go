@@ -19,7 +19,7 @@ func TestRolesOfHosts(t *testing.T) {
 	h1.must("up")
 	for _, h := range l.hosts[1:] {
 		out := h1.must("host", "add", h.name)
-		if !regexp.MustCompile(`(?m)^export PGPASSWORD=\w{20,}$`).MatchString(out) || !strings.Contains(out, "fika store join 'postgres://fika_"+h.name+"@127.0.0.1:5432/") {
+		if !regexp.MustCompile(`(?m)^echo '\*:\*:\*:fika_h\d:\w{20,}' >> ~/\.pgpass; chmod 600 ~/\.pgpass$`).MatchString(out) || !strings.Contains(out, "fika store join 'postgres://fika_"+h.name+"@127.0.0.1:5432/") {
 			t.Errorf("host add says %q", out)
 		}
 		path := filepath.Join(h.home, "config.toml")

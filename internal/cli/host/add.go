@@ -39,7 +39,7 @@ that may not make roles, the command prints what an administrator has to run.`,
 				return fika.Errorf(fika.Denied, "", "the role of this home may not make roles: have an administrator of the server run these statements, and give this again; the password in them is that of %s", role.Name)
 			}
 			if role.Password != "" {
-				if err := e.Printf("export PGPASSWORD=%s\n", role.Password); err != nil {
+				if err := e.Printf("echo '*:*:*:%s:%s' >> ~/.pgpass; chmod 600 ~/.pgpass\n", role.Name, role.Password); err != nil {
 					return err
 				}
 			}
