@@ -90,6 +90,7 @@ func (r *Resolver) Definition(name fika.AgentName) *store.Definition {
 	d := &store.Definition{CallableBy: a.CallableBy, ReadableBy: a.ReadableBy, Permissions: a.ToolPermissions}
 	if e := c.Agent(name); e != nil {
 		d.Pool, d.RunOn, d.WorkspaceOn = e.Pool, e.RunOn, e.WorkspaceOn
+		d.Entry, d.Wakes = true, c.Wakes(e)
 	}
 	return d
 }

@@ -23,8 +23,8 @@ import (
 // state of an agent and then waits for it; a hub is needed only to start processes.
 type Agents struct{ c *Service }
 
-// List returns, by name, the agents that have an [[agents]] entry, a process, waiting
-// work or a desired state. With all it also returns contexts that have none of these.
+// List returns, by name, the agents that have an [[agents]] entry, a process, work
+// or a desired state. With all it also returns contexts that have none of these.
 func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 	if err := s.c.may("agent.list"); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 		return views, err
 	}
 	return slices.DeleteFunc(views, func(v AgentView) bool {
-		return !v.Entry && !v.Alive() && v.Waiting == 0 && v.Row.Desired == fika.DesiredNone && v.Why.Code != api.AgentNoHost
+		return !v.Entry && !v.Alive() && v.Waiting+len(v.Running) == 0 && v.Row.Desired == fika.DesiredNone && v.Why.Code != api.AgentNoHost
 	}), nil
 }
 

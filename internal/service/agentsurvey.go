@@ -71,12 +71,7 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 			v.Host = s.hosts.of(row).Name
 		}
 		if s.hosts != nil && row.HomeID != "" && row.HomeID != s.home {
-			v.CallableBy = s.callableBy(ctx, row.Name)
-			away := s.c.isAway(ctx, s.hosts.of(row), row)
-			if away.IsClear() {
-				away = s.c.misplaced(ctx, s.hosts, row)
-			}
-			v.judgeAway(away, s.now)
+			s.addAway(ctx, &v)
 			s.addReasons(ctx, &v)
 			out = append(out, v)
 			continue
@@ -101,6 +96,19 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// addAway adds how an agent of another host is, and what that host says about it.
+func (s *agentSurvey) addAway(ctx context.Context, v *AgentView) {
+	v.CallableBy = s.callableBy(ctx, v.Row.Name)
+	away := s.c.isAway(ctx, s.hosts.of(v.Row), v.Row)
+	if d, _, err := s.c.store.Defined(ctx, v.Row.Name); err == nil {
+		v.Entry, v.Wakes = d.Entry && !v.Row.IsPool(), away.IsClear() && (d.Wakes || v.Row.Desired == fika.DesiredRunning)
+	}
+	if away.IsClear() {
+		away = s.c.misplaced(ctx, s.hosts, v.Row)
+	}
+	v.judgeAway(away, s.now)
 }
 
 // addSettings adds what the configuration says about an agent.
@@ -204,9 +212,9 @@ func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	switch {
 	case v.Status == fika.AgentFailed || v.Status == fika.AgentUnhealthy:
 		v.Trouble = v.Why
-	case !s.hub && !v.Alive() && v.Status != AgentInUse && slices.ContainsFunc(v.Running, func(r RequestInfo) bool { return r.Origin == fika.Queued }):
+	case !s.hub && !v.Away && !v.Alive() && v.Status != AgentInUse && slices.ContainsFunc(v.Running, func(r RequestInfo) bool { return r.Origin == fika.Queued }):
 		v.Trouble = v.says(api.WorkAbandoned)
-	case !s.hub && !v.Alive() && v.Wakes && v.Waiting > 0:
+	case !s.hub && !v.Away && !v.Alive() && v.Wakes && v.Waiting > 0:
 		v.Trouble = v.says(api.AgentNoHub)
 	case v.Status == fika.AgentStopped && !v.Why.IsClear() && len(v.Suspended) == 0:
 		v.Trouble = v.Why

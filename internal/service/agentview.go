@@ -20,8 +20,8 @@ type AgentView struct {
 	Row   fika.Agent
 	Host  string   // the host that it is on; empty if there is only one
 	Away  bool     // that host is not this home's
-	Entry bool     // it has an [[agents]] entry: the hub may start it
-	Wakes bool     // the hub starts it when there is work
+	Entry bool     // it has an [[agents]] entry on its host: the hub there may start it
+	Wakes bool     // the hub of its host starts it when there is work; of another host: and is up
 	Can   []string // its capabilities, as named in the entry
 	// CallableBy lists who may ask it; nil: everybody.
 	CallableBy []string

@@ -154,15 +154,19 @@ func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) ap
 	if err != nil {
 		return api.Status{}
 	}
-	if p := s.presence(ctx, row); p.Hub || p.Alive || p.InUse {
+	p := s.presence(ctx, row)
+	if p.Hub || p.Alive || p.InUse {
 		return api.Status{}
+	}
+	if !p.Away.IsClear() {
+		return p.Away // nothing that is started here resumes it
 	}
 	return api.Stands(api.WorkAbandoned, "agent", string(name))
 }
 
 // wakes reports whether the hub starts an agent that has an entry when there is work.
 func (c *Service) wakes(row fika.Agent, e *config.Agent) bool {
-	return row.Desired == fika.DesiredRunning || e.Wake || e.AutoStart && e.Persistent && c.config().Master.AutoStartAgents
+	return row.Desired == fika.DesiredRunning || c.config().Wakes(e)
 }
 
 // presence reads an agent's lock and what the configuration says about it; of one on another

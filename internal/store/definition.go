@@ -16,6 +16,8 @@ type Definition struct {
 	Pool        string   `json:"pool"`             // the pool that it is a member of; empty: none
 	RunOn       []string `json:"run_on"`           // where it may run: see [Host.Fits]
 	WorkspaceOn string   `json:"workspace_on"`     // where its files are: "shared", "git", or on its host
+	Entry       bool     `json:"entry"`            // it has an [[agents]] entry there
+	Wakes       bool     `json:"wakes"`            // the hub there starts it when there is work
 }
 
 // Defined is an agent's definition with whose it is.

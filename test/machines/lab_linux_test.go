@@ -430,6 +430,19 @@ func (h *host) begin(args ...string) func() string {
 	return func() string { _ = c.Wait(); return strings.TrimSpace(out.String()) }
 }
 
+// overhear starts a command and returns a function that returns what it has printed so far.
+func (h *host) overhear(args ...string) func() string {
+	h.Helper()
+	out, err := os.CreateTemp(h.TempDir(), "said")
+	check(h.T, err)
+	ctx, cancel := context.WithCancel(h.Context())
+	c := h.command(ctx, h.home, args...)
+	c.Stdout, c.Stderr = out, out
+	check(h.T, c.Start())
+	h.Cleanup(func() { cancel(); _ = c.Wait(); _ = out.Close() })
+	return func() string { data, _ := os.ReadFile(out.Name()); return string(data) }
+}
+
 // kill ends the host as a power failure would.
 func (h *host) kill() {
 	if !h.ended {

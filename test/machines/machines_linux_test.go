@@ -87,6 +87,7 @@ func (h *host) copyHome(to *host) string {
 func TestThreeHosts(t *testing.T) {
 	l := newLab(t, 3, "[[agents]]\nid = \"twin\"\nwake = true\n")
 	h1, h2, h3 := l.hosts[0], l.hosts[1], l.hosts[2]
+	h1.add("config.toml", "[[agents]]\nid = \"quiet\"\n")
 	h1.must("up")
 	for _, h := range l.hosts[1:] {
 		if out, _ := h.run(h.home, "up"); !strings.Contains(out, "the host h1 has defined it first") || !strings.Contains(out, "started") {
@@ -113,6 +114,9 @@ func TestThreeHosts(t *testing.T) {
 		if seen[name].Host != want || seen[name].Status != "idle" {
 			t.Errorf("h3 sees %+v, want one that is idle on %s", seen[name], want)
 		}
+	}
+	if seen["quiet"].Host != "h1" || seen["quiet"].Code != "agent.on_demand" {
+		t.Errorf("h3 sees %+v of one that has never been started", seen["quiet"])
 	}
 	if s := h2.shows("h1"); !slices.Contains(s.Duties, "care") || !slices.Contains(s.Duties, "requests") || len(h2.shows("h3").Duties) != 0 {
 		t.Errorf("h1 came first and has %v", s.Duties)
@@ -158,10 +162,18 @@ func TestThreeHosts(t *testing.T) {
 	h1.must("host", "resume", "h2")
 	l.until("a2 is back", func() bool { return l.agent("a2").State == fika.AgentIdle })
 
+	said := h2.overhear("ask", "quiet", "tick 1000")
+	l.until("quiet is at work", func() bool { return l.agent("quiet").State == fika.AgentBusy })
 	h1.kill()
 	l.until("h1 counts as down", func() bool { return !h2.shows("h1").Up })
 	l.until("another hub has its duties", func() bool { return len(h2.shows("h2").Duties)+len(h2.shows("h3").Duties) == 4 })
-	l.until("a1 waits for h1", func() bool { return h3.agents()["a1"].Code == "agent.host_down" })
+	for _, name := range []string{"a1", "quiet"} {
+		l.until(name+" waits for h1", func() bool { return h3.agents()[name].Code == "agent.host_down" })
+	}
+	l.until("who asks quiet is told", func() bool { return strings.Contains(said(), "waits for the host h1") })
+	if strings.Contains(said(), "fika up") {
+		t.Errorf("who asks an agent of a host that is down is told %q", said())
+	}
 	if got := h3.must("ask", "a2", "hello"); got != "hello from h2" {
 		t.Errorf("with h1 gone, a2 says %q", got)
 	}

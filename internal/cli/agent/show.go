@@ -75,7 +75,7 @@ func showAgent(e *command.Env, v service.AgentView, served servers) error {
 	if why := v.Standing(); !why.IsClear() {
 		does += ": " + words.Brief(why, e.Now())
 	}
-	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: words.Brief(v.Trouble, e.Now())}, {Label: "model", Value: cmp.Or(strings.Join(v.Choice.Words(), "; "), v.Model)}}
+	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "host", Value: v.Host}, {Label: "does", Value: does}, {Label: "trouble", Value: words.Brief(v.Trouble, e.Now())}, {Label: "model", Value: cmp.Or(strings.Join(v.Choice.Words(), "; "), v.Model)}}
 	if entry := conf.Agent(v.Row.Name); entry != nil {
 		at, _ := conf.WhereAgent(v.Row.Name)
 		tools := "read, list and plugins"
@@ -85,6 +85,8 @@ func showAgent(e *command.Env, v service.AgentView, served servers) error {
 		facts = append(facts,
 			term.Fact{Label: "good at", Value: strings.Join(entry.Capabilities, ", ")}, term.Fact{Label: "tools", Value: tools},
 			term.Fact{Label: "MCP", Value: served.words(v)}, term.Fact{Label: "folder", Value: entry.Workspace}, term.Fact{Label: "defined in", Value: at.File})
+	} else if v.Away && v.Entry {
+		facts = append(facts, term.Fact{Label: "defined in", Value: "the settings of that host"})
 	} else {
 		facts = append(facts, term.Fact{Label: "defined in", Value: "no config: it is a context alone"})
 	}

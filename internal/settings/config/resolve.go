@@ -226,6 +226,11 @@ func (c *Config) Agent(name fika.AgentName) *Agent {
 	return nil
 }
 
+// Wakes reports whether the hub starts the agent of an entry when there is work.
+func (c *Config) Wakes(a *Agent) bool {
+	return a.Wake || a.AutoStart && a.Persistent && c.Master.AutoStartAgents
+}
+
 // WhereAgent returns where an agent is defined; false if it is not.
 func (c *Config) WhereAgent(name fika.AgentName) (Place, bool) {
 	i := c.entryIndex(string(name))
