@@ -52,6 +52,7 @@ type Offer struct {
 	Title  string     // of its commit
 	Tip    string     // the commit that is offered
 	Into   string     // the branch that it is for
+	Host   string     // the id of the home in whose repository its commits are; empty: not known
 	By     string     // the person who offered it, or @ and the agent
 	State  OfferState
 	Reason string // why it is where it is; of a waiting one: why the queue has stopped

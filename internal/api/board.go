@@ -145,6 +145,8 @@ type OfferInfo struct {
 	State    string     `json:"state"` // waiting trying moving rework landed back asks held refused cancelled
 	Over     bool       `json:"over"`  // nothing happens to it until somebody asks for it
 	Reason   string     `json:"reason,omitempty"`
+	Host     string     `json:"host,omitempty"`     // in whose repository its commits are; empty: there are not several hosts
+	Waits    string     `json:"waits,omitempty"`    // why nothing happens to it there
 	Unpushed string     `json:"unpushed,omitempty"` // why what has landed is not pushed, or what is missing there
 	Request  string     `json:"request,omitempty"`  // in which an agent has offered it
 	Chain    string     `json:"chain,omitempty"`

@@ -27,11 +27,7 @@ func (h hubHome) keepLanding(ctx context.Context) {
 		h.app.Log().Warn("nothing lands", "err", err)
 		return
 	}
-	var offers landing.Store = h.store
-	if h.host != nil {
-		offers = offersHere{h.store, worktree.Target{Project: p.Main}}
-	}
-	q := landingOf(h.app, offers, p.Main, string(id))
+	q := landingOf(h.app, h.offersHere(p.Main), p.Main, string(id))
 	trees := taskTrees{h, map[fika.TaskNumber]int64{}}
 	h.stepOn(ctx, "landing waits", func() (bool, error) {
 		did, err := q.Step(ctx)
@@ -42,20 +38,13 @@ func (h hubHome) keepLanding(ctx context.Context) {
 	})
 }
 
-// offersHere are the offers of all hosts, of which the queue of this one works those that are
-// in its own repository: the others have theirs in clones of their own.
-type offersHere struct {
-	landing.Store
-	repository worktree.Target
-}
-
-// NextOffer implements [landing.Store].
-func (s offersHere) NextOffer(ctx context.Context) (o fika.Offer, found bool, err error) {
-	if o, found, err = s.Store.NextOffer(ctx); err != nil || !found {
-		return o, found, err
+// offersHere returns the offers that this hub works: all, or of those of several hosts its own.
+func (h hubHome) offersHere(project string) store.OfferQueue {
+	q := store.OfferQueue{Offers: h.store.Offers}
+	if h.host != nil {
+		q.Host, q.Holds = h.host.session.Host, worktree.Target{Project: project}.Holds
 	}
-	found, err = s.repository.Holds(ctx, o.Tip)
-	return o, found, err
+	return q
 }
 
 // stepOn calls step again and again until ctx ends: at once while it does something, else
@@ -138,7 +127,7 @@ func (h hubHome) keepPushing(ctx context.Context) {
 		h.app.Log().Warn("nothing is pushed", "err", err)
 		return
 	}
-	q := pusherOf(h.app, h.store, p.Main, string(id))
+	q := pusherOf(h.app, h.offersHere(p.Main), p.Main, string(id))
 	h.stepOn(ctx, "pushing waits", func() (bool, error) { return q.Step(ctx) })
 }
 

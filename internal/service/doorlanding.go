@@ -42,9 +42,9 @@ func (d door) Offers(ctx context.Context, p api.Page) (out api.List[api.OfferInf
 	return out, d.fails(err)
 }
 
-func offerInfo(o fika.Offer) api.OfferInfo {
+func offerInfo(o PlacedOffer) api.OfferInfo {
 	out := api.OfferInfo{
-		Number: int64(o.Number), Source: o.Source, Agent: string(o.Agent), Title: o.Title, Into: o.Into, By: o.By, State: string(o.State),
+		Number: int64(o.Number), Source: o.Source, Agent: string(o.Agent), Title: o.Title, Into: o.Into, By: o.By, State: string(o.State), Host: o.On, Waits: o.Waits,
 		Over: o.State.Ended(), Reason: o.Reason, Request: string(o.Request), Chain: string(o.Chain), Rework: string(o.Rework), Rounds: o.Round,
 		Accepted: o.Accepted, Unpushed: o.Unpushed(), Created: o.CreatedAt, Updated: o.UpdatedAt,
 	}
@@ -55,7 +55,7 @@ func offerInfo(o fika.Offer) api.OfferInfo {
 }
 
 func (d door) Offer(ctx context.Context, n int64) (api.Offer, error) {
-	o, err := d.c.Offers().Find(ctx, fika.OfferNumber(n))
+	o, err := d.c.Offers().Show(ctx, fika.OfferNumber(n))
 	return api.Offer{OfferInfo: offerInfo(o), Tip: o.Tip, Base: o.Base, New: o.New, Check: o.Check, Checked: o.Checked, Output: o.Output}, d.fails(err)
 }
 

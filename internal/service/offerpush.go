@@ -18,7 +18,7 @@ import (
 // another command than asked about; Denied.
 func (o *Offers) retryPush(ctx context.Context, before fika.Offer, accept []string) (fika.Offer, error) {
 	n := before.Number
-	list, err := o.c.store.Landed(ctx, before.Into)
+	list, err := o.landed(ctx, before)
 	switch {
 	case err != nil:
 		return before, err

@@ -56,6 +56,9 @@ func (o *Offers) Add(ctx context.Context, source string) (offer fika.Offer, comm
 		return offer, false, err
 	}
 	n := fika.Offer{Source: source, Into: set.Into, By: o.c.config().Username}
+	if n.Host, err = o.c.home.ID(); err != nil {
+		return offer, false, err
+	}
 	if n.Agent, n.Task, err = o.workerOf(ctx, t, source); err != nil {
 		return offer, false, err
 	}
@@ -132,6 +135,9 @@ func (o *Offers) Submit(ctx context.Context, summary string) (fika.Offer, error)
 		Request: speaker.Request.ID, Chain: speaker.Request.Chain, Depth: speaker.Request.Depth, Task: speaker.Request.Task,
 	}
 	n.Rights, n.Taint = passedOn(o.call, speaker)
+	if n.Host, err = o.c.home.ID(); err != nil {
+		return n, err
+	}
 	// Under a key that is known, nothing is committed again.
 	out, err := once(ctx, say, "offer.submit", []any{summary}, func(to *store.Store) (fika.Offer, error) {
 		crash.Point("offer-freeze")
@@ -244,8 +250,12 @@ func (o *Offers) tip(ctx context.Context, t worktree.Target, n fika.Offer) (tip,
 }
 
 // List returns the offers that match and that the caller may see, the newest first.
-func (o *Offers) List(ctx context.Context, f OfferFilter) ([]fika.Offer, error) {
-	return o.c.sight().offers(ctx, f)
+func (o *Offers) List(ctx context.Context, f OfferFilter) ([]PlacedOffer, error) {
+	list, err := o.c.sight().offers(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return o.Place(ctx, list...)
 }
 
 // Find returns an offer. Error kinds: NotFound, Denied.
@@ -254,6 +264,16 @@ func (o *Offers) Find(ctx context.Context, n fika.OfferNumber) (fika.Offer, erro
 		return fika.Offer{}, err
 	}
 	return o.c.store.Offer(ctx, n)
+}
+
+// Show returns an offer and where it lands. Error kinds: as for [Offers.Find].
+func (o *Offers) Show(ctx context.Context, n fika.OfferNumber) (PlacedOffer, error) {
+	f, err := o.Find(ctx, n)
+	if err != nil {
+		return PlacedOffer{}, err
+	}
+	list, err := o.Place(ctx, f)
+	return list[0], err
 }
 
 // mayOne refuses a verb about one offer to who does not see everything.
@@ -310,7 +330,7 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 			return before, fika.Errorf(fika.NotFound, "", "offer %d does not ask about %q", n, path)
 		}
 	}
-	tip, title := before.Tip, before.Title
+	tip, title, host := before.Tip, before.Title, before.Host
 	same := len(accept) > 0 || before.State == fika.OfferHeld
 	if !same && before.State != fika.OfferLanded && before.State != fika.OfferRework && before.State != fika.OfferReviewed {
 		t, _, err := o.target()
@@ -318,6 +338,9 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 			return before, err
 		}
 		if tip, title, _, err = o.tip(ctx, t, before); err != nil {
+			return before, err
+		}
+		if host, err = o.c.home.ID(); err != nil {
 			return before, err
 		}
 		if err := t.Keep(ctx, n, "tip", tip); err != nil {
@@ -337,7 +360,7 @@ func (o *Offers) Retry(ctx context.Context, n fika.OfferNumber, accept []string)
 		case f.Tip != tip:
 			f.Accepted = nil
 		}
-		f.State, f.Reason, f.Base, f.Tip, f.Title, f.Round, f.Rework = fika.OfferWaiting, "", "", tip, title, 0, ""
+		f.State, f.Reason, f.Base, f.Tip, f.Title, f.Host, f.Round, f.Rework = fika.OfferWaiting, "", "", tip, title, host, 0, ""
 		f.Reviews = append(f.Reviews, fika.OfferReview{Tip: tip})
 		for _, path := range accept {
 			if !slices.Contains(f.Accepted, path) {

@@ -41,6 +41,7 @@ type Status struct {
 	Paused       bool
 	Sandbox      SandboxStatus
 	Budgets      []BudgetBalance
+	Offers       []PlacedOffer // that wait for hosts that are down
 	Schedules    []Schedule
 	Guests       []GuestPrograms
 	// Executors are the executors that the settings define.
@@ -159,6 +160,9 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 		return st, err
 	}
 	if st.Budgets, err = c.Budgets().List(ctx); err != nil {
+		return st, err
+	}
+	if st.Offers, err = c.Offers().Away(ctx); err != nil {
 		return st, err
 	}
 	if st.Executors, err = c.executors(ctx); err != nil {

@@ -546,7 +546,7 @@ func boardCalls() map[string]call {
 
 func offerCalls() map[string]call {
 	return map[string]call{
-		"offer.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]fika.Offer, error) {
+		"offer.list": counted(func(ctx context.Context, _ *world, s *service.Service) ([]service.PlacedOffer, error) {
 			return s.Offers().List(ctx, service.OfferFilter{})
 		}),
 		"offer.show": failed(func(ctx context.Context, _ *world, s *service.Service) error {

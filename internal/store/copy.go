@@ -69,7 +69,7 @@ worker request attempts handed_back result version created_at updated_at ended_a
 		{name: "board_waits", key: cols("request task"), columns: cols("request task")},
 		{name: "task_log", key: cols("task n"), columns: cols("task n at who what text")},
 		{name: "offers", key: cols("n"), columns: cols(`n source agent title tip target created_by state reason base old new output asks accepted checked_by checked_at
-version created_at updated_at ended_at request chain depth rights taint round rework task reviews push_state push after_ok after_by`)},
+version created_at updated_at ended_at request chain depth rights taint round rework task reviews push_state push after_ok after_by host`)},
 		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at estimated")},
 		{name: "budgets", key: cols("owner per begins"), columns: cols("owner per begins scope money tokens")},
 		{name: "reservations", key: cols("request owner per begins"), columns: cols("request owner per begins money tokens")},

@@ -13,7 +13,7 @@ import (
 type Offers struct{ *db }
 
 const offerColumns = `o.n, o.source, o.agent, o.title, o.tip, o.target, o.created_by, o.state, o.reason, o.base, o.old, o.new, o.output, o.asks, o.accepted,
-o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews, o.push_state, o.push,
+o.checked_by, o.checked_at, o.version, o.created_at, o.updated_at, o.ended_at, o.request, o.chain, o.depth, o.rights, o.taint, o.round, o.rework, o.task, o.reviews, o.push_state, o.push, o.host,
 COALESCE((SELECT a.name FROM tasks t JOIN agents a ON a.id = t.review_by WHERE t.n = o.task AND o.task > 0), '')`
 
 const selectOffer = `SELECT ` + offerColumns + ` FROM offers o`
@@ -25,7 +25,7 @@ func offerRow(s scanner, more ...any) (o fika.Offer, err error) {
 	var asks, accepted, rights, reviews, push string
 	var checked, created, updated, ended int64
 	dest := []any{&o.Number, &o.Source, &o.Agent, &o.Title, &o.Tip, &o.Into, &o.By, &o.State, &o.Reason, &o.Base, &o.Old, &o.New, &o.Output, &asks, &accepted,
-		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews, &o.Push.State, &push, &o.Reviewer}
+		&o.Check, &checked, &o.Version, &created, &updated, &ended, &o.Request, &o.Chain, &o.Depth, &rights, &o.Taint, &o.Round, &o.Rework, &o.Task, &reviews, &o.Push.State, &push, &o.Host, &o.Reviewer}
 	if err = s.Scan(append(dest, more...)...); err != nil {
 		return o, err
 	}
@@ -96,52 +96,18 @@ func (s Offers) ListOffers(ctx context.Context, f OfferFilter) ([]fika.Offer, er
 	return list, s.explain("list offers", err)
 }
 
-// mayBeTried is true of an offer o unless it is the work of a task whose own check has not
-// been run yet: that comes at the end of the turn in which it was offered.
-const mayBeTried = `NOT EXISTS (SELECT 1 FROM tasks t JOIN requests r ON r.id = o.request WHERE t.n = o.task AND o.task > 0 AND t.check_cmd <> '' AND r.finished_at = 0)`
-
-// NextOffer returns the first offer in the queue: one that is being tried or moved, else the
-// one that waits longest. found is false if there is none.
-func (s Offers) NextOffer(ctx context.Context) (o fika.Offer, found bool, err error) {
-	o, found, err = one(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state NOT IN ('rework', 'review') AND `+mayBeTried+` ORDER BY CASE WHEN o.state = 'waiting' THEN 1 ELSE 0 END, o.n LIMIT 1`)
-	return o, found, s.explain("read offer", err)
-}
-
-// Behind returns the offers for the same branch that wait behind one, in their order.
-func (s Offers) Behind(ctx context.Context, o fika.Offer, limit int) ([]fika.Offer, error) {
-	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state IN ('waiting', 'trying') AND o.n > ? AND o.target = ? AND `+mayBeTried+` ORDER BY o.n LIMIT ?`, o.Number, o.Into, limit)
-	return list, s.explain("read offers", err)
-}
-
-// Abandoned is an offer on which nobody works any more, although it is in the state rework.
-type Abandoned struct {
-	fika.Offer
-	Ended fika.RequestState // of the request in which its agent did; empty: it was deleted
-	Why   string            // that ended so
-}
-
-// NextAbandoned returns the first offer that came back to its agent and whose agent has
-// ended its turn without offering it again. found is false if there is none.
-func (s Offers) NextAbandoned(ctx context.Context) (a Abandoned, found bool, err error) {
-	a, found, err = one(ctx, s.r, func(sc scanner) (a Abandoned, err error) {
-		a.Offer, err = offerRow(sc, &a.Ended, &a.Why)
-		return a, err
-	}, `SELECT `+offerColumns+`, COALESCE(r.state, ''), COALESCE(r.reason, '') FROM offers o LEFT JOIN requests r ON r.id = o.rework
-WHERE o.ended_at = 0 AND o.state = 'rework' AND (r.id IS NULL OR r.finished_at > 0) ORDER BY o.n LIMIT 1`)
-	return a, found, s.explain("read offer", err)
-}
-
 // landedTips is how many of an agent's commits that have landed are looked at.
 const landedTips = 20
 
 // LandedTips returns the commits that were offered from the worktree of an offer for the
-// same branch and that have landed, the newest first; of a person's offer none.
+// same branch and that have landed on its host, the newest first; on any host if the offer
+// names none; of a person's offer none.
 func (s Offers) LandedTips(ctx context.Context, o fika.Offer) ([]string, error) {
 	if o.Agent == "" && o.Task == 0 {
 		return nil, nil
 	}
 	from, args := fromTree(o)
-	list, err := many(ctx, s.r, scanText, `SELECT o.tip FROM offers o WHERE `+from+` AND o.target = ? AND o.state = 'landed' ORDER BY o.n DESC LIMIT ?`, append(args, o.Into, landedTips)...)
+	list, err := many(ctx, s.r, scanText, `SELECT o.tip FROM offers o WHERE `+from+` AND o.target = ? AND o.state = 'landed' AND (? = '' OR o.host IN (?, '')) ORDER BY o.n DESC LIMIT ?`, append(args, o.Into, o.Host, o.Host, landedTips)...)
 	return list, s.explain("read landed offers", err)
 }
 

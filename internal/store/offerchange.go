@@ -76,9 +76,9 @@ func (t offerRows) save(ctx context.Context, o *fika.Offer) error {
 	}
 	o.Title, o.Reason, o.Output = clip(o.Title, maxTaskLine), clip(o.Reason, maxTaskLine), clip(o.Output, maxOfferOutput)
 	n, err := t.exec(ctx, `UPDATE offers SET source = ?, agent = ?, title = ?, tip = ?, state = ?, reason = ?, base = ?, old = ?, new = ?, output = ?, asks = ?, accepted = ?, checked_by = ?, checked_at = ?,
-request = ?, chain = ?, depth = ?, rights = ?, taint = ?, round = ?, rework = ?, reviews = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
+request = ?, chain = ?, depth = ?, rights = ?, taint = ?, round = ?, rework = ?, reviews = ?, host = ?, version = version + 1, updated_at = ?, ended_at = ? WHERE n = ? AND version = ?`,
 		o.Source, o.Agent, o.Title, o.Tip, o.State, o.Reason, o.Base, o.Old, o.New, o.Output, asks, accepted, o.Check, ms(o.Checked),
-		o.Request, o.Chain, o.Depth, rights, o.Taint, o.Round, o.Rework, reviews, t.now, ms(o.EndedAt), o.Number, o.Version)
+		o.Request, o.Chain, o.Depth, rights, o.Taint, o.Round, o.Rework, reviews, o.Host, t.now, ms(o.EndedAt), o.Number, o.Version)
 	if err == nil && n == 0 {
 		err = errAgain
 	}
@@ -146,7 +146,7 @@ func (s Offers) SubmitOffer(ctx context.Context, o fika.Offer, held string) (fik
 		}
 		out = last
 		out.State, out.Reason, out.Base, out.New, out.Asks, out.Accepted, out.Rework = state, held, "", "", nil, nil, ""
-		out.Source, out.Agent = o.Source, o.Agent
+		out.Source, out.Agent, out.Host = o.Source, o.Agent, o.Host
 		out.Tip, out.Title, out.Request, out.Chain, out.Depth, out.Rights, out.Taint = o.Tip, o.Title, o.Request, o.Chain, o.Depth, o.Rights, o.Taint
 		return offersIn(t).save(ctx, &out)
 	})

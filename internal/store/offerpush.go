@@ -9,13 +9,6 @@ import (
 // pushedOnce bounds how many offers say of one push what became of it.
 const pushedOnce = 50
 
-// Landed returns the offers for a branch that have landed last, and moved it, the latest
-// first.
-func (s Offers) Landed(ctx context.Context, into string) ([]fika.Offer, error) {
-	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.state = 'landed' AND o.new <> '' AND o.target = ? ORDER BY o.ended_at DESC, o.n DESC LIMIT ?`, into, pushedOnce)
-	return list, s.explain("read offers", err)
-}
-
 // SaidYes returns the person who has said yes to a command that runs after a push; empty:
 // nobody has.
 func (s Offers) SaidYes(ctx context.Context, command string) (by string, err error) {

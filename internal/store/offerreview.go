@@ -60,23 +60,6 @@ type Review struct {
 	Notes string // what it says, or why there is no review
 }
 
-// NextReviewed returns the first offer whose reviews have all ended. found is false if there
-// is none.
-func (s Offers) NextReviewed(ctx context.Context) (r Reviewed, found bool, err error) {
-	const op = "read reviews"
-	list, err := many(ctx, s.r, scanOffer, selectOffer+` WHERE o.ended_at = 0 AND o.state = 'review' ORDER BY o.n`)
-	if err != nil {
-		return r, false, s.explain(op, err)
-	}
-	for _, o := range list {
-		said, ended, err := reviewsOf(ctx, s.r, o)
-		if err != nil || ended {
-			return Reviewed{o, said}, ended, s.explain(op, err)
-		}
-	}
-	return r, false, nil
-}
-
 // reviewsOf returns the reviews of the commit that an offer now has, and whether all have
 // ended.
 func reviewsOf(ctx context.Context, q querier, o fika.Offer) (said []Review, ended bool, err error) {

@@ -28,7 +28,11 @@ func (l *LiveRuntime) followLanding(ctx context.Context, r *Runtime, c store.Cla
 	if !ok {
 		return nil
 	}
-	tips, err := r.worker.Store.LandedTips(ctx, fika.Offer{Agent: tree.Agent, Task: tree.Task, Into: conf.Landing.Into})
+	host, err := r.worker.Folder.Home.ID()
+	if err != nil {
+		return err
+	}
+	tips, err := r.worker.Store.LandedTips(ctx, fika.Offer{Agent: tree.Agent, Task: tree.Task, Into: conf.Landing.Into, Host: host})
 	if err != nil {
 		return err
 	}

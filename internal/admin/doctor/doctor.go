@@ -101,6 +101,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkSchedules(ctx)
 		d.checkReceivers(ctx)
 		d.checkPushes(ctx)
+		d.checkOffers(ctx)
 		d.checkUnpushed(ctx)
 	}
 	return d.out, ctx.Err()

@@ -6,7 +6,9 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/repository/worktree"
+	"fika/internal/service"
 	"fika/internal/settings/config"
+	"fika/internal/store"
 	"fika/internal/text/hint"
 )
 
@@ -64,9 +66,29 @@ func (d *examination) checkPushes(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	list, err := s.Landed(ctx, c.Landing.Into)
+	home, err := d.home.ID()
+	if err != nil {
+		return
+	}
+	none := func(context.Context, string) (bool, error) { return false, nil }
+	list, err := store.OfferQueue{Offers: s.Offers, Host: home, Holds: none}.Landed(ctx, c.Landing.Into)
 	if err != nil || len(list) == 0 || list[0].Unpushed() == "" {
 		return
 	}
 	d.add("landing", Note, hint.LandShow.With(list[0].Number), "offer %d has landed; %s", list[0].Number, list[0].Unpushed())
+}
+
+// checkOffers warns of offers that wait for a host that is down.
+func (d *examination) checkOffers(ctx context.Context) {
+	c, err := service.Open(ctx, d.app, d.who)
+	if err != nil {
+		return // checkStore has said so
+	}
+	list, err := c.Offers().Away(ctx)
+	if err != nil {
+		d.add("landing", Problem, "", "%v", err)
+	}
+	for _, o := range list {
+		d.add("landing", Note, "start "+o.On+", or offer it where else its commits are", "offer %d %s", o.Number, o.Waits)
+	}
 }

@@ -25,7 +25,7 @@ func control(e *command.Env, c *cobra.Command, do func(*cobra.Command, *service.
 		if err != nil {
 			return err
 		}
-		return changed(e, o, asJSON)
+		return changed(cmd.Context(), e, c.Offers(), o, asJSON)
 	}
 	command.JSONFlag(c, &asJSON)
 	return c

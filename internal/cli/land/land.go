@@ -68,7 +68,7 @@ func add(ctx context.Context, e *command.Env, source string, wait, asJSON bool) 
 			return err
 		}
 	}
-	if err := changed(e, o, asJSON); err != nil {
+	if err := changed(ctx, e, c.Offers(), o, asJSON); err != nil {
 		return err
 	}
 	if wait && o.State != fika.OfferLanded {
@@ -78,7 +78,12 @@ func add(ctx context.Context, e *command.Env, source string, wait, asJSON bool) 
 }
 
 // changed prints an offer that a command has changed.
-func changed(e *command.Env, o fika.Offer, asJSON bool) error {
+func changed(ctx context.Context, e *command.Env, all *service.Offers, n fika.Offer, asJSON bool) error {
+	list, err := all.Place(ctx, n)
+	if err != nil {
+		return err
+	}
+	o := list[0]
 	if asJSON {
 		return e.PrintLine(ToJSON(o))
 	}
@@ -101,6 +106,9 @@ func changed(e *command.Env, o fika.Offer, asJSON bool) error {
 	if o.Reason != "" {
 		text += ": " + o.Reason
 	}
+	if o.Waits != "" {
+		text += "; it " + o.Waits
+	}
 	e.Say("%s", text)
 	switch o.State {
 	case fika.OfferBack, fika.OfferAsks, fika.OfferHeld, fika.OfferRefused:
@@ -120,6 +128,8 @@ type JSON struct {
 	Into      string           `json:"into"`
 	State     string           `json:"state"`
 	Reason    command.Nullable `json:"reason"`
+	Host      command.Nullable `json:"host"`  // in whose repository its commits are; null: there are not several hosts
+	Waits     command.Nullable `json:"waits"` // why nothing happens to it there now
 	Tip       string           `json:"tip"`
 	Base      command.Nullable `json:"base"`
 	Old       command.Nullable `json:"old"` // what had landed before; null: nothing
@@ -176,7 +186,7 @@ type review struct {
 }
 
 // ToJSON returns an offer as --json prints it.
-func ToJSON(o fika.Offer) JSON {
+func ToJSON(o service.PlacedOffer) JSON {
 	var task *fika.TaskNumber
 	if o.Task > 0 {
 		task = &o.Task
@@ -186,7 +196,7 @@ func ToJSON(o fika.Offer) JSON {
 		reviews = append(reviews, review{command.Nullable(r.Agent), command.Nullable(r.Request), r.Tip})
 	}
 	return JSON{
-		Task: task, Reviews: reviews, Push: pushJSON(o),
+		Task: task, Reviews: reviews, Push: pushJSON(o.Offer), Host: command.Nullable(o.On), Waits: command.Nullable(o.Waits),
 		Number: o.Number, Source: o.Source, Agent: command.Nullable(o.Agent), Title: o.Title, Into: o.Into, State: string(o.State), Reason: command.Nullable(o.Reason),
 		Tip: o.Tip, Base: command.Nullable(o.Base), Old: command.Nullable(o.Old), New: command.Nullable(o.New), Check: command.Nullable(o.Check), CheckedAt: command.JSONTime(o.Checked),
 		Request: command.Nullable(o.Request), Taint: command.Nullable(o.Taint), Round: o.Round, Rework: command.Nullable(o.Rework),

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/service"
 )
@@ -38,7 +37,10 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no offers (fika land BRANCH)")
 				return nil
 			}
-			return e.Table([]string{"OFFER", "STATE", "FROM", "INTO", "TITLE", "REASON"}, command.TableRows(list, row))
+			if !slices.ContainsFunc(list, func(o service.PlacedOffer) bool { return o.On != "" }) {
+				return e.Table([]string{"OFFER", "STATE", "FROM", "INTO", "TITLE", "REASON"}, command.TableRows(list, row))
+			}
+			return e.Table([]string{"OFFER", "STATE", "FROM", "HOST", "INTO", "TITLE", "REASON"}, command.TableRows(list, rowOnHost))
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "show all offers that have ended")
@@ -48,8 +50,8 @@ func newList(e *command.Env) *cobra.Command {
 }
 
 // inOrder puts what is in the queue first, oldest first, and keeps the order of the rest.
-func inOrder(list []fika.Offer, all bool) []fika.Offer {
-	var queue, ended []fika.Offer
+func inOrder(list []service.PlacedOffer, all bool) []service.PlacedOffer {
+	var queue, ended []service.PlacedOffer
 	for _, o := range list {
 		if o.State.Ended() {
 			ended = append(ended, o)
@@ -64,6 +66,10 @@ func inOrder(list []fika.Offer, all bool) []fika.Offer {
 	return append(queue, ended...)
 }
 
-func row(o fika.Offer) []string {
-	return []string{digits(o.Number), string(o.State), o.Source, o.Into, command.OrDash(o.Title), command.OrDash(cmp.Or(o.Unpushed(), o.Reason))}
+func row(o service.PlacedOffer) []string {
+	return []string{digits(o.Number), string(o.State), o.Source, o.Into, command.OrDash(o.Title), command.OrDash(cmp.Or(o.Unpushed(), o.Waits, o.Reason))}
+}
+
+func rowOnHost(o service.PlacedOffer) []string {
+	return slices.Insert(row(o), 3, command.OrDash(o.On))
 }

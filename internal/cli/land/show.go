@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/service"
 	"fika/internal/system/term"
 )
 
@@ -33,7 +34,7 @@ func newShow(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := c.Offers().Find(cmd.Context(), n)
+			o, err := c.Offers().Show(cmd.Context(), n)
 			switch {
 			case err != nil:
 				return err
@@ -47,7 +48,7 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-func show(e *command.Env, o fika.Offer) error {
+func show(e *command.Env, o service.PlacedOffer) error {
 	state := string(o.State)
 	if o.Reason != "" {
 		state += ": " + o.Reason
@@ -68,12 +69,13 @@ func show(e *command.Env, o fika.Offer) error {
 	}
 	if err := e.Facts(
 		term.Fact{Label: "offer", Value: digits(o.Number)}, term.Fact{Label: "from", Value: o.Source}, term.Fact{Label: "title", Value: o.Title},
-		term.Fact{Label: "into", Value: o.Into}, term.Fact{Label: "state", Value: state}, term.Fact{Label: "offered", Value: o.Tip}, term.Fact{Label: "put on", Value: o.Base},
+		term.Fact{Label: "into", Value: o.Into}, term.Fact{Label: "state", Value: state}, term.Fact{Label: "host", Value: o.On}, term.Fact{Label: "waits", Value: o.Waits},
+		term.Fact{Label: "offered", Value: o.Tip}, term.Fact{Label: "put on", Value: o.Base},
 		term.Fact{Label: "landed as", Value: o.New}, term.Fact{Label: "before", Value: o.Old}, term.Fact{Label: "check", Value: check},
 		term.Fact{Label: "accepted", Value: strings.Join(o.Accepted, ", ")}, term.Fact{Label: "by", Value: o.By},
-		term.Fact{Label: "in request", Value: string(o.Request)}, term.Fact{Label: "came back", Value: times(o)}, term.Fact{Label: "reworked in", Value: string(o.Rework)},
+		term.Fact{Label: "in request", Value: string(o.Request)}, term.Fact{Label: "came back", Value: times(o.Offer)}, term.Fact{Label: "reworked in", Value: string(o.Rework)},
 		term.Fact{Label: "task", Value: task}, term.Fact{Label: "reviewed by", Value: strings.Join(reviews, "; ")},
-		term.Fact{Label: "pushed", Value: pushed(o)}, term.Fact{Label: "after it", Value: after(o)},
+		term.Fact{Label: "pushed", Value: pushed(o.Offer)}, term.Fact{Label: "after it", Value: after(o.Offer)},
 	); err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ type statusJSON struct {
 	Budgets []budget.JSON `json:"budgets"`
 
 	Schedules []schedule.JSON `json:"schedules"`
+
+	Offers []offerJSON `json:"offers"` // that wait for hosts that are down
 }
 
 type guestJSON struct {
@@ -47,6 +49,12 @@ type guestJSON struct {
 	Programs int    `json:"programs"`
 	Idle     int    `json:"idle"` // of programs: those that wait for a next turn
 	Bytes    int64  `json:"memory_bytes"`
+}
+
+type offerJSON struct {
+	Number fika.OfferNumber `json:"number"`
+	Host   string           `json:"host"`
+	Waits  string           `json:"waits"`
 }
 
 type executorJSON struct {
@@ -170,13 +178,16 @@ func toStatusJSON(st service.Status, now time.Time) statusJSON {
 		Store: store.ToJSON(st.Store, st.Bytes), Away: command.Optional(st.StoreTrouble),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
-		Budgets: []budget.JSON{}, Guests: []guestJSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{},
+		Budgets: []budget.JSON{}, Guests: []guestJSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{}, Offers: []offerJSON{},
 	}
 	for _, g := range st.Guests {
 		j.Guests = append(j.Guests, guestJSON{string(g.Agent), g.Count, g.Idle, g.Bytes})
 	}
 	for _, x := range st.Executors {
 		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Running: x.Running})
+	}
+	for _, o := range st.Offers {
+		j.Offers = append(j.Offers, offerJSON{o.Number, o.On, o.Waits})
 	}
 	for _, b := range st.Budgets {
 		j.Budgets = append(j.Budgets, budget.ToJSON(b))
@@ -246,6 +257,9 @@ func showStatus(e *command.Env, st service.Status) error {
 	}
 	for i, b := range st.Budgets {
 		p([]string{"budgets", ""}[min(i, 1)], service.BudgetLine(b))
+	}
+	for i, o := range st.Offers {
+		p([]string{"landing", ""}[min(i, 1)], fmt.Sprintf("offer %d %s", o.Number, o.Waits))
 	}
 	for i, l := range scheduleLines(st.Schedules) {
 		p([]string{"next", ""}[min(i, 1)], l)

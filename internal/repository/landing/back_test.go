@@ -169,7 +169,7 @@ func TestAnOfferThatIsCancelledIsNotCheckedToItsEnd(t *testing.T) {
 	w.offer("two", "b", "2\n")
 	ends := 0
 	q := landing.New(landing.Options{
-		Store: w.store, Repository: func(string) landing.Repository { return w.target }, Now: time.Now, Clean: func(string) {}, Poll: time.Millisecond,
+		Store: w.offers(), Repository: func(string) landing.Repository { return w.target }, Now: time.Now, Clean: func(string) {}, Poll: time.Millisecond,
 		Settings: func() (landing.Settings, error) { return landing.Settings{Check: "x", How: w.how}, nil },
 		Check: func(ctx context.Context, _, _, _ string) (landing.Verdict, error) {
 			if o := w.offered(1); o.State == fika.OfferTrying {

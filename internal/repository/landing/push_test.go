@@ -59,7 +59,7 @@ func (c coast) SaidYes(ctx context.Context, command string) (string, error) {
 }
 
 func (c coast) Landed(ctx context.Context, into string) ([]fika.Offer, error) {
-	return c.w.store.Landed(ctx, into)
+	return c.w.offers().Landed(ctx, into)
 }
 
 // pusher returns a pusher as a new process has it.

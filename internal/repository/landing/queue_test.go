@@ -103,6 +103,9 @@ func (w *world) offer(name, file, text string) fika.OfferNumber {
 	return o.Number
 }
 
+// offers is the queue of the store.
+func (w *world) offers() store.OfferQueue { return store.OfferQueue{Offers: w.store.Offers} }
+
 // dies ends the process at the step at which it is to die.
 func (w *world) dies() error {
 	if w.steps++; w.steps == w.killAt {
@@ -128,7 +131,7 @@ func (m mortal) around(write func() error) error {
 }
 
 func (m mortal) NextOffer(ctx context.Context) (fika.Offer, bool, error) {
-	return m.w.store.NextOffer(ctx)
+	return m.w.offers().NextOffer(ctx)
 }
 
 func (m mortal) ChangeOffer(ctx context.Context, n fika.OfferNumber, fn func(*fika.Offer) error) (o fika.Offer, err error) {
@@ -142,11 +145,11 @@ func (m mortal) ChangeOffers(ctx context.Context, was []fika.Offer, fn func(*fik
 }
 
 func (m mortal) Behind(ctx context.Context, o fika.Offer, limit int) ([]fika.Offer, error) {
-	return m.w.store.Behind(ctx, o, limit)
+	return m.w.offers().Behind(ctx, o, limit)
 }
 
 func (m mortal) NextAbandoned(ctx context.Context) (store.Abandoned, bool, error) {
-	return m.w.store.NextAbandoned(ctx)
+	return m.w.offers().NextAbandoned(ctx)
 }
 
 func (m mortal) Offer(ctx context.Context, n fika.OfferNumber) (fika.Offer, error) {
@@ -163,7 +166,7 @@ func (m mortal) ReturnOffer(ctx context.Context, was fika.Offer, r store.Returne
 }
 
 func (m mortal) NextReviewed(ctx context.Context) (store.Reviewed, bool, error) {
-	return m.w.store.NextReviewed(ctx)
+	return m.w.offers().NextReviewed(ctx)
 }
 
 func (m mortal) AskReviews(ctx context.Context, was fika.Offer, by []fika.AgentName, text string) (o fika.Offer, err error) {

@@ -127,7 +127,7 @@ var taskReviewTests = map[string]func(*world){
 		equal(w, "checked", spaced(w.taskStands(1), w.next(), must(w.Offer(w.ctx, 1))(w).Reviewer), "review 1 waiting critic")
 		c = w.take(l, takes)
 		must(w.submit(c, "b", ""))(w)
-		equal(w, "not behind it either", len(must(w.Behind(w.ctx, must(w.Offer(w.ctx, 1))(w), 9))(w)), 0)
+		equal(w, "not behind it either", len(must(w.queue().Behind(w.ctx, must(w.Offer(w.ctx, 1))(w), 9))(w)), 0)
 		w.fail(c, fika.RequestFailed)
 		equal(w, "ended without", spaced(w.taskStands(2), "|", must(w.Offer(w.ctx, 2))(w).Stands()), "review | offer 2 is held: the turn that offered it ended before the check of task 2 was run")
 		o := w.back(1)

@@ -15,10 +15,13 @@ func (w *world) offered(tip string) fika.Offer {
 	return must(w.AddOffer(w.ctx, fika.Offer{Source: "branch-" + tip, Title: "does " + tip, Tip: tip, Into: "main", By: "ann"}))(w)
 }
 
+// queue is all offers.
+func (w *world) queue() store.OfferQueue { return store.OfferQueue{Offers: w.Offers} }
+
 // next returns the first offer of the queue.
 func (w *world) next() string {
 	w.Helper()
-	o, found, err := w.NextOffer(w.ctx)
+	o, found, err := w.queue().NextOffer(w.ctx)
 	w.ok(err)
 	if !found {
 		return "none"
@@ -33,8 +36,8 @@ var offerTests = map[string]func(*world){
 		}
 		must(w.AddOffer(w.ctx, fika.Offer{Source: "d", Tip: "d", Into: "other", By: "ann"}))(w)
 		first := must(w.Offer(w.ctx, 1))(w)
-		behind := must(w.Behind(w.ctx, first, 9))(w)
-		equal(w, "behind", spaced(len(behind), behind[0].Number, behind[1].Number, len(must(w.Behind(w.ctx, first, 1))(w))), "2 2 3 1")
+		behind := must(w.queue().Behind(w.ctx, first, 9))(w)
+		equal(w, "behind", spaced(len(behind), behind[0].Number, behind[1].Number, len(must(w.queue().Behind(w.ctx, first, 1))(w))), "2 2 3 1")
 		tries := func(o *fika.Offer) { o.State = fika.OfferTrying }
 		changed := must(w.ChangeOffers(w.ctx, append([]fika.Offer{first}, behind...), tries))(w)
 		equal(w, "changed", spaced(len(changed), changed[2].State, must(w.Offer(w.ctx, 3))(w).Version == changed[2].Version), "3 trying true")

@@ -27,7 +27,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"turn", turnTests},
 		{"finish", finishTests},
 		{"recover", recoverTests},
-		{"inputs", inputTests}, {"modes", modeTests}, {"rewinds", rewindTests}, {"jobs", jobTests}, {"board", boardTests}, {"lists of tasks", boardListTests}, {"claiming tasks", boardClaimTests}, {"waiting for tasks", boardWaitTests}, {"offers", offerTests}, {"offers of agents", agentOfferTests}, {"offers of tasks", taskOfferTests}, {"reviews of offers", reviewTests}, {"reviews of tasks", taskReviewTests},
+		{"inputs", inputTests}, {"modes", modeTests}, {"rewinds", rewindTests}, {"jobs", jobTests}, {"board", boardTests}, {"lists of tasks", boardListTests}, {"claiming tasks", boardClaimTests}, {"waiting for tasks", boardWaitTests}, {"offers", offerTests}, {"offers of several hosts", offerQueueTests}, {"offers of agents", agentOfferTests}, {"offers of tasks", taskOfferTests}, {"reviews of offers", reviewTests}, {"reviews of tasks", taskReviewTests},
 		{"delegation", delegateTests},
 		{"guests", guestTests},
 		{"approvals", approvalTests}, {"executions", executionTests},
