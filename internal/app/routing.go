@@ -53,7 +53,7 @@ func (a *App) candidates(ctx context.Context, s *store.Store, who *Speaker, able
 		if one.Tools == nil {
 			one.Tools = c.ToolPermissions
 		}
-		if one.Barred = a.whyNot(ctx, row, name, who); one.Barred == "" {
+		if one.Barred = a.whyNot(ctx, s, row, name, who); one.Barred == "" {
 			one.Barred = a.overBudget(spent, name, who)
 		}
 		agents = append(agents, one)
@@ -76,7 +76,7 @@ func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.Reques
 	if r.Payload.Writer == fika.ByAgent {
 		who = &Speaker{Agent: fika.AgentName(r.Payload.From)}
 	}
-	if why := a.whyNot(ctx, row, name, who); why != "" {
+	if why := a.whyNot(ctx, s, row, name, who); why != "" {
 		return why, nil
 	}
 	spent, err := a.balances(ctx, s, c)
@@ -84,7 +84,7 @@ func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.Reques
 }
 
 // whyNot says why an agent cannot be chosen now, apart from budgets; "" if it can.
-func (a *App) whyNot(ctx context.Context, row fika.Agent, name fika.AgentName, who *Speaker) string {
+func (a *App) whyNot(ctx context.Context, s *store.Store, row fika.Agent, name fika.AgentName, who *Speaker) string {
 	caller, by := guard.User, "you may not ask it"
 	if who != nil {
 		caller, by = string(who.Agent), "@"+string(who.Agent)+" may not ask it"
@@ -101,7 +101,7 @@ func (a *App) whyNot(ctx context.Context, row fika.Agent, name fika.AgentName, w
 		return "it was stopped by hand (" + hint.AgentStart.With(name) + ")"
 	case row.State == fika.AgentFailed:
 		return "it has failed: " + row.StateReason
-	case row.QuotaUsedUp(a.Now()):
+	case row.QuotaUsedUp(s.Now()):
 		return "it reached its limit of " + row.HeldReason
 	}
 	return ""

@@ -167,7 +167,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		Reload:  h.page.reloading(h.reload(b)), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
-		Processes: procs, Admit: b.admit, Intake: c.BusIntake(b.server != nil), Specs: specs, Log: a.Log(), Now: a.Now,
+		Processes: procs, Admit: b.admit, Intake: c.BusIntake(b.server != nil), Specs: specs, Log: a.Log(), Now: h.store.Now,
 		CannotTakeOver: func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error) {
 			return a.CannotTakeOver(ctx, h.store, r, to)
 		},

@@ -82,7 +82,7 @@ func (h hubHome) sendEvents(ctx context.Context, home string, events *service.Se
 	defer post.Close()
 	said := ""
 	w := webhook.Worker{
-		Place: delivery.Place{Receiver: entry.URL, Rows: h.store, Now: h.app.Now}, Kinds: entry.Events, Home: home,
+		Place: delivery.Place{Receiver: entry.URL, Rows: h.store, Now: h.store.Now}, Kinds: entry.Events, Home: home,
 		Events: func(ctx context.Context, from api.Cursor) iter.Seq2[api.Event, error] {
 			return events.Events(ctx, api.Scope{}, from)
 		},
@@ -97,7 +97,7 @@ func (h hubHome) sendEvents(ctx context.Context, home string, events *service.Se
 			if err != nil {
 				return err
 			}
-			return post.Post(ctx, secret, id, h.app.Now(), trace, body)
+			return post.Post(ctx, secret, id, h.store.Now(), trace, body)
 		},
 	}
 	w.Run(ctx, func(err error) {
@@ -118,7 +118,7 @@ func (h hubHome) sendTraces(ctx context.Context, home string, entry config.OTLP)
 	log := h.app.Log().With("endpoint", entry.Endpoint)
 	said := ""
 	w := otlp.Worker{
-		Place: delivery.Place{Receiver: entry.Receiver(), Rows: h.store, Now: h.app.Now}, History: h.store, Resource: otlp.Resource{Home: home, Version: version()},
+		Place: delivery.Place{Receiver: entry.Receiver(), Rows: h.store, Now: h.store.Now}, History: h.store, Resource: otlp.Resource{Home: home, Version: version()},
 		Projection: otlp.Projection{Home: home, Provider: h.providerName, Redact: h.app.Secrets().Text, Content: entry.Content},
 		Post: func(ctx context.Context, body []byte) (int64, string, error) {
 			headers, err := h.app.CollectorHeaders(entry)

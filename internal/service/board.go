@@ -66,8 +66,9 @@ type NewTask struct {
 	Parent     fika.TaskNumber
 	Needs      []string // numbers of tasks, or titles of tasks of the same list
 	Due        time.Time
-	Check      string // a command that has to pass before the task is done; empty: none
-	Review     string // the agent that has to call it good before; empty: none
+	Within     time.Duration // instead of Due, from now; 0: Due
+	Check      string        // a command that has to pass before the task is done; empty: none
+	Review     string        // the agent that has to call it good before; empty: none
 }
 
 // check refuses (Invalid) what is no task.
@@ -204,6 +205,9 @@ func (b *Board) wake(ctx context.Context, agents ...fika.AgentName) {
 // stands for several.
 func (b *Board) newTask(ctx context.Context, n NewTask, titles map[string]int, by *app.Speaker) (store.NewTask, error) {
 	out := store.NewTask{Title: n.Title, Body: n.Body, Priority: n.Priority, Capability: strings.ToLower(n.Capability), Parent: n.Parent, Due: n.Due, Check: strings.TrimSpace(n.Check)}
+	if n.Within > 0 {
+		out.Due = b.c.now().Add(n.Within)
+	}
 	var err error
 	if out.Agent, err = b.agentID(ctx, n.Agent, by); err != nil {
 		return out, err
@@ -348,8 +352,9 @@ type TaskEdit struct {
 	Agent                   *string // empty: any agent may take it
 	Parent                  *fika.TaskNumber
 	Due                     *time.Time
-	Needs                   *[]string // numbers
-	Check, Review           *string   // empty: none
+	Within                  time.Duration // instead of Due, from now; 0: Due
+	Needs                   *[]string     // numbers
+	Check, Review           *string       // empty: none
 }
 
 // Edit changes a task that has not ended. Error kinds: NotFound, Invalid, Conflict, Denied.
@@ -397,6 +402,10 @@ func (b *Board) edit(ctx context.Context, verb string, n fika.TaskNumber, e Task
 		return TaskInfo{}, err
 	}
 	change := store.TaskEdit{Title: e.Title, Body: e.Body, Priority: e.Priority, Parent: e.Parent, Due: e.Due, By: b.name()}
+	if e.Within > 0 {
+		due := b.c.now().Add(e.Within)
+		change.Due = &due
+	}
 	if e.Capability != nil {
 		change.Capability = &resolved.Capability
 	}

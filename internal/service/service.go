@@ -187,7 +187,7 @@ func (c *Service) Connected() bool {
 }
 
 // now is the clock that rows are stamped with.
-func (c *Service) now() time.Time { return c.app.Now() }
+func (c *Service) now() time.Time { return c.store.Now() }
 
 // config returns the current configuration, because a console runs for a long time.
 func (c *Service) config() *config.Config {

@@ -31,10 +31,10 @@ const tokenPrefix = "fika_"
 
 // NewToken describes a token to make.
 type NewToken struct {
-	Name    string
-	Doors   []string // of [api.TokenDoors]; empty: all
-	Agents  []string // that it reaches; empty: all
-	Expires time.Time
+	Name   string
+	Doors  []string      // of [api.TokenDoors]; empty: all
+	Agents []string      // that it reaches; empty: all
+	Within time.Duration // from now until it expires, in whole seconds; 0: it does not
 }
 
 // Create makes a token and returns the secret that its program shows, which is not kept: a
@@ -46,15 +46,18 @@ func (s *Tokens) Create(ctx context.Context, n NewToken) (secret string, made To
 	if err := s.c.may("token.create"); err != nil {
 		return "", made, err
 	}
-	k := Token{Name: strings.ToLower(n.Name), Doors: n.Doors, Agents: n.Agents, By: s.c.who.Name, Expires: n.Expires}
+	k := Token{Name: strings.ToLower(n.Name), Doors: n.Doors, Agents: n.Agents, By: s.c.who.Name}
 	if _, err := fika.ParseAgentName(k.Name); err != nil {
 		return "", made, fika.Errorf(fika.Invalid, op, "%.40q is not a name: use 1 to 32 of a-z 0-9 - and begin with a letter or a digit", n.Name)
 	}
 	if strings.Contains(k.Name, "_") { // it is a part of names of conversations
 		return "", made, fika.Errorf(fika.Invalid, op, "the name of a token has no underscore: use a-z 0-9 and -")
 	}
-	if !n.Expires.IsZero() && !n.Expires.After(s.c.now()) {
+	if n.Within < 0 {
 		return "", made, fika.Errorf(fika.Invalid, op, "a token cannot expire in the past")
+	}
+	if n.Within > 0 {
+		k.Expires = s.c.now().Add(n.Within).Truncate(time.Second)
 	}
 	if len(k.Doors) == 0 {
 		for _, d := range api.TokenDoors() {

@@ -135,7 +135,7 @@ func TestNamesOfTokens(t *testing.T) {
 	ctx := t.Context()
 	for _, n := range []service.NewToken{
 		{Name: "arya"}, {Name: "GENDRY"}, {Name: w.person.Principal().Name}, {Name: "master"}, {Name: ""}, {Name: "a_b"}, {Name: "../x"}, {Name: "a\nb"}, {Name: strings.Repeat("x", 33)},
-		{Name: "ok", Doors: []string{"page"}}, {Name: "ok", Agents: []string{"nobody"}}, {Name: "ok", Expires: time.Now().Add(-time.Second)},
+		{Name: "ok", Doors: []string{"page"}}, {Name: "ok", Agents: []string{"nobody"}}, {Name: "ok", Within: -time.Second},
 	} {
 		if secret, _, err := w.person.Tokens().Create(ctx, n); err == nil || secret != "" {
 			t.Errorf("%+v is made: %q", n, secret)
@@ -150,7 +150,7 @@ func TestNamesOfTokens(t *testing.T) {
 	if _, err := w.person.ByToken(ctx, secret, api.DoorMCP); !fika.IsKind(err, fika.Denied) {
 		t.Errorf("it comes in with the name of an agent: %v", err)
 	}
-	old, _, err := w.person.Tokens().Create(ctx, service.NewToken{Name: "old", Expires: time.Now().Add(time.Hour)})
+	old, _, err := w.person.Tokens().Create(ctx, service.NewToken{Name: "old", Within: time.Hour})
 	check(t, err)
 	_, err = w.person.ByToken(ctx, old, api.DoorMCP)
 	check(t, err)

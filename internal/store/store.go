@@ -37,6 +37,11 @@ type Store struct {
 	db *db
 }
 
+// Now returns the present time of the database, by which rows are stamped and everything in them
+// that ends is judged, as closely as it is known without asking. It is the same for all hosts,
+// however wrong the clock of this one is.
+func (s *Store) Now() time.Time { return at(s.db.nowMS()) }
+
 // The types per use share the database.
 type (
 	// Agents keeps the agents that exist.

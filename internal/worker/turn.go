@@ -179,7 +179,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),
 		Picture: r.picture(s.Model),
-		Grace:   r.opts.Grace, Stop: stop, Now: w.App.Now,
+		Grace:   r.opts.Grace, Stop: stop, Now: w.Store.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},

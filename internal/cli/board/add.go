@@ -80,9 +80,7 @@ func (f *taskFlags) task() (service.NewTask, error) {
 	if f.due < 0 {
 		return t, command.UsageError("--due is how long the task may take, as in 48h")
 	}
-	if f.due > 0 {
-		t.Due = f.Now().Add(f.due)
-	}
+	t.Within = f.due
 	return t, nil
 }
 

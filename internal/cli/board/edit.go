@@ -78,7 +78,7 @@ func (f *taskFlags) edit(c *cobra.Command) (out service.TaskEdit, err error) {
 		out.Parent = &t.Parent
 	}
 	if is("due") {
-		out.Due = &t.Due
+		out.Due, out.Within = &t.Due, t.Within
 	}
 	if is("needs") {
 		out.Needs = &t.Needs

@@ -2,7 +2,6 @@ package token
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ func (o *createOptions) run(cmd *cobra.Command, name string) error {
 		if !ok || long <= 0 {
 			return command.UsageError("--expires %q is not a time such as 12h or 90d", o.expires)
 		}
-		n.Expires = o.Now().Add(long).Truncate(time.Second)
+		n.Within = long
 	}
 	c, err := o.Service(cmd.Context())
 	if err != nil {
