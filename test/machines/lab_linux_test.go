@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,8 +32,21 @@ const (
 )
 
 var (
+	built   string // the folder of what is built
 	binary  string // the program under test
 	servers pgtest.Shared
+	// chaosBinary builds the program with the tag chaos, once.
+	chaosBinary = sync.OnceValues(func() (string, error) {
+		if bin := os.Getenv("FIKA_E2E_CHAOS"); bin != "" {
+			return bin, nil
+		}
+		bin := filepath.Join(built, "fika-chaos")
+		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", "chaos", "-o", bin, "fika/cmd/fika").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("build: %w: %s", err, out)
+		}
+		return bin, err
+	})
 )
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -54,16 +68,19 @@ func testMain(m *testing.M) int {
 		}
 	}
 	defer servers.Stop()
-	if binary = os.Getenv("FIKA_E2E_BINARY"); binary != "" {
-		return m.Run()
+	var err error
+	if built, err = os.MkdirTemp("", "fika-machines"); err == nil {
+		defer os.RemoveAll(built)
+		err = os.Chmod(built, 0o755)
 	}
-	dir, err := os.MkdirTemp("", "fika-machines")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "fika")
+	if binary = os.Getenv("FIKA_E2E_BINARY"); binary != "" {
+		return m.Run()
+	}
+	binary = filepath.Join(built, "fika")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "fika/cmd/fika").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
@@ -453,11 +470,23 @@ func (h *host) kill() {
 	}
 }
 
-// signalAll signals every process of the host, the first one as well.
+// signalAll signals every process of the host, the first one as well. nsenter, outside, stops
+// itself when the command that it has started is stopped, and goes on with it.
 func (h *host) signalAll(sig syscall.Signal) {
 	h.Helper()
 	for _, pid := range h.processes("") {
 		_ = syscall.Kill(pid, sig)
+	}
+	if sig != syscall.SIGCONT {
+		return
+	}
+	entered := []byte("nsenter\x00-t\x00" + strconv.Itoa(h.init.Process.Pid) + "\x00")
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if line, _ := os.ReadFile(dir + "/cmdline"); bytes.HasPrefix(line, entered) {
+			pid, _ := strconv.Atoi(filepath.Base(dir))
+			_ = syscall.Kill(pid, sig)
+		}
 	}
 }
 
