@@ -22,7 +22,7 @@ func ServerAccount(prefix, hostPassword, programPassword string) (string, error)
 		return "", err
 	}
 	host := &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{prefix + ".>", "$JS.API.>", "$JS.ACK.>", "_INBOX.>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{prefix + ".>", canarySubject(prefix), "$JS.API.>", "$JS.ACK.>", "_INBOX.>"}},
 		Subscribe: &server.SubjectPermission{Allow: []string{prefix + ".>", "_INBOX.>"}},
 	}
 	program := permissionsOf(prefix, UserMember)

@@ -46,6 +46,7 @@ func TestServerAccount(t *testing.T) {
 	if unkept != nil {
 		t.Fatalf("a host keeps no stream: %v", unkept)
 	}
+	must(t, in.Probe(deadline(t), patience))
 	wrong := make(chan error, 10)
 	program, err := nats.Connect(url, nats.UserInfo(AccountProgram, "program-word"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { wrong <- err }))
 	must(t, err)

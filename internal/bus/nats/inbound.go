@@ -89,7 +89,10 @@ func streamName(prefix string) string {
 
 // requestSubject returns the subject to which foreign programs publish.
 func (in *inbound) requestSubject() string { return in.opts.Prefix + ".agent.*.request" }
-func (in *inbound) canarySubject() string  { return "_canary." + in.opts.Prefix }
+func (in *inbound) canarySubject() string  { return canarySubject(in.opts.Prefix) }
+
+// canarySubject returns the subject of the messages with which a hub tries its stream.
+func canarySubject(prefix string) string { return "_canary." + prefix }
 
 // storedSubjects returns the subjects under which the stream keeps requests. Members
 // exist only on our own server.
