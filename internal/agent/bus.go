@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/bus/message"
 )
 
 // publishBody publishes a body as JSON. Failures are ignored: the bus only speeds
@@ -49,6 +50,7 @@ func (p *Process) subscribeAll() (func(), error) {
 		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.postTask(func() { p.woken = true }) },
 		p.opts.Subjects.Control(name): p.handleControl,
 		p.opts.Subjects.Live(name):    p.live.answer,
+		p.opts.Subjects.Idle(name):    p.hearIdle,
 	}
 	if p.opts.Pool != "" {
 		handlers[p.opts.Subjects.Bell(p.opts.Pool)] = handlers[p.opts.Subjects.Bell(name)]
@@ -65,6 +67,18 @@ func (p *Process) subscribeAll() (func(), error) {
 		p.postTask(func() { p.busChanged(s, err) })
 	})
 	return func() { closeAll(); _ = watch.Close() }, nil
+}
+
+// hearIdle passes on what the hub says, unless that before is still to be read.
+func (p *Process) hearIdle(m bus.Msg) {
+	var said message.Idle
+	if json.Unmarshal(m.Data, &said) != nil {
+		return
+	}
+	select {
+	case p.told <- said:
+	default:
+	}
 }
 
 // busChanged reports the state of the connection. When the connection is back, it

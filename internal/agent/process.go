@@ -12,6 +12,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/bus/message"
 	"fika/internal/store"
+	"fika/internal/system/process"
 	"fika/internal/text/hint"
 	"fika/internal/turn"
 )
@@ -42,6 +43,12 @@ type Options struct {
 	// Sign stores a sign of life at once: when the process becomes ready, and soon
 	// after something has changed. nil: the owner's heartbeat does it.
 	Sign func(context.Context)
+	// Renewed is told that the hub has renewed the lease, and until when it holds, in time
+	// since this machine was started. nil: the hub looks for nobody.
+	Renewed func(until time.Duration)
+	// Inbox takes in what other programs have left for the agent, as each look at the store
+	// does. nil: nobody leaves anything.
+	Inbox func(context.Context)
 	// Jobs are the background commands of this process. nil: it runs none.
 	Jobs Jobs
 	// Rest is called once when there has been no work for a while, because most agents
@@ -75,7 +82,8 @@ type Settings struct {
 // Process works for one agent. Create it with [New], and call Run once.
 type Process struct {
 	opts    Options
-	mail    chan func() // capacity 64; senders wait when it is full, or until Run ends
+	mail    chan func()       // capacity 64; senders wait when it is full, or until Run ends
+	told    chan message.Idle // capacity 1: what the hub said last
 	done    chan struct{}
 	noted   chan struct{} // capacity 1: outcomes are published, and the row may be updated
 	started time.Time
@@ -87,6 +95,7 @@ type Process struct {
 	connected bool          // there is a bus
 	signed    store.Beat    // what Sign stored last
 	ready     bool          // recovered, and looking for work
+	lookedFor bool          // since it last looked itself, the hub has
 	woken     bool          // told of work since the last claim
 	stopping  bool          // no more claims
 	stop      chan struct{} // closed: hand back between steps
@@ -128,11 +137,17 @@ func New(o Options) *Process {
 	if o.Sign == nil {
 		o.Sign = func(context.Context) {}
 	}
+	if o.Renewed == nil {
+		o.Renewed = func(time.Duration) {}
+	}
+	if o.Inbox == nil {
+		o.Inbox = func(context.Context) {}
+	}
 	if o.Rest == nil {
 		o.Rest = func() {}
 	}
 	p := &Process{
-		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), noted: make(chan struct{}, 1), stop: make(chan struct{}),
+		opts: o, mail: make(chan func(), 64), told: make(chan message.Idle, 1), done: make(chan struct{}), noted: make(chan struct{}, 1), stop: make(chan struct{}),
 		running: map[fika.RequestID]*runningTurn{}, summaries: summaries{ending: map[int]context.CancelFunc{}}, started: o.Now(), idleSince: o.Now(),
 	}
 	p.state.Store(fika.AgentStarting)
@@ -208,7 +223,7 @@ func (p *Process) Run(ctx context.Context) error {
 
 // ownerLoop is the owner goroutine.
 func (p *Process) ownerLoop(ctx, alive context.Context) {
-	poll := time.NewTicker(p.opts.Poll)
+	poll := time.NewTimer(p.opts.Poll)
 	defer poll.Stop()
 	beat := time.NewTicker(p.opts.Heartbeat)
 	defer beat.Stop()
@@ -218,10 +233,17 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 		select {
 		case f := <-p.mail:
 			f()
+		case said := <-p.told:
+			if since, ok := p.sparedBy(said); ok {
+				poll.Reset(p.opts.Poll*5/4 - since) // by then, the hub has looked again
+				p.opts.Inbox(alive)
+				p.passTime(alive)
+				p.leaveIfIdle(alive)
+			}
+			continue
 		case <-poll.C:
-			p.storeState(alive)
-			p.checkJobs(alive)
-			p.restIfIdle()
+			poll.Reset(p.opts.Poll)
+			p.passTime(alive)
 			if !p.checkDesired(alive) {
 				p.leaveIfIdle(alive)
 				continue
@@ -242,6 +264,27 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 		p.lookForWork(alive)
 	}
 	p.turns.Wait()
+}
+
+// passTime does what is due every now and then without a look at the store.
+func (p *Process) passTime(ctx context.Context) {
+	p.storeState(ctx)
+	p.checkJobs(ctx)
+	p.restIfIdle()
+}
+
+// sparedBy reports whether what the hub said spares this process its next look, because it
+// is idle and the hub has just looked, for this lease, and how long ago that was.
+func (p *Process) sparedBy(said message.Idle) (since time.Duration, ok bool) {
+	since = process.Boottime() - time.Duration(said.LookedAt)
+	if said.Lease != string(p.opts.Lease.ID) || since < 0 || since > p.opts.Poll || p.stopping || p.woken || len(p.running) > 0 || p.isCompacting() {
+		return 0, false
+	}
+	p.lookedFor = true
+	if said.LeaseUntil > 0 {
+		p.opts.Renewed(time.Duration(said.LeaseUntil))
+	}
+	return since, true
 }
 
 // followSettings takes over changed settings. Work that had no room in the old budgets
@@ -358,6 +401,10 @@ func (p *Process) storeState(ctx context.Context) {
 // without hub and bus; a control message is quicker. An idle process reads nothing else
 // from the store.
 func (p *Process) checkDesired(ctx context.Context) bool {
+	if p.lookedFor {
+		p.lookedFor = false
+		p.opts.Sign(ctx) // the hub may renew the lease no more
+	}
 	seen, err := p.opts.Store.Lifecycle.Look(ctx, p.opts.Lease)
 	if err != nil {
 		return true // the closer look tells more

@@ -140,6 +140,10 @@ func (s Subjects) Status(n fika.AgentName) string { return s.agent(n, "status") 
 // Heartbeat returns the subject of signs of life.
 func (s Subjects) Heartbeat(n fika.AgentName) string { return s.agent(n, "heartbeat") }
 
+// Idle returns the subject on which an agent's hub tells its process that there is nothing
+// for it to do.
+func (s Subjects) Idle(n fika.AgentName) string { return s.agent(n, "idle") }
+
 // Control returns the subject of shutdown, reset, cancel and switch.
 func (s Subjects) Control(n fika.AgentName) string { return s.agent(n, "control") }
 

@@ -117,8 +117,9 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 		return err
 	}
 	runs := a.Advancer(w.Store, redactedBus{conn, a.Secrets()}, subjects)
+	queue := live.Queue()
 	p := agent.New(agent.Options{
-		Agent: w.Agent, Pool: fika.AgentName(w.Settings.Pool), Lease: w.Lease, Model: w.Settings.Model.ID, Store: agent.StoreOf(live.Queue()), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
+		Agent: w.Agent, Pool: fika.AgentName(w.Settings.Pool), Lease: w.Lease, Model: w.Settings.Model.ID, Store: agent.StoreOf(queue), Inbox: queue.TakeInbox, Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
 		Work: live.Work, Compact: compactor(live), Summarise: summariser(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
 		Advance: func(ctx context.Context, run fika.RequestID) {
 			if err := runs.Advance(ctx, run); err != nil {
@@ -126,7 +127,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 			}
 		},
 		Display: display, Settings: func() agent.Settings { return processSettings(a, live.Settings()) },
-		Now: a.Now, Sign: w.Heartbeat, Rest: w.FreeMemory, Jobs: w.Jobs(), Poll: crash.Pace(pollTime),
+		Now: a.Now, Sign: w.Heartbeat, Renewed: w.Renewed, Rest: w.FreeMemory, Jobs: w.Jobs(), Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)
 	if o.Shutdown != nil {

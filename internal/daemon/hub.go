@@ -173,9 +173,10 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		},
 		PoolControl: h.controlPool,
 		Inboxes:     func(ctx context.Context) { h.drainInboxes(ctx); h.loseJobs(ctx); h.moveAgents(ctx); h.shareTexts(ctx) }, Outputs: func(ctx context.Context) { h.ageOutputs(ctx); h.archiveOld(ctx) },
-		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
-		Schedules: c.Schedules().BeginDue,
-		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
+		Runs:        a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
+		Schedules:   c.Schedules().BeginDue,
+		LookForIdle: h.host != nil && process.Boottime() > 0,
+		Tick:        crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			list = append(list, h.definedElsewhere(ctx)...)
 			warning := b.warning

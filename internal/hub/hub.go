@@ -20,6 +20,7 @@ import (
 // Store is what the hub needs of the store, grouped by use: see [StoreOf].
 type Store struct {
 	Directory Directory
+	Leases    Leases
 	Messages  Messages
 	Care      Care
 	Board     Board
@@ -29,12 +30,13 @@ type Store struct {
 // StoreOf returns a Store in which s does everything.
 func StoreOf(s interface {
 	Directory
+	Leases
 	Messages
 	Care
 	Board
 	outcome.Announcements
 }) Store {
-	return Store{Directory: s, Messages: s, Care: s, Board: s, Outcomes: s}
+	return Store{Directory: s, Leases: s, Messages: s, Care: s, Board: s, Outcomes: s}
 }
 
 // Directory knows the agents, their desired states and their work.
@@ -45,6 +47,12 @@ type Directory interface {
 	SetState(ctx context.Context, id fika.AgentID, s fika.AgentState, reason string) error
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 	ListJobs(context.Context, store.JobFilter) ([]store.Job, error)
+}
+
+// Leases are what the processes of agents hold.
+type Leases interface {
+	ListIdle(context.Context) ([]store.Idle, error)
+	RenewIdle(ctx context.Context, leases []store.LeaseID, d time.Duration) ([]store.LeaseID, error)
 }
 
 // Messages is what is needed to answer other programs.
@@ -160,6 +168,9 @@ type Options struct {
 	// Outputs removes old files from the folders of contexts, at every Clean. nil:
 	// nobody does.
 	Outputs func(context.Context)
+	// LookForIdle has the hub look at the database for its idle agents, and renew their
+	// leases, which is worth it where each of them would need a connection for that.
+	LookForIdle bool
 	// Rest is how long the hub stays without anything to do. 0: for ever.
 	Rest time.Duration
 	// Followed reports whether anybody but the hub is on the bus. nil: nobody is.
@@ -216,11 +227,12 @@ type Hub struct {
 	done       chan struct{}
 	begun      time.Time
 	ready      bool
-	lost       error          // why there is no home left to look after
-	online     bool           // there is a bus
-	scheduled  bool           // something will become due
-	idle       time.Time      // since when there has been nothing to do
-	side       sync.WaitGroup // the goroutines of the intake
+	lost       error                           // why there is no home left to look after
+	online     bool                            // there is a bus
+	scheduled  bool                            // something will become due
+	idle       time.Time                       // since when there has been nothing to do
+	renewed    map[store.LeaseID]time.Duration // until when this hub has renewed the leases of idle agents, in time since boot
+	side       sync.WaitGroup                  // the goroutines of the intake
 }
 
 // New returns a hub that has not been started.
@@ -321,6 +333,7 @@ func (h *Hub) Run(ctx context.Context) error {
 				h.opts.Inboxes(ctx)
 			}
 			h.lookAtAll(ctx)
+			h.tellIdle(ctx)
 			h.care.indexWords(ctx)
 		case <-files.C:
 			if h.reloadSpecs(ctx) {

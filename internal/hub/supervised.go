@@ -12,11 +12,12 @@ type supervised struct {
 	entry         bool // it has an [[agents]] entry: the hub may start it
 	proc          fika.Process
 	running       bool
-	child         bool // started by this hub, not adopted
-	ready         bool // it has given a sign of life
-	asked         bool // this hub has started it once, which satisfies auto_start
-	stoppedByUser bool // a person wants it stopped
-	wantedByUser  bool // a person wants it running
+	child         bool      // started by this hub, not adopted
+	ready         bool      // it has given a sign of life
+	heard         time.Time // its last heartbeat
+	asked         bool      // this hub has started it once, which satisfies auto_start
+	stoppedByUser bool      // a person wants it stopped
+	wantedByUser  bool      // a person wants it running
 	failed        string
 	out           string // why it begins nothing, as of the last look; empty: it does
 	hindered      bool   // it failed before its start, because of [Options.Hindered]

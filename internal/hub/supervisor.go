@@ -387,7 +387,7 @@ func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
 		return
 	}
 	if b.Status != string(fika.AgentStopped) && (b.PID == 0 || b.PID == c.proc.PID) {
-		c.ready = true
+		c.ready, c.heard = true, s.now()
 	}
 }
 

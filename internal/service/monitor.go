@@ -19,7 +19,7 @@ import (
 
 // BusKinds returns the kinds of messages on the bus.
 func BusKinds() []string {
-	return []string{"request", "bell", "response", "status", "heartbeat", "control", "chat", "dead"}
+	return []string{"request", "bell", "response", "status", "heartbeat", "idle", "control", "chat", "dead"}
 }
 
 // MonitorFilter selects the messages of the bus to show.
@@ -27,7 +27,7 @@ type MonitorFilter struct {
 	Subject string // with or without the prefix; empty: derived from the fields below
 	Agent   string // messages that concern it
 	Chat    string // its entries
-	Kind    string // one of [BusKinds]; empty: all
+	Kind    string // one of [BusKinds]; empty: all but "idle", unless Subject is about that
 }
 
 // BusMessage is a message seen on the bus.
@@ -174,7 +174,7 @@ func (m *Monitor) drain(show MonitorShow) error {
 // pass shows a message if its kind is wanted.
 func (m *Monitor) pass(msg bus.Msg, show MonitorShow) error {
 	kind := kindOf(m.subjects, msg.Subject)
-	if m.kind != "" && kind != m.kind {
+	if m.kind != "" && kind != m.kind || m.kind == "" && kind == "idle" && !strings.HasSuffix(m.Subject, ".idle") {
 		return nil
 	}
 	return show.Message(BusMessage{Kind: kind, Subject: msg.Subject, Place: strings.TrimPrefix(msg.Subject, m.subjects.Prefix+"."), Data: msg.Data})

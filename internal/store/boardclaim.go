@@ -37,7 +37,7 @@ func takeable(a fika.Agent, b limit.Board, now int64) (where string, args []any)
 	return where, append(args, a.ID, max(1, b.Most))
 }
 
-func appendAll(args []any, list []string) []any {
+func appendAll[T any](args []any, list []T) []any {
 	for _, s := range list {
 		args = append(args, s)
 	}

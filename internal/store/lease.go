@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
-	"fika/internal/system/crash"
 	"time"
 
 	"fika"
+	"fika/internal/system/crash"
 )
+
+// LeaseTime is how long the lease of an agent lasts without a sign of life.
+const LeaseTime = 45 * time.Second
 
 // LeaseID is unique to one lease, whatever was restored or lost, while an epoch may
 // be counted twice.
@@ -121,16 +124,64 @@ func (s Leases) Look(ctx context.Context, l Lease) (Looked, error) {
 	return Looked{Desired: a.Desired, Work: !a.allPaused && !a.idle(false), Tasks: !a.allPaused && a.tasks}, s.explain(op, err)
 }
 
-const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
+const ownedAgents = `SELECT ` + agentColumns + `, a.lease, ` + pausedAll + `,
   EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0)
     OR (a.pool <> '' AND EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.pool AND q.finished_at = 0)),
   EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending'),
   EXISTS (SELECT 1 FROM tasks t WHERE t.state = 'open')
-FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.lease = ?`
+FROM agents a WHERE `
+
+const selectOwned = ownedAgents + `a.id = ? AND a.epoch = ? AND a.lease = ?`
 
 func scanOwned(s scanner) (o owned, err error) {
-	o.Agent, err = agentRow(s, flag{&o.allPaused}, flag{&o.requests}, flag{&o.pending}, flag{&o.tasks})
+	o.Agent, err = agentRow(s, &o.lease, flag{&o.allPaused}, flag{&o.requests}, flag{&o.pending}, flag{&o.tasks})
 	return o, err
+}
+
+// Idle is an agent whose owner has nothing to do.
+type Idle struct {
+	Agent fika.AgentName
+	Lease LeaseID
+	Tasks bool // a task of the board is open, which is something to do for an agent that takes tasks
+}
+
+// ListIdle lists the idle agents that processes at the site of this one hold: those of
+// which [Leases.Look] would tell their owners neither of work nor that a person wants
+// them stopped.
+func (s Leases) ListIdle(ctx context.Context) ([]Idle, error) {
+	held, err := many(ctx, s.r, scanOwned, ownedAgents+atSite+` AND a.state = 'idle' ORDER BY a.name`, s.opt.Site.Home, s.opt.Site.Copy)
+	var out []Idle
+	for _, o := range held {
+		if !o.Desired.Stopped() && (o.allPaused || o.idle(false)) {
+			out = append(out, Idle{Agent: o.Name, Lease: o.lease, Tasks: o.tasks && !o.allPaused})
+		}
+	}
+	return out, s.explain("list idle agents", err)
+}
+
+const atSite = `a.owner_host = ? AND a.owner_site = ? AND a.lease <> ''`
+
+// RenewIdle extends those of some leases at the site of this process whose agents are
+// idle, as [Leases.Renew] does for one, and never shortens any. It returns the extended
+// ones, and leaves out those whose agents somebody else is changing at the moment.
+func (s Leases) RenewIdle(ctx context.Context, leases []LeaseID, d time.Duration) (renewed []LeaseID, err error) {
+	const op = "renew idle leases"
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	args := []any{s.opt.Site.Home, s.opt.Site.Copy}
+	err = s.writeWith(ctx, op, relaxed, func(ctx context.Context, t *tx) error {
+		err := t.begin(ctx, all(&renewed, func(sc scanner) (id LeaseID, err error) { err = sc.Scan(&id); return id, err },
+			`SELECT a.lease FROM agents a WHERE `+atSite+` AND a.state = 'idle' AND a.lease IN (`+placeholders(len(leases))+`) ORDER BY a.id`+lockAgent+` SKIP LOCKED`, appendAll(args, leases)...))
+		if err != nil || len(renewed) == 0 {
+			t.discard = true
+			return err
+		}
+		until := t.now + d.Milliseconds()
+		return t.put(ctx, `UPDATE agents SET seen_at = ?, lease_until = CASE WHEN lease_until < ? THEN ? ELSE lease_until END WHERE lease IN (`+placeholders(len(renewed))+`)`,
+			appendAll([]any{t.now, until, until}, renewed)...)
+	})
+	return renewed, err
 }
 
 // leased begins the transaction with the agent locked; it fails with Lost if the
@@ -150,7 +201,6 @@ func (t *tx) leased(ctx context.Context, op string, l Lease, more ...statement) 
 	if err == nil && !ok {
 		err = lostLease(op, l)
 	}
-	o.lease = l.ID
 	return o, err
 }
 

@@ -120,6 +120,9 @@ type Queue struct {
 	inbox *inbox
 }
 
+// TakeInbox stores the messages in the inbox.
+func (q Queue) TakeInbox(ctx context.Context) { q.inbox.poll(ctx) }
+
 // Look stores the messages in the inbox, and then looks as [store.Store] does.
 func (q Queue) Look(ctx context.Context, lease store.Lease) (store.Looked, error) {
 	q.inbox.poll(ctx)

@@ -23,9 +23,6 @@ import (
 	"fika/internal/tool/job"
 )
 
-// LeaseTime is how long a lease lasts without a sign of life.
-const LeaseTime = 45 * time.Second
-
 // Worker is a context that only this process may write: it holds the folder's lock and
 // the agent's lease, and its mirror follows the store. The caller must close it. It
 // must be used from one goroutine, except for [Worker.Heartbeat].
@@ -48,6 +45,9 @@ type Worker struct {
 	// serverTrouble names the servers whose trouble has been reported.
 	serverTrouble map[string]bool
 	lease         atomic.Pointer[store.Lease] // nil: not held yet, or released
+	fencing       sync.Mutex
+	until         time.Duration // when the lease ends at the earliest, in time since boot
+	byHub         time.Duration // until when the hub has renewed it
 	beat          atomic.Pointer[func() store.Beat]
 	lost          atomic.Pointer[func(error)]
 	pushing       sync.Mutex // of its files: one turn at a time
@@ -123,7 +123,7 @@ func settingsFor(a *app.App, o Options) (config.Settings, error) {
 }
 
 func (w *Worker) open(ctx context.Context, o Options) error {
-	lock := folder.LockOptions{Kind: o.Kind, Heartbeat: w.Settings.LockHeartbeat, Beat: w.Heartbeat}
+	lock := folder.LockOptions{Kind: o.Kind, Heartbeat: w.Settings.LockHeartbeat, Beat: w.keepLease}
 	var err error
 	if w.lock, err = acquireLock(ctx, w.Folder, lock, o.Wait); err != nil {
 		return err
@@ -191,11 +191,11 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 		return err
 	}
 	asked := process.Boottime()
-	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)
+	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), store.LeaseTime, true)
 	if err != nil {
 		return err
 	}
-	w.fence(asked, LeaseTime)
+	w.fence(asked + store.LeaseTime)
 	w.lease.Store(&w.Lease)
 	return w.lock.SetEpoch(w.Lease.Epoch)
 }
@@ -213,7 +213,31 @@ func (w *Worker) mayRunHere(ctx context.Context, home string) error {
 	return fika.WithHint(fika.Errorf(fika.Denied, "", "@%s may run on %s only, and %s is not (run_on)", w.Agent.Name, strings.Join(d.RunOn, ", "), host.Name), hint.HostList.With())
 }
 
-// Heartbeat renews the lease, as does each touch of the lock. It is safe for concurrent
+// keepLease renews the lease at a touch of the lock, unless the hub has renewed it for
+// longer than until the next one.
+func (w *Worker) keepLease(ctx context.Context) {
+	w.fencing.Lock()
+	spared := w.byHub-process.Boottime() > w.Settings.LockHeartbeat+renewAhead
+	w.fencing.Unlock()
+	if !spared {
+		w.Heartbeat(ctx)
+	}
+}
+
+// renewAhead is how long a lease that is not renewed at a touch of the lock holds at least
+// beyond the next one.
+const renewAhead = 5 * time.Second
+
+// Renewed notes that the hub has renewed the lease, which holds until a time since boot. It
+// is safe for concurrent use.
+func (w *Worker) Renewed(until time.Duration) {
+	w.fencing.Lock()
+	w.byHub = until
+	w.fencing.Unlock()
+	w.fence(until)
+}
+
+// Heartbeat renews the lease, and stores how the agent stands. It is safe for concurrent
 // use.
 func (w *Worker) Heartbeat(ctx context.Context) {
 	l := w.lease.Load()
@@ -224,7 +248,7 @@ func (w *Worker) Heartbeat(ctx context.Context) {
 	if f := w.beat.Load(); f != nil {
 		b = (*f)()
 	}
-	long := max(LeaseTime, 3*w.Settings.LockHeartbeat/2)
+	long := max(store.LeaseTime, 3*w.Settings.LockHeartbeat/2)
 	asked := process.Boottime()
 	err := w.Store.Renew(ctx, *l, long, b)
 	for err != nil && !fika.IsKind(err, fika.Lost) && w.Store.Distant() && sleep.For(ctx, renewAgain) == nil {
@@ -232,7 +256,7 @@ func (w *Worker) Heartbeat(ctx context.Context) {
 		err = w.Store.Renew(ctx, *l, long, b)
 	}
 	if err == nil {
-		w.fence(asked, long)
+		w.fence(asked + long)
 	}
 	if f := w.lost.Load(); fika.IsKind(err, fika.Lost) && f != nil {
 		(*f)(err)
@@ -246,12 +270,14 @@ const renewAgain = time.Second
 // gone when somebody else may begin.
 const fenceAhead = 2 * time.Second
 
-// fence has the tools of this process end with its lease, which was asked for at a time.
-// Where the database is a file, whoever takes the lease over has seen that this process is
+// fence has the tools of this process end with its lease, which holds until a time since
+// boot at least. Where the database is a file, whoever takes the lease over has seen that this process is
 // gone, and ends its tools first.
-func (w *Worker) fence(asked, long time.Duration) {
-	if w.Store.Distant() && !crash.Without(crash.Watch) {
-		w.App.Children().Until(asked + long - fenceAhead)
+func (w *Worker) fence(until time.Duration) {
+	w.fencing.Lock()
+	defer w.fencing.Unlock()
+	if w.until = max(w.until, until); w.Store.Distant() && !crash.Without(crash.Watch) {
+		w.App.Children().Until(w.until - fenceAhead)
 	}
 }
 

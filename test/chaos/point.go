@@ -77,7 +77,7 @@ func (o options) never(point string) string {
 	switch {
 	case o.engine == "postgres" && point == "index-words":
 		return "a server's words are indexed with what they are in"
-	case o.engine != "postgres" && strings.HasSuffix(point, "-host"):
+	case o.engine != "postgres" && (strings.HasSuffix(point, "-host") || point == "renew-idle-leases"):
 		return "only hubs that share a server are hosts"
 	case o.engine != "postgres" && point == "set-store-aside":
 		return "a file is renamed: only a schema on a server is replaced by the store"

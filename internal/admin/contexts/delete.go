@@ -77,7 +77,7 @@ func deleteAgent(ctx context.Context, s *store.Store, h folder.Home, row fika.Ag
 	if row.HomeID != home {
 		return fika.Errorf(fika.Denied, "", "agent %q belongs to another home (%s): delete it there", row.Name, row.HomeID)
 	}
-	lease, err := s.Acquire(ctx, row.ID, "delete", worker.LeaseTime, true)
+	lease, err := s.Acquire(ctx, row.ID, "delete", store.LeaseTime, true)
 	if err != nil {
 		return err
 	}

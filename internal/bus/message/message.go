@@ -20,6 +20,7 @@ const (
 	TypeStatus    = "status"
 	TypeResponse  = "response"
 	TypeHeartbeat = "heartbeat"
+	TypeIdle      = "idle"
 	// TypeRejected is the type, and the status, of the answer to a message that reuses
 	// the requestId of another request; it says nothing about that request.
 	TypeRejected = "rejected"
@@ -163,6 +164,15 @@ type Heartbeat struct {
 	PID                   int    `json:"pid,omitempty"`
 	Model                 string `json:"model,omitempty"`
 	V                     int    `json:"v,omitempty"`
+}
+
+// Idle is what the hub of an agent tells its process: it has looked at the database for
+// it, and found nothing to do. Times are in nanoseconds since this machine was started.
+type Idle struct {
+	Type       string `json:"type"`
+	Lease      string `json:"lease"`      // of the process that is meant
+	LookedAt   int64  `json:"lookedAt"`   // when the hub began to look
+	LeaseUntil int64  `json:"leaseUntil"` // until when the hub has renewed the lease; 0: it has not
 }
 
 // Control asks an agent process to do something that is already committed; the message

@@ -125,7 +125,7 @@ func permissionsOf(prefix, who string) *server.Permissions {
 			agents + "bell", agents + "context.request", prefix + ".executor.*.bell", prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell", prefix + ".events",
 		}},
 		Subscribe: &server.SubjectPermission{Allow: []string{
-			own + "control", own + "bell", bellOfPool(prefix, name), own + "context.request", own + "live", prefix + ".chat.>", inboxOf(who) + ".>",
+			own + "control", own + "bell", own + "idle", bellOfPool(prefix, name), own + "context.request", own + "live", prefix + ".chat.>", inboxOf(who) + ".>",
 		}},
 		Response: answers,
 	}

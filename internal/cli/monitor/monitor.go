@@ -46,7 +46,8 @@ func New(e *command.Env) *cobra.Command {
 		Long: `Shows every message on the bus of this home, as a subscriber to PREFIX.> sees
 it, or those on the given subject ("agent.*.status"; the prefix may be left
 out). --type keeps one kind: request, bell, response, status, heartbeat,
-control, chat, dead. While no hub runs, the command says so and waits.
+control, chat, dead, idle; the last only if it is asked for. While no hub runs,
+the command says so and waits.
 
 --log FILE writes the messages to a file instead of showing them, in the form of
 --json: one JSON object per line. It appends to an existing file. Before the

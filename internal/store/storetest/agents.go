@@ -135,6 +135,45 @@ var leaseTests = map[string]func(*world){
 		w.ok(w.Release(w.ctx, twin))
 		w.answer(w.claim(l), "ok")
 	},
+	"the hub looks for idle owners": func(w *world) {
+		idle := func() (names string) {
+			w.Helper()
+			for _, one := range must(w.ListIdle(w.ctx))(w) {
+				names += string(one.Agent) + " "
+			}
+			return names
+		}
+		a, b := w.lease("coder"), w.lease("tester")
+		equal(w, "starting", idle(), "")
+		for _, l := range []store.Lease{a, b} {
+			w.ok(w.Renew(w.ctx, l, time.Minute, store.Beat{State: fika.AgentIdle}))
+		}
+		equal(w, "both", idle(), "coder tester ")
+		w.accept(fika.AskRequest, a.Agent, "x")
+		equal(w, "one has work", idle(), "tester ")
+		must(w.SetAllPaused(w.ctx, true))(w)
+		equal(w, "nobody may begin anything", idle(), "coder tester ")
+		must(w.SetAllPaused(w.ctx, false))(w)
+		w.answer(w.claim(a), "ok")
+		w.ok(w.SetDesired(w.ctx, b.Agent, fika.DesiredFinish))
+		equal(w, "one is to stop", idle(), "coder ")
+
+		until := func(name fika.AgentName) time.Time { return must(w.Agent(w.ctx, name))(w).LeaseUntil }
+		was := until("coder")
+		renew := func(d time.Duration) int {
+			w.Helper()
+			return len(must(w.RenewIdle(w.ctx, []store.LeaseID{a.ID, "none"}, d))(w))
+		}
+		equal(w, "renewed", renew(time.Second), 1)
+		equal(w, "never shortened", until("coder"), was)
+		equal(w, "renewed", renew(time.Hour), 1)
+		if now := until("coder"); now.Sub(was) < 50*time.Minute {
+			w.Errorf("renewed until %s, after %s", now, was)
+		}
+		w.ok(w.Release(w.ctx, a))
+		equal(w, "given back", renew(time.Hour), 0)
+		equal(w, "nobody is left", idle(), "")
+	},
 	"a lapsed lease may be taken": func(w *world) {
 		a := w.agent("coder")
 		must(w.Acquire(w.ctx, a.ID, "1@x", time.Minute, false))(w)
