@@ -173,10 +173,12 @@ func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]C
 
 // Participants returns the names of the participants, in order of joining.
 func (s Chats) Participants(ctx context.Context, c fika.ConversationID) ([]string, error) {
-	all, err := many(ctx, s.r, scanText, `SELECT CASE WHEN p.agent = '' THEN p.person ELSE COALESCE(a.name, '') END
-FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = ? ORDER BY p.joined_at, p.agent, p.person`, c)
+	all, err := many(ctx, s.r, scanText, selectParticipants, c)
 	return all, s.explain("list participants", err)
 }
+
+const selectParticipants = `SELECT CASE WHEN p.agent = '' THEN p.person ELSE COALESCE(a.name, '') END
+FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = ? ORDER BY p.joined_at, p.agent, p.person`
 
 // Join makes people participants of a chat before they have said anything. It fails
 // with Invalid if a name is empty or the conversation is not a chat.

@@ -75,9 +75,9 @@ func TestRoundTrips(t *testing.T) {
 			ok(err)
 			_, err = s.LastCompaction(ctx, room.ID, "", c.Request.UptoSeq)
 			ok(err)
-			_, err = s.Participants(ctx, room.ID)
+			_, _, err = s.Company(ctx, room.ID, []fika.AgentName{"gendry"})
 			ok(err)
-			_, err = s.ListAgents(ctx) // for the agents that the answer mentions
+			_, err = s.AgentNames(ctx) // for the agents that the answer mentions
 			ok(err)
 		})
 		var steps store.Planned

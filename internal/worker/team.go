@@ -38,27 +38,27 @@ func newTeam(a *app.App, s *store.Store, self fika.AgentName, has func(tool stri
 // block returns what a system prompt says about the team.
 func (t team) block() string { return colleague.PromptParagraph(t.members, t.tools) }
 
-// standing says which members of the team are busy or stopped; of those who take part in
-// the same chat, here, only the latter: that they are busy there changes with every message.
-// If the store cannot tell now, it names nobody rather than failing the turn.
-func (t team) standing(ctx context.Context, here []string) string {
+// company returns who takes part in a conversation, and says which members of the team are
+// busy or stopped; of those who take part, only the latter: that they are busy there changes
+// with every message.
+func (t team) company(ctx context.Context, c fika.ConversationID) (in []string, standing string, err error) {
 	names := make([]fika.AgentName, len(t.members))
 	for i, m := range t.members {
 		names[i] = m.Name
 	}
-	rows, err := t.store.Standings(ctx, names)
+	in, rows, err := t.store.Company(ctx, c, names)
 	if err != nil {
-		return ""
+		return nil, "", err
 	}
 	var list []colleague.State
 	for _, r := range rows {
 		h := how(r)
-		if h == busy && slices.Contains(here, string(r.Name)) {
+		if h == busy && slices.Contains(in, string(r.Name)) {
 			h = ""
 		}
 		list = append(list, colleague.State{Name: r.Name, How: h})
 	}
-	return colleague.NotReady(list)
+	return in, colleague.NotReady(list), nil
 }
 
 const busy = "busy"

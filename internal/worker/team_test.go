@@ -48,7 +48,9 @@ func TestB8WithoutToolsNobodyIsNamed(t *testing.T) {
 	x := sit(t, "")
 	x.configure("[[agents]]\nid = \"coder\"\n")
 	none := newTeam(x.app, x.worker.Store, "me", func(string) bool { return false })
-	if text := none.block() + none.standing(t.Context(), nil); text != "" {
+	_, standing, err := none.company(t.Context(), "")
+	x.must(err)
+	if text := none.block() + standing; text != "" {
 		t.Errorf("got %q", text)
 	}
 	if text := ColleaguesBlock(x.app, "coder", nil); text != "" {

@@ -250,10 +250,7 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Project: files, Workspace: r.workspaceOf(q), Now: w.App.Now(), Quiet: r.opts.NoReflection, Skilled: r.toolbox.skills(),
 			Saw: func(n note.Name, v folder.Hash) { r.versions.MarkSeen(q.ID, n, note.Version(v)) }},
 		Hooks: r.hooks, Agent: w.Agent.Name, Context: string(w.Folder.Name), Username: r.usernameOf(q),
-		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
-			return w.Store.Participants(ctx, c.ID)
-		},
-		Colleagues: team.block(), Standing: team.standing,
+		Colleagues: team.block(), Company: team.company,
 	}
 }
 

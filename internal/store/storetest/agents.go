@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"time"
 
 	"fika"
@@ -73,15 +74,22 @@ var agentTests = map[string]func(*world){
 		equal(w, "pending in the chat", w.pending(room.ID), 0)
 		equal(w, "messages of the chat", len(w.entries(room.ID)), 1)
 	},
-	"standings tell who is busy or stopped": func(w *world) {
+	"who is there, and who is busy or stopped": func(w *world) {
 		busy, idle := w.lease("busy"), w.agent("idle")
 		w.begin(busy, "hello")
 		w.ok(w.SetDesired(w.ctx, idle.ID, fika.DesiredFinish))
-		got := must(w.Standings(w.ctx, []fika.AgentName{"idle", "busy", "nobody"}))(w)
+		room := w.chat("room")
+		w.ok(w.Join(w.ctx, room.ID, "ann"))
+		in, got, err := w.Company(w.ctx, room.ID, []fika.AgentName{"idle", "busy", "nobody"})
+		w.ok(err)
+		equal(w, "in the room", strings.Join(in, " "), "ann")
 		equal(w, "number", len(got), 2)
 		equal(w, "busy", got[0], store.Standing{Name: "busy", State: got[0].State, Busy: true})
 		equal(w, "idle", got[1], store.Standing{Name: "idle", State: got[1].State, Desired: fika.DesiredFinish})
-		equal(w, "of nobody", len(must(w.Standings(w.ctx, nil))(w)), 0)
+		in, got, err = w.Company(w.ctx, room.ID, nil)
+		w.ok(err)
+		equal(w, "of nobody", len(got), 0)
+		equal(w, "in the room", len(in), 1)
 	},
 	"the active ask is made once": func(w *world) {
 		a := w.agent("coder")

@@ -214,13 +214,11 @@ type Assembler struct {
 	Agent    fika.AgentName
 	Context  string
 	Username string
-	// Participants lists who takes part in a chat; nil: nobody is known.
-	Participants func(context.Context, fika.Conversation) ([]string, error)
-	// Colleagues is the text about who may be asked. Standing returns which of them are
-	// not ready now, without saying of those who take part in the same chat that they are
-	// busy; nil: it is left out.
+	// Colleagues is the text about who may be asked. Company returns who takes part in a
+	// conversation, and which of the colleagues are not ready now, without saying of those
+	// who take part that they are busy; nil: nobody is known.
 	Colleagues string
-	Standing   func(ctx context.Context, here []string) string
+	Company    func(context.Context, fika.ConversationID) (in []string, standing string, err error)
 }
 
 // Prompt reads the parts, fires the hooks and assembles the prompt. An error of the
@@ -265,18 +263,18 @@ func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, er
 		}
 		*r.into = text
 	}
-	if c.Conversation.Kind == fika.Chat {
-		p.Conversation = c.Conversation.Name
-		if a.Participants != nil {
-			names, err := a.Participants(ctx, c.Conversation)
-			if err != nil {
-				return p, err
-			}
-			p.Participants = names
+	chat := c.Conversation.Kind == fika.Chat
+	if a.Company != nil {
+		in, standing, err := a.Company(ctx, c.Conversation.ID)
+		if err != nil && chat { // elsewhere a turn can do without
+			return p, err
+		}
+		if p.Standing = standing; chat {
+			p.Participants = in
 		}
 	}
-	if a.Standing != nil {
-		p.Standing = a.Standing(ctx, p.Participants)
+	if chat {
+		p.Conversation = c.Conversation.Name
 	}
 	return p, nil
 }

@@ -133,7 +133,9 @@ func claimed(kind fika.ConversationKind) store.Claimed {
 
 func TestSystem(t *testing.T) {
 	a := prompt.Assembler{Source: texts{}, Hooks: injector{}, Agent: "arya", Context: "arya", Username: "ann",
-		Participants: func(context.Context, fika.Conversation) ([]string, error) { return []string{"ann", "arya"}, nil }}
+		Company: func(context.Context, fika.ConversationID) ([]string, string, error) {
+			return []string{"ann", "arya"}, "", nil
+		}}
 	for kind, tt := range map[fika.ConversationKind]struct{ has, lacks []string }{
 		fika.Ask:  {[]string{"BASE", "SUMMARY", "CONTINUATION", "TODOS", "called ann"}, []string{"in the chat"}},
 		fika.Task: {[]string{"BASE", "TODOS", "called ann"}, []string{"SUMMARY", "CONTINUATION"}},
@@ -178,7 +180,7 @@ func TestSystemFails(t *testing.T) {
 		}
 	}
 	a := prompt.Assembler{Source: texts{}, Hooks: hook.None{}, Agent: "arya",
-		Participants: func(context.Context, fika.Conversation) ([]string, error) { return nil, broken }}
+		Company: func(context.Context, fika.ConversationID) ([]string, string, error) { return nil, "", broken }}
 	if _, err := a.Prompt(t.Context(), claimed(fika.Chat)); !errors.Is(err, broken) {
 		t.Errorf("participants: error %v", err)
 	}
