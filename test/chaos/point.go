@@ -53,18 +53,17 @@ var elsewhere = map[string]string{
 	"refuse-delivery": "internal/report/webhook",
 	"end-delivery":    "the same",
 	"retry-delivery":  "the same",
-	// Agents that go to another host.
-	"move-to-host": "test/machines TestMove",
-	"send-to-host": "the same",
-	"take-at-host": "the same",
-	"keep-at-host": "the same",
-	// What several hosts have of an agent.
-	"share-text":             "test/machines TestSharedTexts, and storetest on both engines",
+	// Agents that go to another host, and what several hosts have of one.
+	"move-to-host":           "test/machines TestCrashesOfMoves",
+	"send-to-host":           "the same",
+	"take-at-host":           "the same",
+	"keep-at-host":           "the same",
+	"share-text":             "the same",
 	"set-conflicts-of-texts": "the same",
-	"keep-workspace":         "test/machines TestGitWorkspace",
+	"keep-workspace":         "test/machines TestCrashesOfTakeovers",
 	"tell-of-files":          "the same",
 	"take-over":              "the same",
-	"refuse-takeover":        "test/machines TestSharedWorkspace",
+	"refuse-takeover":        "the same",
 	// Every write with a key is repeated through kills: TestKeys.
 	"intend":        "internal/service TestAWriteWithAKeyOutlivesKills",
 	"finish-intent": "internal/service TestAWriteWithAKeyOutlivesKills",

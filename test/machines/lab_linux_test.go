@@ -500,7 +500,7 @@ func (h *host) processes(text string) (out []int) {
 			continue
 		}
 		line, _ := os.ReadFile(dir + "/cmdline")
-		if strings.Contains(string(line), text) {
+		if strings.Contains(strings.ReplaceAll(string(line), "\x00", " "), text) {
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			out = append(out, pid)
 		}

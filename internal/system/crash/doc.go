@@ -4,7 +4,8 @@
 // FIKA_CHAOS:
 //
 //   - plan: "POINT N kill" kills the process that makes the N-th pass of POINT,
-//     counted over all processes that share the folder; "POINT N stop" halts it
+//     counted over all processes that share the folder; "POINT N stop" halts it;
+//     one a line
 //   - clock: milliseconds added to the time
 //   - skew: milliseconds by which the clock of the machine differs from others', and from a
 //     database server's
