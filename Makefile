@@ -96,9 +96,11 @@ soak:
 
 # Several hosts, made of namespaces of this machine: needs root, or user namespaces. With
 # MINUTES=5 three of them then work for so long while they are killed, frozen, cut off and
-# restarted; FIGURES=1000 measures hops over slow links, and so many idle agents on three hosts.
+# restarted (SEED=1: which, when); WITHOUT=watch leaves a guard out, and has to be noticed.
+# FIGURES=1000 measures hops over slow links, and so many idle agents on three hosts. RUN=TestSoak
+# runs that alone.
 machines: build
-	FIKA_E2E_BINARY="$$PWD/$(BIN)" $(GO) test -count=1 -timeout 30m -v ./test/machines
+	FIKA_E2E_BINARY="$$PWD/$(BIN)" $(GO) test -count=1 -timeout 90m -v -run "$(RUN)" ./test/machines
 
 # Downloads 2.5 GB the first time; no model provider is reached. Knobs: RUN=TestGuests/claude,
 # INTEROP=FOLDER of the packages.
