@@ -74,6 +74,12 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	if err != nil {
 		return err
 	}
+	switch at, err := a.ExecutorHome(ctx, s, *entry); {
+	case err != nil:
+		return err
+	case at != home:
+		return fika.Errorf(fika.Invalid, "", "the executor %s runs on the host %s ([[executors]] host)", o.Name, entry.Host)
+	}
 	if err := a.Children().Adopt(); err != nil {
 		o.Tell(err.Error() + "; what a tool leaves running may outlive its call")
 	}
@@ -88,7 +94,7 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	defer stop()
 	o.Tell(fmt.Sprintf("executor %s is ready%s", o.Name, runsAs(entry.User)))
 	return executor.New(executor.Options{
-		Lease: lease, Store: s, Runner: worker.Execution{App: a, Name: o.Name, User: as}, Wake: wake,
+		Lease: lease, Store: s, Runner: worker.Execution{App: a, Name: o.Name, User: as, Away: entry.Host != ""}, Wake: wake,
 		Still: func() error { return stillExecutor(a, *entry) }, Poll: crash.Pace(pollTime), Lasts: lasts, Tell: o.Tell,
 	}).Run(ctx)
 }
@@ -146,7 +152,7 @@ func (h hubHome) keepExecutors(ctx context.Context) {
 	k := executors{hub: h, running: map[string]*exec.Cmd{}, next: map[string]time.Time{}, ended: make(chan string)}
 	for ctx.Err() == nil {
 		if c, err := h.app.Config(); err == nil {
-			k.startMissing(c)
+			k.startMissing(c, h.runsHere)
 		}
 		timer := time.NewTimer(crash.Pace(pollTime))
 		select {
@@ -160,6 +166,11 @@ func (h hubHome) keepExecutors(ctx context.Context) {
 	k.endAll()
 }
 
+// runsHere reports whether an executor is for this host to run.
+func (h hubHome) runsHere(x config.Executor) bool {
+	return x.Host == "" || h.host != nil && h.host.host().Name == x.Host
+}
+
 // executors are the executors that this hub has started.
 type executors struct {
 	hub     hubHome
@@ -168,10 +179,10 @@ type executors struct {
 	ended   chan string
 }
 
-func (k *executors) startMissing(c *config.Config) {
+func (k *executors) startMissing(c *config.Config, here func(config.Executor) bool) {
 	for _, x := range app.UsedExecutors(c) {
 		name := x.Name
-		if k.running[name] != nil || time.Now().Before(k.next[name]) {
+		if !here(x) || k.running[name] != nil || time.Now().Before(k.next[name]) {
 			continue
 		}
 		if _, runs := k.hub.home.ExecutorProcess(name); runs {

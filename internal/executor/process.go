@@ -73,19 +73,21 @@ type Process struct {
 	o       Options
 	running map[string]context.CancelCauseFunc // by step
 	ended   chan string
+	failed  chan error // why a result could not be stored
 	calls   sync.WaitGroup
 }
 
 // New returns an executor.
 func New(o Options) *Process {
-	return &Process{o: o, running: map[string]context.CancelCauseFunc{}, ended: make(chan string, mostAtOnce)}
+	return &Process{o: o, running: map[string]context.CancelCauseFunc{}, ended: make(chan string, mostAtOnce), failed: make(chan error, mostAtOnce)}
 }
 
 func keyOf(id fika.RequestID, n int) string { return fmt.Sprintf("%s/%d", id, n) }
 
 // Run works until ctx ends or Still returns an error, and then finishes the running
 // calls; it returns the error of Still, if any. The error is of kind Lost if another
-// process is the executor now: then nothing is finished.
+// process is the executor now: then nothing is finished. It also ends when the store refuses a
+// result for too long: the next process says of that call that it may have run.
 func (p *Process) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer p.calls.Wait()
@@ -117,12 +119,15 @@ func (p *Process) Run(ctx context.Context) error {
 			p.claimAll(work)
 		}
 		p.watch(work)
-		p.rest(ctx)
+		if err := p.rest(ctx); err != nil {
+			stop(err)
+			return err
+		}
 	}
 }
 
-// rest waits until there may be something to do.
-func (p *Process) rest(ctx context.Context) {
+// rest waits until there may be something to do. It fails if a result could not be stored.
+func (p *Process) rest(ctx context.Context) error {
 	wait := p.o.Poll
 	done := ctx.Done()
 	if len(p.running) > 0 {
@@ -136,10 +141,13 @@ func (p *Process) rest(ctx context.Context) {
 	select {
 	case key := <-p.ended:
 		delete(p.running, key)
+	case err := <-p.failed:
+		return err
 	case <-p.o.Wake:
 	case <-done:
 	case <-timer.C:
 	}
+	return nil
 }
 
 // claimAll claims and begins the calls that are offered.
@@ -197,7 +205,7 @@ func (p *Process) finish(ctx context.Context, c store.ClaimedStep, r tool.Result
 			return
 		}
 		if sleep.For(safe, wait) != nil {
-			p.o.Tell(fmt.Sprintf("what %s gave could not be stored: %v", keyOf(c.Request, c.N), err))
+			p.failed <- fika.Errorf(fika.Storage, "", "what %s gave could not be stored: %v", keyOf(c.Request, c.N), err)
 			return
 		}
 	}

@@ -34,7 +34,7 @@ func StatusWithoutStore(ctx context.Context, a *app.App, who api.Principal, why 
 	st.Agents = c.runningAgents(st.Hub.PID != 0)
 	for _, x := range l.config.Executors {
 		_, runs := l.home.ExecutorProcess(x.Name)
-		st.Executors = append(st.Executors, ExecutorStatus{Name: x.Name, User: x.User, Running: runs})
+		st.Executors = append(st.Executors, ExecutorStatus{Name: x.Name, User: x.User, Host: x.Host, Running: runs})
 	}
 	return st, nil
 }

@@ -52,6 +52,7 @@ type Status struct {
 type ExecutorStatus struct {
 	Name    string
 	User    string // the user that tools run as; empty: the user that runs it
+	Host    string // where it runs; empty: here
 	Running bool
 }
 
@@ -94,20 +95,16 @@ func (c *Service) guestPrograms(agents []AgentView) (out []GuestPrograms) {
 // executors returns the state of the executors of this home.
 func (c *Service) executors(ctx context.Context) ([]ExecutorStatus, error) {
 	var out []ExecutorStatus
-	list := c.config().Executors
-	if len(list) == 0 {
-		return nil, nil
-	}
-	home, err := c.home.ID()
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range list {
-		row, err := c.store.Executor(ctx, store.ExecutorID(home, x.Name))
-		if err != nil {
+	for _, x := range c.config().Executors {
+		var row store.ExecutorRow
+		home, err := c.app.ExecutorHome(ctx, c.store, x)
+		if err == nil {
+			row, err = c.store.Executor(ctx, store.ExecutorID(home, x.Name))
+		}
+		if err != nil && !fika.IsKind(err, fika.NotFound) {
 			return nil, err
 		}
-		out = append(out, ExecutorStatus{Name: x.Name, User: x.User, Running: row.Owner != "" && row.LeaseUntil.After(c.now())})
+		out = append(out, ExecutorStatus{Name: x.Name, User: x.User, Host: x.Host, Running: row.Owner != "" && row.LeaseUntil.After(c.now())})
 	}
 	return out, nil
 }

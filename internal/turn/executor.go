@@ -18,6 +18,7 @@ import (
 type Executor struct {
 	ID    string                 // in the store
 	Name  string                 // the name people know it by
+	Host  string                 // that of its host; empty: this one
 	Takes func(name string) bool // reports which tools go to it
 	Wake  func()                 // tells it to look; may do nothing
 }
@@ -143,11 +144,15 @@ func (t *toolCalls) tellAwaited(ctx context.Context, x store.Execution) {
 	if err != nil || time.Until(e.LeaseUntil) > 0 {
 		return
 	}
+	name, there := t.executor.Name, ""
+	if t.executor.Host != "" {
+		name, there = name+" of the host "+t.executor.Host, " there"
+	}
 	what := "which is not running"
 	if x.State == store.ExecutionClaimed {
 		what = "which ended in the middle of the call"
 	}
-	t.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: %s starts it", t.executor.Name, what, hint.Executor.With(t.executor.Name))})
+	t.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: %s starts it%s", name, what, hint.Executor.With(t.executor.Name), there)})
 }
 
 // withdraw marks a call as no longer wanted and waits up to executorGrace for it to end.

@@ -16,6 +16,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/rights/guard"
 	"fika/internal/sandbox"
+	"fika/internal/settings/config"
 	"fika/internal/settings/folder"
 	"fika/internal/store"
 	"fika/internal/system/process"
@@ -40,20 +41,28 @@ func startsAnything(name string) bool { return name == "bash" }
 
 // executor returns the executor that runs tools for turns of this runtime. The zero
 // value means that turns run their tools themselves.
-func (r *Runtime) executor() turn.Executor {
+func (r *Runtime) executor(ctx context.Context) (turn.Executor, error) {
 	name := r.settings.Tools.Executor
 	if name == "" {
-		return turn.Executor{}
+		return turn.Executor{}, nil
 	}
-	id, err := r.worker.Folder.Home.ID()
+	c, err := r.worker.App.Config()
 	if err != nil {
-		return turn.Executor{}
+		return turn.Executor{}, err
+	}
+	x := config.Executor{Name: name}
+	if known := c.Executor(name); known != nil {
+		x = *known
+	}
+	id, err := r.worker.App.ExecutorHome(ctx, r.worker.Store, x)
+	if err != nil {
+		return turn.Executor{}, err
 	}
 	wake := func() {}
 	if w, ok := r.opts.Notify.(interface{ WakeExecutor(name string) }); ok {
 		wake = func() { w.WakeExecutor(name) }
 	}
-	return turn.Executor{ID: store.ExecutorID(id, name), Name: name, Takes: GoesToExecutor, Wake: wake}
+	return turn.Executor{ID: store.ExecutorID(id, name), Name: name, Host: x.Host, Takes: GoesToExecutor, Wake: wake}, nil
 }
 
 // Execution runs calls for agents, as a given user. It judges each call by the store
@@ -62,6 +71,9 @@ type Execution struct {
 	App  *app.App
 	Name string        // name of the executor
 	User *process.User // nil: the user of this process
+	// Away is set if agents of other hosts give it calls: what they say of files before a call
+	// is about files of theirs.
+	Away bool
 }
 
 // End ends what a call of a killed process has left running.
@@ -84,7 +96,7 @@ func (x Execution) Left(ctx context.Context, c store.ClaimedStep) *tool.Result {
 		return unknown
 	case s.Effect == fika.Pure:
 		return nil
-	case s.Effect != fika.Verifiable:
+	case s.Effect != fika.Verifiable || x.Away:
 		return unknown
 	}
 	t, call, err := x.prepare(ctx, c)

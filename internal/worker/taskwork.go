@@ -50,7 +50,7 @@ func (w taskWork) Check(ctx context.Context) (turn.WorkCheck, error) {
 // held to leave them as they are.
 func (w taskWork) Files(ctx context.Context) (string, error) {
 	tree, ok := w.r.toolbox.worktree()
-	if !ok || w.r.executor().ID != "" {
+	if !ok || w.r.settings.Tools.Executor != "" {
 		return "", nil
 	}
 	return w.r.toolbox.ConfinedTree(tree).Tracked(ctx)

@@ -72,13 +72,16 @@ func (r *Runtime) engine(ctx context.Context, c store.Claimed, stop <-chan struc
 		return nil, err
 	}
 	conf := r.turnConfig(c, settings, models, stop, o)
+	var err error
+	if conf.Executor, err = r.executor(ctx); err != nil {
+		return nil, err
+	}
 	if l := r.lentTo(ctx, c); l != nil {
 		conf.Tools, conf.Hooks, conf.Guard = l.set, r.stepHooks(l), liveGuard{begun: r, lent: l}
 		conf.Bounds = liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request), l}
 	}
 	conf.Trace = r.traceparent(ctx, c.Request)
 	if c.Request.Payload.Summary {
-		var err error
 		if conf, err = r.summaryConfig(ctx, conf, c, settings, models[0]); err != nil {
 			return nil, err
 		}
@@ -176,7 +179,6 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Mo
 		Call:  tool.Call{Agent: name, Context: string(name), Conversation: c.Conversation.ID, Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request)},
 		Guard: liveGuard{begun: r}, GuestGuard: liveGuard{begun: r, asks: true}, Bounds: liveBounds{r, c.Conversation.ID, r.workspaceOf(c.Request), nil},
 		Callable: func(ctx context.Context, to fika.AgentName) string { return r.peers().callable(ctx, name, to) },
-		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload), Schema: schemaOf(c.Request.Payload),
 		Picture: r.picture(s.Model),
 		Grace:   r.opts.Grace, Stop: stop, Now: w.Store.Now,

@@ -84,7 +84,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkPlugins(ctx)
 		d.checkSandbox()
 		d.checkLimits()
-		d.checkExecutors()
+		d.checkExecutors(ctx)
 		d.checkModels()
 		d.checkGuests(ctx)
 		d.checkRights()

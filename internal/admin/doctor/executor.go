@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"slices"
 	"strings"
@@ -15,13 +16,17 @@ import (
 
 // checkExecutors checks whether executors can run what agents give them: their users
 // exist, the user of fika can act as them, and they can enter the workspaces.
-func (d *examination) checkExecutors() {
+func (d *examination) checkExecutors(ctx context.Context) {
 	c, err := d.app.Config()
 	if err != nil {
 		return
 	}
 	for _, x := range app.UsedExecutors(c) {
 		check := "executor " + x.Name
+		if x.Host != "" && !d.isHere(ctx, x.Host) {
+			d.add(check, Fine, "", "runs commands and file tools on the host %s", x.Host)
+			continue
+		}
 		if x.User == "" {
 			d.add(check, Fine, "", "runs commands and file tools as you")
 			continue
@@ -49,6 +54,20 @@ func (d *examination) checkExecutors() {
 			}
 		}
 	}
+}
+
+// isHere reports whether this home is the host of a name.
+func (d *examination) isHere(ctx context.Context, host string) bool {
+	s, err := d.app.Store(ctx)
+	if err != nil {
+		return false
+	}
+	home, err := d.home.ID()
+	if err != nil {
+		return false
+	}
+	name, err := s.HostName(ctx, home)
+	return err == nil && name == host
 }
 
 // actAsYou returns the plugins and MCP servers that an agent may use, which no executor

@@ -60,6 +60,7 @@ type offerJSON struct {
 type executorJSON struct {
 	Name    string  `json:"name"`
 	User    *string `json:"user"` // user that tools run as; null: the one who runs it
+	Host    *string `json:"host"` // where it runs; null: here
 	Running bool    `json:"running"`
 }
 
@@ -184,7 +185,7 @@ func toStatusJSON(st service.Status, now time.Time) statusJSON {
 		j.Guests = append(j.Guests, guestJSON{string(g.Agent), g.Count, g.Idle, g.Bytes})
 	}
 	for _, x := range st.Executors {
-		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Running: x.Running})
+		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Host: command.Optional(x.Host), Running: x.Running})
 	}
 	for _, o := range st.Offers {
 		j.Offers = append(j.Offers, offerJSON{o.Number, o.On, o.Waits})
@@ -383,9 +384,13 @@ func guestLine(g service.GuestPrograms) string {
 
 // executorLine returns the state of an executor.
 func executorLine(x service.ExecutorStatus) string {
-	line := x.Name + ": not running (start it: fika up, or fika executor " + x.Name + ")"
+	line, there := x.Name+": not running (start it", ""
+	if x.Host != "" {
+		line, there = x.Name+" of "+x.Host+": not running (start it there", " of "+x.Host
+	}
+	line += ": fika up, or fika executor " + x.Name + ")"
 	if x.Running {
-		line = x.Name + ": running"
+		line = x.Name + there + ": running"
 	}
 	if x.User != "" {
 		line += " (tools as " + x.User + ")"

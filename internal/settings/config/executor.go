@@ -11,6 +11,7 @@ import (
 type Executor struct {
 	Name string // lower case, checked
 	User string // the user that tools run as; empty: the executor's own
+	Host string // the name of the host where it runs; empty: this one
 }
 
 func executorKeys() []key[Executor] {
@@ -19,6 +20,8 @@ func executorKeys() []key[Executor] {
 			doc: "The executor's name, as in fika executor box: 1 to 32 of a-z 0-9 _ -. Required."},
 		{name: "user", at: func(x *Executor) any { return &x.User }, example: `"nobody"`,
 			doc: "The user of this machine as whom tools run. Needs an executor, and so a hub, that runs as root. Unset: the user who runs the executor."},
+		{name: "host", at: func(x *Executor) any { return &x.Host }, example: `"box"`,
+			doc: "The host where it runs, by its name in fika store host list, if that may be another than the agent's: both hosts have this entry, the agent and its workspace. Unset: each host runs its own."},
 	}
 }
 
