@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"fika"
@@ -30,9 +31,27 @@ var (
 	errEndless = errors.New("endless")
 )
 
+// overdue says that a limit of time was reached.
+type overdue struct {
+	limit error // errSilent, errEndless
+	late  time.Duration
+}
+
+func (o overdue) Error() string { return o.limit.Error() }
+func (o overdue) Unwrap() error { return o.limit }
+
+// absent is how late a timer has to fire for that to mean that this process did not run:
+// a machine that is busy is not as late.
+const absent = 10 * time.Second
+
+// wasAbsent reports that for most of the time this process did not run: its machine was
+// asleep, or it was stopped.
+func (o overdue) wasAbsent() bool { return o.late > absent }
+
 // Model returns m within limits. An answer that takes too long, says nothing for too long,
 // or is too large, ends with an error of kind Limit that names the setting, which is not
-// retried. An answer with too many calls is returned without them, with [llm.StopFlood],
+// retried; if this process did not run for most of that time, with one of kind Provider,
+// which is. An answer with too many calls is returned without them, with [llm.StopFlood],
 // because it was paid for. KeepAlive events become Alive.
 func Model(m llm.Model, l Limits) llm.Model { return &model{m, l} }
 
@@ -45,12 +64,17 @@ type model struct {
 func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(m.limits.Silent, func() { cancel(errSilent) })
+	begin := time.Now()
+	var heard atomic.Int64 // when the provider was heard last, since begin
+	silent := time.AfterFunc(m.limits.Silent, func() {
+		cancel(overdue{errSilent, time.Since(begin) - time.Duration(heard.Load()) - m.limits.Silent})
+	})
 	defer silent.Stop()
-	total := time.AfterFunc(m.limits.Total, func() { cancel(errEndless) })
+	total := time.AfterFunc(m.limits.Total, func() { cancel(overdue{errEndless, time.Since(begin) - m.limits.Total}) })
 	defer total.Stop()
 
 	var seen int64
+	visible := false
 	res, err := m.inner.Generate(call, r, func(e llm.Event) error {
 		switch e.Kind {
 		case llm.KeepAlive:
@@ -63,11 +87,20 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 		}
 		// A reader may take its time: only what the provider does counts.
 		silent.Stop()
-		defer silent.Reset(m.limits.Silent)
+		defer func() {
+			heard.Store(int64(time.Since(begin)))
+			silent.Reset(m.limits.Silent)
+		}()
+		visible = visible || e.Kind == llm.TextDelta
 		return emit(e)
 	})
 	if err != nil && ctx.Err() == nil {
+		var o overdue
 		switch cause := context.Cause(call); {
+		case errors.As(cause, &o) && o.wasAbsent():
+			return llm.Response{}, fika.Wrap(fika.Provider, op, &llm.ProviderError{
+				Message: fmt.Sprintf("this process did not run for %s, and the answer that was under way is lost", o.late.Round(time.Second)), Visible: visible,
+			})
 		case errors.Is(cause, errSilent):
 			return res, fika.Errorf(fika.Limit, op, "the provider sent nothing but signs of life for %s and was given up ([answer] max_silent)", m.limits.Silent)
 		case errors.Is(cause, errEndless):
