@@ -91,20 +91,22 @@ func (l *BusLink) dial(ctx context.Context, who string, retry bool, localWait ti
 
 const (
 	// dialPatience bounds how long a command waits for a bus on this machine, and
-	// farDialPatience for a remote one: the store has what matters.
+	// farDialPatience for a remote one: the store has what matters. A process that tries
+	// for ever begins its work after its first attempt, which has stayingPatience.
 	dialPatience    = time.Second
 	farDialPatience = 2 * time.Second
+	stayingPatience = 3 * time.Second
 	// listenerWait is how long a listener waits before it tries again to reach the hub
 	// of this machine.
 	listenerWait = 100 * time.Millisecond
 )
 
-// dialTimeout bounds one attempt to connect. A process that retries for ever may use
-// the timeout in its settings; a command can work without the bus.
+// dialTimeout bounds one attempt to connect, of a command or of a process that retries for
+// ever.
 func dialTimeout(c *config.Config, retry bool) time.Duration {
 	patience := dialPatience
 	if retry {
-		patience = c.NATS.Timeout
+		patience = stayingPatience
 	} else if c.NATS.Server != "" && !address.LoopbackURL(c.NATS.Server) {
 		patience = farDialPatience
 	}
