@@ -90,7 +90,7 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 		}
 		return
 	}
-	if r.Agent == nil {
+	if r.Agent == nil || d.isElsewhere(*r.Agent) {
 		return
 	}
 	src := worker.EntrySource{Store: d.store, Agent: f.Name}
@@ -124,6 +124,13 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 	if n := len(diffs) - 5; n > 0 {
 		d.add(check, Problem, "", "%d more differences between its files and the database", n)
 	}
+}
+
+// isElsewhere reports whether an agent is on another host, which writes its files.
+func (d *examination) isElsewhere(row fika.Agent) bool {
+	own, err := d.home.ID()
+	c, noConfig := d.app.Config()
+	return err == nil && noConfig == nil && c.Store.URL != "" && row.HomeID != "" && row.HomeID != own
 }
 
 // behind reports whether the files of a context lack nothing but messages that no turn
