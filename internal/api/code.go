@@ -256,7 +256,7 @@ func waitingMeanings() []Meaning {
 		is(WaitingProvider, "request").helped(again),
 		is(ProviderFails, "agent"),
 		is(WaitingNotice, "notice"),
-		is(WaitingLimit, "notice").person(budgets),
+		is(WaitingLimit, "notice").person(),
 		is(WaitingBoard, ""),
 		is(WaitingPause, ""),
 		is(WaitingOther, "reason"),

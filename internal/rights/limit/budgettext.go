@@ -46,6 +46,18 @@ func (b Budget) AmountText(a Amount) string {
 	return strings.Join(parts, " and ")
 }
 
+// shareText returns an amount of what the budget allows.
+func (b Budget) shareText(a Amount) string {
+	var parts []string
+	if b.Money > 0 {
+		parts = append(parts, DollarText(a.Money)+" of "+DollarText(b.Money))
+	}
+	if b.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s", a.Tokens, counted(b.Tokens, "token")))
+	}
+	return strings.Join(parts, " and ")
+}
+
 // Text says why the call is not made, and what helps.
 func (r Refusal) Text() string {
 	if !r.Full {
@@ -83,7 +95,7 @@ func (r Refusal) Waiting() string {
 	if r.Unknown != "" {
 		return fmt.Sprintf("%s; waiting work resumes at %s", UnknownCost(r.Unknown, r.named()), ClockText(r.Window.Ends))
 	}
-	return fmt.Sprintf("%s is used up; waiting work resumes at %s", r.named(), ClockText(r.Window.Ends))
+	return fmt.Sprintf("%s is used up; waiting work resumes at %s, or sooner if %s raises it", r.named(), ClockText(r.Window.Ends), hint.BudgetSet.With(r.Scope, r.Budget.Per))
 }
 
 // NoticeID returns an id that is the same for the same budget, window and amount
@@ -112,12 +124,12 @@ func UnpricedNoticeID(err error) fika.EntryID { return noticeID("unpriced", err.
 // ShortText describes the state of an account in a few words: what is left of which
 // budget.
 func (a Applied) ShortText(b Balance) string {
-	return fmt.Sprintf("%s of %s left of the budget of %s", a.AmountText(a.AmountLeft(b)), a.limits(), a.Budget)
+	return fmt.Sprintf("%s left of the budget of %s", a.shareText(a.AmountLeft(b)), a.Budget)
 }
 
 // StandingLine describes the state of an account in one line.
 func (a Applied) StandingLine(b Balance) string {
-	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.AmountText(b.Spent), a.limits())
+	text := fmt.Sprintf("%s: %s spent", a.Budget, a.shareText(b.Spent))
 	if b.Reserved != (Amount{}) {
 		text += fmt.Sprintf(", %s reserved by running calls", a.AmountText(b.Reserved))
 	}
