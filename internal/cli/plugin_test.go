@@ -170,7 +170,7 @@ func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {
 	made := filepath.Join(h.work, "made.txt")
 
 	out, _ := h.run(0, "run", "do it")
-	has(t, "without a terminal", out, "nobody is at a terminal")
+	has(t, "without a terminal", out, "only at the terminal")
 	if exists(made) {
 		t.Error("it ran without anybody")
 	}

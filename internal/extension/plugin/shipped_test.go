@@ -261,7 +261,7 @@ func TestApprove(t *testing.T) {
 		b := newBench(t)
 		b.install("approve")
 		got, err := b.fire(hook.PreTool, ask("ls"))
-		if err != nil || got["block"] != true || !strings.Contains(got["message"].(string), "nobody is at a terminal") {
+		if err != nil || got["block"] != true || !strings.Contains(got["message"].(string), "only at the terminal") {
 			t.Errorf("got %v, %v", got, err)
 		}
 		got, err = b.fire(hook.PreTool, hook.Payload{"tool_name": "read", "arguments": json.RawMessage(`{}`)})
