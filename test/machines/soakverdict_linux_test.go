@@ -161,7 +161,7 @@ func (s *soak) checkFence(name fika.AgentName, key string, times []time.Time) {
 
 // landed checks the branches of what has landed. Each host has one, in its clone, and an agent
 // takes along what it has made, so that work may be on several; but no branch has it twice, each
-// offer that has landed is one commit of one branch, no other is there, and what an agent said
+// offer that has landed is one commit of one branch, or none if that had all of it, no other is there, and what an agent said
 // that it has offered is somewhere. It returns how many commits there are.
 func (s *soak) landed() (commits int) {
 	of := map[string][]string{}  // the commits of each offer
@@ -189,10 +189,11 @@ func (s *soak) landed() (commits int) {
 			}
 		}
 	}
-	landed := s.find(`SELECT n || '' FROM offers WHERE state = 'landed'`)
-	for _, offer := range landed {
-		if len(of[offer]) != 1 {
-			s.bad("offer %s has landed in the commits %v", offer, of[offer])
+	landed := s.find(`SELECT n || ' ' || reason FROM offers WHERE state = 'landed'`)
+	for _, row := range landed {
+		offer, reason, _ := strings.Cut(row, " ")
+		if want := map[bool]int{false: 1, true: 0}[strings.HasSuffix(reason, "has all of it already")]; len(of[offer]) != want {
+			s.bad("offer %s has landed (%s) in the commits %v", offer, reason, of[offer])
 		}
 		delete(of, offer)
 	}
