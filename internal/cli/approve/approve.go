@@ -112,12 +112,20 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 		e.Say("nothing to approve")
 		return nil
 	}
+	where, err := c.Hosts().Where(ctx)
+	if err != nil {
+		return err
+	}
 	for _, a := range list {
 		until := ""
 		if !a.Expires.IsZero() {
 			until = ", denied at " + a.Expires.Local().Format("2006-01-02 15:04")
 		}
-		e.Println(fmt.Sprintf("%d  %s, asked %s%s", a.N, question.AskerText(a), term.Ago(a.Asked, e.Now()), until))
+		on := ""
+		if host := where[a.Agent]; host != "" {
+			on = " on " + host
+		}
+		e.Println(fmt.Sprintf("%d  %s%s, asked %s%s", a.N, question.AskerText(a), on, term.Ago(a.Asked, e.Now()), until))
 		e.Println(question.DetailText(a))
 	}
 	return e.CheckWritten("")
