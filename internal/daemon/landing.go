@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/repository/landing"
 	"fika/internal/repository/worktree"
 	"fika/internal/settings/config"
@@ -27,7 +26,7 @@ func (h hubHome) keepLanding(ctx context.Context) {
 		h.app.Log().Warn("nothing lands", "err", err)
 		return
 	}
-	q := landingOf(h.app, h.offersHere(p.Main), p.Main, string(id))
+	q := h.landingOf(p.Main, string(id))
 	trees := taskTrees{h, map[fika.TaskNumber]int64{}}
 	h.stepOn(ctx, "landing waits", func() (bool, error) {
 		did, err := q.Step(ctx)
@@ -74,11 +73,12 @@ func (h hubHome) stepOn(ctx context.Context, waits string, step func() (did bool
 
 // landingOf returns the queue of offers for the repository of a project. The processes of
 // its checks carry the id of the home, because other homes number their offers, too.
-func landingOf(a *app.App, offers landing.Store, project, home string) *landing.Queue {
+func (h hubHome) landingOf(project, home string) *landing.Queue {
+	a := h.app
 	checks := worker.Checks{App: a, Warn: func(text string) { a.Log().Warn(text) }}
 	at := func(into string) worktree.Target { return worktree.Target{Project: project, Into: into} }
 	return landing.New(landing.Options{
-		Store: offers, Now: a.Now, Clean: func(mark string) { checks.Clean(home + "-" + mark) },
+		Store: h.offersHere(project), Now: h.store.Now, Clean: func(mark string) { checks.Clean(home + "-" + mark) },
 		Repository: func(into string) landing.Repository { return at(into) },
 		Settings: func() (landing.Settings, error) {
 			c, err := a.Config()
@@ -127,15 +127,16 @@ func (h hubHome) keepPushing(ctx context.Context) {
 		h.app.Log().Warn("nothing is pushed", "err", err)
 		return
 	}
-	q := pusherOf(h.app, h.offersHere(p.Main), p.Main, string(id))
+	q := h.pusherOf(p.Main, string(id))
 	h.stepOn(ctx, "pushing waits", func() (bool, error) { return q.Step(ctx) })
 }
 
 // pusherOf returns what pushes what has landed in the repository of a project.
-func pusherOf(a *app.App, offers landing.PushStore, project, home string) *landing.Pusher {
+func (h hubHome) pusherOf(project, home string) *landing.Pusher {
+	a := h.app
 	by := worker.Pushes{App: a, Project: project, Mark: home + "-push/1"}
 	return landing.NewPusher(landing.PusherOptions{
-		Store: offers, Now: a.Now, Push: by.Push, After: by.After,
+		Store: h.offersHere(project), Now: h.store.Now, Push: by.Push, After: by.After,
 		Repository: func(into string) landing.PushRepository { return worktree.Target{Project: project, Into: into} },
 		Settings: func() (landing.PushSettings, error) {
 			c, err := a.Config()

@@ -29,8 +29,8 @@ const (
 	// openWait is how long Open waits for a server that refuses connections.
 	openWait = 2 * time.Second
 	// maxHalt is how long a process that is halted within a transaction can keep its
-	// rows from others: less than a lease.
-	maxHalt = 15 * time.Second
+	// rows from others: less than these wait for them.
+	maxHalt = 8 * time.Second
 )
 
 // openServer opens a schema of a PostgreSQL database and creates or migrates it.
