@@ -120,7 +120,7 @@ func measureIdle(t *testing.T, many int) {
 	var private []float64
 	shared := 0.0
 	for _, h := range l.hosts {
-		for _, pid := range h.processes("agent\x00run") {
+		for _, pid := range h.processes("agent run") {
 			data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 			sum := 0.0
 			for line := range strings.Lines(string(data)) {
