@@ -66,7 +66,7 @@ tokens = 1
 		{"is this diff safe to merge?", "reviewer", "code review, by ", "this looks like code review: @reviewer"},
 		{"put this letter into French", "translator", "not chosen: you may not ask it (callable_by); translation, by ", "the best match cannot take work now: @translator: you may not ask it (callable_by)"},
 		{"implement a function that sorts", "coder", "not chosen: it was stopped by hand", "the best match cannot take work now: @coder: it was stopped by hand"},
-		{"who is liable by this contract?", "lawyer", "not chosen: over budget: agent:lawyer a day: 0 tokens of 1 token spent", "the best match cannot take work now: @lawyer: over budget"},
+		{"who is liable by this contract?", "lawyer", "not chosen: over budget: agent:lawyer a day: 0 of 1 token spent", "the best match cannot take work now: @lawyer: over budget"},
 		{"hello", "reviewer", "no matching words", "this fits no agent"},
 	} {
 		status, out, said := run("route", "--json", tt.prompt)

@@ -186,8 +186,13 @@ func (c *Service) Connected() bool {
 	return !off
 }
 
-// now is the clock that rows are stamped with.
-func (c *Service) now() time.Time { return c.store.Now() }
+// now is the clock that rows are stamped with; without a database, this machine's.
+func (c *Service) now() time.Time {
+	if c.store == nil {
+		return c.app.Now()
+	}
+	return c.store.Now()
+}
 
 // config returns the current configuration, because a console runs for a long time.
 func (c *Service) config() *config.Config {

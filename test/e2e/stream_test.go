@@ -221,6 +221,9 @@ func TestE9DocumentedSubjects(t *testing.T) {
 		if strings.HasPrefix(row[1], "member.") { // of those that a person made: TestD3MemberClient
 			continue
 		}
+		if subject == "fika.agent.coder.idle" { // where several hosts share a database: TestLooksForIdle
+			continue
+		}
 		switch {
 		case strings.Contains(who, "whoever") || strings.Contains(who, "anybody") || strings.Contains(who, "answered"):
 			if subject == "fika.chat.coder" { // for those who watch
