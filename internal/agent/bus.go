@@ -5,7 +5,6 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/bus/message"
 )
 
 // publishBody publishes a body as JSON. Failures are ignored: the bus only speeds
@@ -67,18 +66,6 @@ func (p *Process) subscribeAll() (func(), error) {
 		p.postTask(func() { p.busChanged(s, err) })
 	})
 	return func() { closeAll(); _ = watch.Close() }, nil
-}
-
-// hearIdle passes on what the hub says, unless that before is still to be read.
-func (p *Process) hearIdle(m bus.Msg) {
-	var said message.Idle
-	if json.Unmarshal(m.Data, &said) != nil {
-		return
-	}
-	select {
-	case p.told <- said:
-	default:
-	}
 }
 
 // busChanged reports the state of the connection. When the connection is back, it

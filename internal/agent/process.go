@@ -12,7 +12,6 @@ import (
 	"fika/internal/bus"
 	"fika/internal/bus/message"
 	"fika/internal/store"
-	"fika/internal/system/process"
 	"fika/internal/text/hint"
 	"fika/internal/turn"
 )
@@ -271,20 +270,6 @@ func (p *Process) passTime(ctx context.Context) {
 	p.storeState(ctx)
 	p.checkJobs(ctx)
 	p.restIfIdle()
-}
-
-// sparedBy reports whether what the hub said spares this process its next look, because it
-// is idle and the hub has just looked, for this lease, and how long ago that was.
-func (p *Process) sparedBy(said message.Idle) (since time.Duration, ok bool) {
-	since = process.Boottime() - time.Duration(said.LookedAt)
-	if said.Lease != string(p.opts.Lease.ID) || since < 0 || since > p.opts.Poll || p.stopping || p.woken || len(p.running) > 0 || p.isCompacting() {
-		return 0, false
-	}
-	p.lookedFor = true
-	if said.LeaseUntil > 0 {
-		p.opts.Renewed(time.Duration(said.LeaseUntil))
-	}
-	return since, true
 }
 
 // followSettings takes over changed settings. Work that had no room in the old budgets
