@@ -142,15 +142,23 @@ func newSoak(t *testing.T, seed uint64, without string) *soak {
 
 // rest waits until nothing is under way.
 func (s *soak) rest() {
+	var open []string
+	s.Cleanup(func() {
+		for _, what := range open { // it was waited for in vain
+			s.Log(what)
+		}
+	})
 	s.lab.until("everything has ended", func() bool {
 		s.bringUp()
 		s.approve()
 		s.lookAtLeases()
-		open := 0
+		open = nil
 		for _, what := range unfinished {
-			open += len(s.find(never[what]))
+			for _, found := range s.find(never[what]) {
+				open = append(open, what+": "+found)
+			}
 		}
-		return open == 0
+		return len(open) == 0
 	})
 }
 

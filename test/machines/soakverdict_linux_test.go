@@ -12,7 +12,7 @@ import (
 
 // never lists queries that find something only when a promise is broken.
 var never = map[string]string{
-	"a request has no outcome":              `SELECT id || ' ' || kind || ' ' || state FROM requests WHERE finished_at = 0`,
+	"a request has no outcome":              `SELECT id || ' ' || kind || ' ' || state || ' ' || reason FROM requests WHERE finished_at = 0`,
 	"a notification is not settled":         `SELECT id || ' ' || state FROM notifications WHERE state IN ('pending', 'claimed')`,
 	"a task of the board has not ended":     `SELECT n || ' ' || state FROM tasks WHERE ended_at = 0`,
 	"an outcome was not published":          `SELECT id FROM requests WHERE announced_at = 0 AND origin = 'queued'`,
