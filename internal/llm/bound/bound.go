@@ -44,8 +44,9 @@ func (o overdue) Unwrap() error { return o.limit }
 // a machine that is busy is not as late.
 const absent = 10 * time.Second
 
-// wasAbsent reports that for most of the time this process did not run: its machine was
-// asleep, or it was stopped.
+// wasAbsent reports that for most of the time this process did not run: it was stopped, or
+// the virtual machine that it is in. Where a machine sleeps, timers sleep as well, and what
+// tells afterwards is that the connection is gone.
 func (o overdue) wasAbsent() bool { return o.late > absent }
 
 // Model returns m within limits. An answer that takes too long, says nothing for too long,
