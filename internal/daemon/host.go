@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"slices"
@@ -21,6 +22,7 @@ import (
 const (
 	hostLife = 20 * time.Second // how long a host and its duties last without a sign of life
 	hostBeat = 5 * time.Second
+	hostLook = time.Second // between two tries to become a host whose holder may be gone
 )
 
 // hostKeeper keeps the place of this hub among those that share its database: it is the
@@ -39,14 +41,14 @@ type hostKeeper struct {
 
 // beHost makes this hub the host of its home, until the returned function is called. For a
 // database that is a file it does nothing: there is no other hub. It fails with Locked if
-// a copy of the home is the host. lost is called with an error of kind Lost when another
-// hub has become it.
-func (h *hubHome) beHost(ctx context.Context, lost func(error)) (leave func(), err error) {
+// a copy of the home is the host; to know that, it may have to wait, and calls delayed, if
+// that is not nil, with the reason. lost is called with an error of kind Lost when another hub has become it.
+func (h *hubHome) beHost(ctx context.Context, delayed func(why string), lost func(error)) (leave func(), err error) {
 	c, err := h.app.Config()
 	if err != nil || c.Store.URL == "" {
 		return func() {}, err
 	}
-	if h.host, err = h.enterHost(ctx); err != nil {
+	if h.host, err = h.enterHost(ctx, delayed); err != nil {
 		return nil, err
 	}
 	keeping, end := context.WithCancel(context.WithoutCancel(ctx)) // also while agents end
@@ -55,7 +57,7 @@ func (h *hubHome) beHost(ctx context.Context, lost func(error)) (leave func(), e
 	return func() { end(); kept.Wait() }, nil
 }
 
-func (h *hubHome) enterHost(ctx context.Context) (*hostKeeper, error) {
+func (h *hubHome) enterHost(ctx context.Context, delayed func(why string)) (*hostKeeper, error) {
 	home, copied, err := h.home.Site()
 	if err != nil {
 		return nil, err
@@ -69,13 +71,34 @@ func (h *hubHome) enterHost(ctx context.Context) (*hostKeeper, error) {
 		return nil, err
 	}
 	k := &hostKeeper{home: *h, texts: newTextSharer(h.home)}
-	var host store.Host
-	k.session, host, err = h.store.EnterHost(ctx, store.Site{Home: home, Copy: copied}, machine, version(), busOf(c), hostLife)
-	k.news.Host = host
-	if err == nil {
-		err = k.beat(ctx)
+	var seen time.Time // the holder before, at the first try
+	for {
+		k.session, k.news.Host, err = h.store.EnterHost(ctx, store.Site{Home: home, Copy: copied}, machine, version(), busOf(c), hostLife, seen)
+		if err != nil {
+			return nil, err
+		}
+		if k.session.Session != "" {
+			return k, k.beat(ctx)
+		}
+		if seen.IsZero() {
+			seen = k.news.Host.Seen
+			why := whyDelayed(k.news.Host, h.store.Now())
+			h.app.Log().Info("the hub is delayed", "why", why)
+			if delayed != nil {
+				delayed(why)
+			}
+		}
+		if err := sleep.For(ctx, crash.Pace(hostLook)); err != nil {
+			return nil, fika.Wrap(fika.Interrupted, "up", err)
+		}
 	}
-	return k, err
+}
+
+// whyDelayed says why a hub cannot become the host of its home yet, and for how long at most.
+func whyDelayed(h store.Host, now time.Time) string {
+	whole := func(d time.Duration) time.Duration { return max(0, d).Round(time.Second) }
+	return fmt.Sprintf("waiting for the host %s, for at most %s: its hub was last seen %s ago, before this machine was restarted or where this home was copied from",
+		h.Name, whole(h.Until.Sub(now)), whole(now.Sub(h.Seen)))
 }
 
 // busOf returns what the other hosts are told of this one's bus.

@@ -31,8 +31,11 @@ type HubOptions struct {
 	// Waits is called if the hub waits until others no longer use the database, before it
 	// becomes ready: with the reason, again whenever that changes.
 	Waits func(why string)
-	Hung  time.Duration // silence after which an agent is ended; 0: 90 s
-	Grace time.Duration // between asking an agent to leave and ending it; 0: 30 s
+	// Delayed is called if it takes some seconds longer until the hub becomes ready, or
+	// fails, with the reason.
+	Delayed func(why string)
+	Hung    time.Duration // silence after which an agent is ended; 0: 90 s
+	Grace   time.Duration // between asking an agent to leave and ending it; 0: 30 s
 	// Shutdown is called once with a function that ends the hub in other ways than ctx
 	// does: after the requests of its agents, or without finishing their steps.
 	Shutdown func(func(fika.Desired))
@@ -80,7 +83,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		err = errors.Join(err, look.err)
 	}()
 	home := hubHome{app: a, home: h, store: s, page: newPageKeeper(a, h)}
-	leave, err := home.beHost(ctx, fail)
+	leave, err := home.beHost(ctx, o.Delayed, fail)
 	if err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ type Started struct {
 	Error string         `json:"error,omitempty"`
 }
 
-// Ready is what a hub reports when it is ready, as one line of JSON.
+// Ready is what a hub reports when it is ready, as a line of JSON.
 type Ready struct {
 	PID    int       `json:"pid"`
 	Bus    string    `json:"bus"`
@@ -212,6 +212,8 @@ type Ready struct {
 	Error   string `json:"error,omitempty"` // why it did not become ready
 	// Waits is why it is not ready yet, and will be by itself once that has changed.
 	Waits string `json:"waits,omitempty"`
+	// Delayed is why it is not ready yet, and will be, or fails, within seconds: another line follows.
+	Delayed string `json:"delayed,omitempty"`
 }
 
 // Hub supervises the agents of a home. Create it with [New], and call Run once.

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -22,8 +21,9 @@ import (
 )
 
 // Start starts a hub in the background and waits until it is ready. already reports
-// that one was running; then only its process id is known.
-func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err error) {
+// that one was running; then only its process id is known. delayed, if
+// it is not nil, is called with the reason if it takes some seconds longer.
+func (s *Hub) Start(ctx context.Context, delayed func(why string)) (ready hub.Ready, already bool, err error) {
 	h, err := s.app.Home()
 	if err != nil {
 		return hub.Ready{}, false, err
@@ -62,7 +62,7 @@ func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err err
 	if err != nil {
 		return hub.Ready{}, false, fika.Wrap(fika.Failed, "up", err)
 	}
-	ready, already, err = awaitReady(ctx, r, logPath, before)
+	ready, already, err = awaitReady(ctx, r, logPath, before, delayed)
 	if err != nil && ready.Waits == "" && ctx.Err() == nil {
 		if p, up := h.HubProcess(); up { // another start was quicker
 			return hub.Ready{PID: p.PID}, true, nil
@@ -106,18 +106,24 @@ func (s *Hub) spawn(root string, log, ready *os.File) error {
 	return cmd.Process.Release()
 }
 
-// awaitReady reads the one line that a hub writes when it is ready. A hub that ends
-// before that has written the reason to its log, beyond the size that this had before.
-func awaitReady(ctx context.Context, r *os.File, logPath string, before int64) (hub.Ready, bool, error) {
+// awaitReady reads the line that a hub writes when it is ready, and before it those that
+// say why it is delayed. A hub that ends before that has written the reason to its log,
+// beyond the size that this had before.
+func awaitReady(ctx context.Context, r *os.File, logPath string, before int64, delayed func(why string)) (hub.Ready, bool, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Now()) })
 	defer stop()
+	lines := json.NewDecoder(r)
 	var ready hub.Ready
-	line, err := bufio.NewReader(r).ReadBytes('\n')
+	err := lines.Decode(&ready)
+	for err == nil && ready.Delayed != "" {
+		if delayed != nil {
+			delayed(ready.Delayed)
+		}
+		ready = hub.Ready{}
+		err = lines.Decode(&ready)
+	}
 	if ctx.Err() != nil {
 		return ready, false, fika.WithHint(fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub continues starting"), hint.Status)
-	}
-	if err == nil {
-		err = json.Unmarshal(line, &ready)
 	}
 	if err == nil && ready.Waits != "" {
 		return ready, false, fika.Errorf(fika.Locked, "up", "the hub waits (process %d): %s", ready.PID, ready.Waits)
@@ -155,8 +161,8 @@ func linesAfter(path string, size int64) []string {
 // EnsureHub makes sure that a hub runs for the following requests. It starts one if
 // none runs and [hub] autostart allows it, but not inside a tool, because what a tool
 // starts ends with the tool, and a hub serves everybody. starting is called before
-// that. EnsureHub returns what a person should know about what they send now.
-func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []api.Status, err error) {
+// that with what is done, and again if it takes some seconds longer. EnsureHub returns what a person should know about what they send now.
+func (c *Service) EnsureHub(ctx context.Context, starting func(doing string)) (notes []api.Status, err error) {
 	if _, up := c.home.HubProcess(); !up {
 		if notes, err = c.startHub(ctx, starting); err != nil {
 			return notes, err
@@ -174,15 +180,15 @@ func (c *Service) EnsureHub(ctx context.Context, starting func()) (notes []api.S
 	return notes, nil
 }
 
-func (c *Service) startHub(ctx context.Context, starting func()) (notes []api.Status, err error) {
+func (c *Service) startHub(ctx context.Context, starting func(doing string)) (notes []api.Status, err error) {
 	switch {
 	case c.who.Kind != api.Person:
 		return []api.Status{api.Stands(api.HubNotByTool)}, nil
 	case !c.config().Hub.Autostart:
 		return []api.Status{api.Stands(api.HubNone)}, nil
 	}
-	starting()
-	ready, _, err := c.Hub.Start(ctx)
+	starting("starting the hub")
+	ready, _, err := c.Hub.Start(ctx, starting)
 	if err != nil {
 		return nil, err
 	}

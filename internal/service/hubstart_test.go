@@ -24,7 +24,7 @@ func TestAHubThatDiesAtStartIsQuotedTruly(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = w.Close()
-		_, _, err = awaitReady(t.Context(), r, path, int64(len(earlier)))
+		_, _, err = awaitReady(t.Context(), r, path, int64(len(earlier)), nil)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "random") || strings.Contains(err.Error(), "earlier") {
 			t.Errorf("after %q: %v", added, err)
 		}

@@ -28,7 +28,7 @@ func (s *Hub) Page(ctx context.Context, who api.Principal) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ready, _, err := s.Start(ctx)
+	ready, _, err := s.Start(ctx, nil)
 	if err != nil {
 		return "", err
 	}

@@ -106,22 +106,29 @@ func scanHost(s scanner) (h hostRow, err error) {
 }
 
 // EnterHost makes the hub of a home the holder of its host, for the duration d, and
-// creates the row on first use, with the machine's name. It fails with Locked while a
-// copy of the home elsewhere holds the host, and tells that one. The caller holds the
-// lock of the home's hub: a holder at the same site is gone.
-func (s Hosts) EnterHost(ctx context.Context, where Site, machine, version string, bus HostBus, d time.Duration) (HostSession, Host, error) {
+// creates the row on first use, with the machine's name. The caller holds the lock of the
+// home's hub: a holder at the same site is gone.
+//
+// A holder at another site may be gone as well, with a machine that was restarted, or live
+// on in a copy of the home. As long as that is not known, EnterHost returns no session and
+// the host as it stands: the caller tries again with its Seen as seen, which is the zero
+// time before. Once the holder has lapsed, the host is the caller's; if it has been seen
+// later than that, the home is a copy: EnterHost fails with Locked, and tells the holder.
+func (s Hosts) EnterHost(ctx context.Context, where Site, machine, version string, bus HostBus, d time.Duration, seen time.Time) (HostSession, Host, error) {
 	const op = "enter host"
 	var out HostSession
 	var host hostRow
 	var refused bool
 	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		host, refused = hostRow{}, false
+		out, host, refused = HostSession{}, hostRow{}, false
 		found := false
 		if err := t.begin(ctx, first(&host, &found, scanHost, selectHost+` WHERE h.id = ?`+lockRow, where.Home)); err != nil {
 			return err
 		}
 		if found && ms(host.Until) > t.now && host.site != where.Copy {
-			refused = true
+			if refused = !seen.IsZero() && host.Seen.After(seen); !refused {
+				return nil
+			}
 			return t.put(ctx, `UPDATE hosts SET refused = ?, refused_at = ? WHERE id = ?`, machine, t.now, where.Home)
 		}
 		out = HostSession{Host: where.Home, Session: t.newID()}

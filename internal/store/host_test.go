@@ -58,50 +58,92 @@ func TestLeaseOfAnotherSite(t *testing.T) {
 	}
 }
 
-// TestHostOfACopiedHome: while one copy of a home is a host, another is refused, and the
-// first can see that; once it has left or lapsed, the other takes over and the first has
-// lost.
+// TestHostOfACopiedHome: while one copy of a home is a host, another is refused as soon as
+// the first has given a sign of life, once, and the first can see that; once it has left or
+// lapsed, the other takes over and the first has lost.
 func TestHostOfACopiedHome(t *testing.T) {
 	var ahead time.Duration
-	opt := store.Options{URL: servers.URL(t), Offset: func() time.Duration { return ahead }}
+	s := open(t, store.Options{URL: servers.URL(t), Offset: func() time.Duration { return ahead }})
 	ctx := context.Background()
-	s := open(t, opt)
-	const life = 20 * time.Second
-	enter := func(copied string) (store.HostSession, error) {
-		h, _, err := s.EnterHost(ctx, store.Site{Home: "home", Copy: copied}, "on-"+copied, "v1", store.HostBus{}, life)
-		return h, err
-	}
-	first, err := enter("disk")
+	enter := entering(t, s)
+	keep := func(h store.HostSession) (store.HostNews, error) { return s.KeepHost(ctx, h, hostLife, nil, nil) }
+	first, _, err := enter("disk", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := enter("copy"); !fika.IsKind(err, fika.Locked) {
-		t.Fatalf("a copy becomes the host: %v", err)
+	held, found, err := enter("copy", time.Time{})
+	if err != nil || held.Session != "" || found.Name != "on-disk" {
+		t.Fatalf("a copy becomes the host: %+v of %+v, %v", held, found, err)
 	}
-	news, err := s.KeepHost(ctx, first, life, nil, nil)
+	ahead = 5 * time.Second
+	if news, err := keep(first); err != nil || news.Host.Refused != "" {
+		t.Errorf("before it is known to be a copy, the holder hears %+v, %v", news, err)
+	}
+	if _, _, err := enter("copy", found.Seen); !fika.IsKind(err, fika.Locked) {
+		t.Fatalf("a copy is not refused: %v", err)
+	}
+	news, err := keep(first)
 	if err != nil || news.Host.Refused != "on-copy" || news.Host.RefusedAt.IsZero() || news.Host.Name != "on-disk" {
 		t.Errorf("the holder hears %+v, %v", news, err)
 	}
-	again, err := enter("disk")
-	if err != nil {
+	again, _, err := enter("disk", time.Time{})
+	if err != nil || again.Session == "" {
 		t.Errorf("a new hub of the same home: %v", err)
 	}
-	if _, err := s.KeepHost(ctx, first, life, nil, nil); !fika.IsKind(err, fika.Lost) {
+	if _, err := keep(first); !fika.IsKind(err, fika.Lost) {
 		t.Errorf("the hub before it: %v", err)
 	}
-	ahead = life + time.Second
-	taken, err := enter("copy")
-	if err != nil {
+	ahead += hostLife + time.Second
+	taken, _, err := enter("copy", time.Time{})
+	if err != nil || taken.Session == "" {
 		t.Errorf("a lapsed host is not free: %v", err)
 	}
-	if _, err := s.KeepHost(ctx, again, life, nil, nil); !fika.IsKind(err, fika.Lost) {
+	if _, err := keep(again); !fika.IsKind(err, fika.Lost) {
 		t.Errorf("both are the host: %v", err)
 	}
 	if err := s.LeaveHost(ctx, taken); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := enter("disk"); err != nil {
+	if h, _, err := enter("disk", time.Time{}); err != nil || h.Session == "" {
 		t.Errorf("after it has left: %v", err)
+	}
+}
+
+// TestHostOfARestartedMachine: a host whose machine was killed and is there again before it
+// has lapsed is not taken for a copy of itself: it waits, and then has its place.
+func TestHostOfARestartedMachine(t *testing.T) {
+	var ahead time.Duration
+	s := open(t, store.Options{URL: servers.URL(t), Offset: func() time.Duration { return ahead }})
+	enter := entering(t, s)
+	_, before, err := enter("boot 1", time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen time.Time
+	for _, ahead = range []time.Duration{3 * time.Second, 10 * time.Second, 19 * time.Second} {
+		h, found, err := enter("boot 2", seen)
+		if err != nil || h.Session != "" || !found.Seen.Equal(before.Seen) {
+			t.Fatalf("after %v: %+v of %+v, %v", ahead, h, found, err)
+		}
+		seen = found.Seen
+	}
+	ahead = hostLife + time.Second
+	h, found, err := enter("boot 2", seen)
+	if err != nil || h.Session == "" || found.ID != before.ID || found.Name != before.Name {
+		t.Fatalf("after %v: %+v of %+v, %v", ahead, h, found, err)
+	}
+	if news, err := s.KeepHost(t.Context(), h, hostLife, nil, nil); err != nil || news.Host.Refused != "" {
+		t.Errorf("it is told of a copy of itself: %+v, %v", news, err)
+	}
+}
+
+const hostLife = 20 * time.Second
+
+// entering returns how one of the copies of a home becomes its host.
+func entering(t *testing.T, s *store.Store) func(copied string, seen time.Time) (store.HostSession, store.Host, error) {
+	return func(copied string, seen time.Time) (store.HostSession, store.Host, error) {
+		t.Helper()
+		return s.EnterHost(t.Context(), store.Site{Home: "home", Copy: copied}, "on-"+copied, "v1", store.HostBus{}, hostLife, seen)
 	}
 }
 
@@ -113,7 +155,7 @@ func TestDuties(t *testing.T) {
 	const life = 20 * time.Second
 	var hubs []store.HostSession
 	for _, home := range []string{"a", "b", "c"} {
-		h, host, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, "box", "v1", store.HostBus{}, life)
+		h, host, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, "box", "v1", store.HostBus{}, life, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +194,7 @@ func TestDuties(t *testing.T) {
 func TestFirstDefiner(t *testing.T) {
 	s := open(t, store.Options{URL: servers.URL(t)})
 	ctx := t.Context()
-	h, host, err := s.EnterHost(ctx, store.Site{Home: "a"}, "box", "v1", store.HostBus{Prefix: "fika", Server: "tls://bus:4222"}, time.Minute)
+	h, host, err := s.EnterHost(ctx, store.Site{Home: "a"}, "box", "v1", store.HostBus{Prefix: "fika", Server: "tls://bus:4222"}, time.Minute, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +273,7 @@ func TestWhereAnAgentMayRun(t *testing.T) {
 	s := open(t, store.Options{URL: servers.URL(t)})
 	ctx := t.Context()
 	for _, home := range []string{"a", "b", "c"} {
-		if _, _, err := s.EnterHost(ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, time.Minute); err != nil {
+		if _, _, err := s.EnterHost(ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, time.Minute, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}

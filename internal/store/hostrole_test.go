@@ -120,7 +120,7 @@ func TestStolenHost(t *testing.T) {
 		if s == thief {
 			home = "thief"
 		}
-		if _, _, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, home, "v1", store.HostBus{}, time.Minute); err != nil {
+		if _, _, err := s.EnterHost(ctx, store.Site{Home: home, Copy: "disk"}, home, "v1", store.HostBus{}, time.Minute, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestStolenHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	h2 := openFrom(t, store.Options{URL: asHost(t, url, "h2")}, "h2", "disk")
-	down, _, err := h2.EnterHost(ctx, store.Site{Home: "h2", Copy: "disk"}, "h2", "v1", store.HostBus{}, time.Minute)
+	down, _, err := h2.EnterHost(ctx, store.Site{Home: "h2", Copy: "disk"}, "h2", "v1", store.HostBus{}, time.Minute, time.Time{})
 	if err == nil {
 		err = h2.Do(ctx, `INSERT INTO agents (id, name, home_id, created_at) VALUES ('a3', 'a3', 'h2', 1), ('a4', 'a4', 'h2', 1)`,
 			`INSERT INTO agent_defs (agent, host, body) VALUES ('a3', 'h2', '{"workspace_on":"git"}'), ('a4', 'h2', '{"workspace_on":""}')`)

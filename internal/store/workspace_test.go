@@ -15,7 +15,7 @@ func TestAbandoned(t *testing.T) {
 	s := open(t, store.Options{URL: servers.URL(t)})
 	enter := func(home string, d time.Duration) store.HostSession {
 		t.Helper()
-		h, _, err := s.EnterHost(ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, d)
+		h, _, err := s.EnterHost(ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, d, time.Time{})
 		if err == nil {
 			_, err = s.KeepHost(ctx, h, d, nil, []string{"roamer", "homer"})
 		}

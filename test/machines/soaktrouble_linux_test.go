@@ -51,8 +51,7 @@ func (s *soak) troubles() []trouble {
 func (s *soak) isUp(h *host) bool { return len(h.processes("up --foreground")) > 0 }
 
 // bringUp starts the hubs of hosts that nothing happens to, as their init system would: again
-// and again, because one whose host was killed and is there again within 20 s is refused until
-// then, as a copy of itself.
+// and again, because what happens to one may also happen while it starts.
 func (s *soak) bringUp() {
 	for _, h := range s.hosts[:3] {
 		if s.ends[h] == nil && time.Since(s.started[h]) > 3*time.Second && !s.isUp(h) {

@@ -129,7 +129,7 @@ func TestWhatIsMissing(t *testing.T) {
 	fill := func(schema string) string {
 		s, err := store.Open(ctx, store.Options{URL: in(schema, "postgres", "postgres")})
 		check(t, err)
-		_, _, err = s.EnterHost(ctx, store.Site{Home: "other of " + schema, Copy: "disk"}, "box", "v1", store.HostBus{Prefix: "team", Server: "nats://127.0.0.1:1"}, time.Minute)
+		_, _, err = s.EnterHost(ctx, store.Site{Home: "other of " + schema, Copy: "disk"}, "box", "v1", store.HostBus{Prefix: "team", Server: "nats://127.0.0.1:1"}, time.Minute, time.Time{})
 		check(t, err)
 		check(t, s.Close())
 		return in(schema, "postgres", "postgres")

@@ -120,7 +120,7 @@ func (d *Doorway) Ready(ctx context.Context, asked bool) {
 	if _, up, err := hub.Process(); err != nil || up || !asked && !hub.WasKilled() {
 		return
 	}
-	if _, _, err := hub.Start(ctx); err != nil && ctx.Err() == nil {
+	if _, _, err := hub.Start(ctx, d.env.Warn); err != nil && ctx.Err() == nil {
 		d.failed = time.Now()
 		d.env.Warn(fika.Wrap(fika.Failed, "start the hub", err).Error())
 	}

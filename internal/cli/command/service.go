@@ -46,7 +46,7 @@ func (e *Env) ServiceFor(ctx context.Context, find func(*service.Service) error)
 	if err := find(c); err != nil {
 		return nil, err
 	}
-	notes, err := c.EnsureHub(ctx, func() { e.Say("%s", e.ErrStyle().Dim("starting the hub …")) })
+	notes, err := c.EnsureHub(ctx, func(doing string) { e.Say("%s", e.ErrStyle().Dim(doing+" …")) })
 	for _, n := range notes {
 		e.WarnStatus(n)
 	}

@@ -93,7 +93,7 @@ func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	begun := time.Now()
-	ready, _, err := service.HubOf(d.App()).Start(ctx)
+	ready, _, err := service.HubOf(d.App()).Start(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (t *demoTalk) kill(ctx context.Context) error {
 	style := t.e.ErrStyle()
 	t.e.Say("%s", style.Red(fmt.Sprintf("✗ kill -9 of the hub and of %s, in the middle of that answer (pids %d and %d)", speaker, p.PID, agents[at].PID)))
 	begun := time.Now()
-	if _, _, err := of.Start(ctx); err != nil {
+	if _, _, err := of.Start(ctx, nil); err != nil {
 		return err
 	}
 	t.e.Say("%s the hub is up again after %s; nothing is lost, and %s answers\n", style.Green("✓"), time.Since(begun).Round(10*time.Millisecond), speaker)

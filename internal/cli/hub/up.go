@@ -29,7 +29,9 @@ func NewUp(e *command.Env) *cobra.Command {
 		Long: `Starts the hub in the background and returns when the agents with auto_start
 have given a sign of life. With --foreground the hub stays in the foreground,
 for a service manager, and logs to stderr. Where hosts of an older version still
-use the database, the hub waits until they have left, and then migrates it.
+use the database, the hub waits until they have left, and then migrates it. Where
+hosts share a database and this machine was restarted while its hub ran, it waits
+for up to 20 s until the host that it was counts as down.
 
 ` + command.ExitHelp,
 		Example: "  fika up\n  fika up --foreground",
@@ -38,7 +40,7 @@ use the database, the hub waits until they have left, and then migrates it.
 			if foreground {
 				return hubForeground(cmd.Context(), e, readyFD, o)
 			}
-			ready, already, err := service.HubOf(e.App()).Start(cmd.Context())
+			ready, already, err := service.HubOf(e.App()).Start(cmd.Context(), func(why string) { e.Say("%s", e.ErrStyle().Dim(why+" …")) })
 			if err != nil {
 				return err
 			}
@@ -81,6 +83,7 @@ func hubForeground(ctx context.Context, e *command.Env, readyFD int, o daemon.Hu
 			_ = pipe.Close()
 		}
 		o.Waits = func(why string) { o.Ready(hub.Ready{PID: os.Getpid(), Waits: why}) }
+		o.Delayed = func(why string) { _ = json.NewEncoder(pipe).Encode(hub.Ready{PID: os.Getpid(), Delayed: why}) }
 	}
 	return daemon.RunHub(ctx, e.Opened, o)
 }

@@ -88,7 +88,7 @@ func (e masterHost) reviveHub(ctx context.Context, killed bool) (string, error) 
 	if _, up := h.HubProcess(); up || killed && !gone {
 		return "", nil
 	}
-	ready, already, err := service.HubOf(own.App()).Start(ctx)
+	ready, already, err := service.HubOf(own.App()).Start(ctx, nil)
 	if err != nil || already {
 		return "", err
 	}
@@ -109,7 +109,7 @@ func masterHub(ctx context.Context, e *command.Env) ([]master.Agent, error) {
 	if err != nil || up || len(conf.Agents) == 0 || !conf.Hub.Autostart {
 		return nil, err
 	}
-	ready, _, err := service.HubOf(e.App()).Start(ctx)
+	ready, _, err := service.HubOf(e.App()).Start(ctx, e.Warn)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	next, err := service.Open(ctx, own, last.Principal())
 	var notes []api.Status
 	if err == nil {
-		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.Refresh() })
+		notes, err = next.EnsureHub(ctx, func(doing string) { k.conn.setTrouble(doing); k.screen.Refresh() })
 	}
 	for _, n := range notes {
 		k.screen.NoteOnce(k.env.Words(n))

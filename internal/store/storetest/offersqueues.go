@@ -39,9 +39,9 @@ func (w *world) queued(q store.OfferQueue) string {
 
 var offerQueueTests = map[string]func(*world){
 	"each host works its own offers": func(w *world) {
-		a, _, err := w.EnterHost(w.ctx, store.Site{Home: "a"}, "box-a", "v1", store.HostBus{}, time.Minute)
+		a, _, err := w.EnterHost(w.ctx, store.Site{Home: "a"}, "box-a", "v1", store.HostBus{}, time.Minute, time.Time{})
 		w.ok(err)
-		_, _, err = w.EnterHost(w.ctx, store.Site{Home: "b"}, "box-b", "v1", store.HostBus{}, time.Hour)
+		_, _, err = w.EnterHost(w.ctx, store.Site{Home: "b"}, "box-b", "v1", store.HostBus{}, time.Hour, time.Time{})
 		w.ok(err)
 		must(w.EnsureAgent(w.ctx, store.NewAgent{Name: "roamer", HomeID: "b"}))(w)
 		w.offerOn("a", "a1", "")
@@ -61,7 +61,7 @@ var offerQueueTests = map[string]func(*world){
 		o := must(w.Offer(w.ctx, 3))(w)
 		o = must(q.ChangeOffers(w.ctx, []fika.Offer{o}, func(o *fika.Offer) { o.State = fika.OfferTrying }))(w)[0]
 		equal(w, "what it works is its own", o.Host, "b")
-		_, _, err = w.EnterHost(w.ctx, store.Site{Home: "a"}, "box-a", "v1", store.HostBus{}, time.Minute)
+		_, _, err = w.EnterHost(w.ctx, store.Site{Home: "a"}, "box-a", "v1", store.HostBus{}, time.Minute, time.Time{})
 		w.ok(err)
 		equal(w, "a is back", w.queued(w.queueOf("a")), "a1")
 		equal(w, "b goes on", w.queued(w.queueOf("b")), "a2")
@@ -83,7 +83,7 @@ var offerQueueTests = map[string]func(*world){
 	},
 	"what comes back, and what is reviewed, is its host's": func(w *world) {
 		for _, home := range []string{"a", "b"} {
-			_, _, err := w.EnterHost(w.ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, time.Hour)
+			_, _, err := w.EnterHost(w.ctx, store.Site{Home: home}, "box-"+home, "v1", store.HostBus{}, time.Hour, time.Time{})
 			w.ok(err)
 		}
 		l := w.lease("coder")
