@@ -355,7 +355,7 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	if err := t.leaveConversation(ctx, r); err != nil {
 		return out, err
 	}
-	if e.state != fika.Done {
+	if e.state != fika.Done && e.state != fika.StateInterrupted { // which a person may continue
 		if err := t.cancelChildren(ctx, r, e.reason); err != nil {
 			return out, err
 		}
@@ -484,9 +484,11 @@ func (t *tx) repair(ctx context.Context, r turn) error {
 }
 
 // cancelChildren cancels the unfinished children of a request that ends without an
-// answer: nobody waits for them any more.
+// answer, and those of its earlier tries that it has taken over: nobody waits for them
+// any more.
 func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
-	children, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0`, r.id)
+	children, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0
+UNION SELECT k.id FROM steps s JOIN requests k ON k.id = s.pre_hash WHERE s.request = ? AND s.pre_hash <> '' AND k.finished_at = 0`, r.id, r.id)
 	if err != nil {
 		return err
 	}

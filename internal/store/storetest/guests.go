@@ -118,6 +118,21 @@ var guestTests = map[string]func(*world){
 		must(w.Cancel(w.ctx, c.Request.ID, "enough"))(w)
 		equal(w, "signal", give(c, step(c, 2), other.Agent).Signal.Cancel, true)
 	},
+	"the task of an interrupted turn goes on, and ends with the try that waits for it": func(w *world) {
+		l, other := w.lease("claude"), w.lease("codex")
+		c := w.begin(l, "x")
+		n := w.plan(c, 1, fika.Idempotent)[0].N
+		task := must(w.HoldTask(w.ctx, c.Fence, store.Delegation{N: n, Agent: other.Agent, Prompt: "p", Deadline: time.Minute}))(w).Children[0]
+		w.claim(other)
+		w.fail(c, fika.StateInterrupted)
+		equal(w, "is to stop", must(w.Request(w.ctx, task.ID))(w).CancelAt.IsZero(), true)
+		again := must(w.Retry(w.ctx, c.Request.ID))(w)
+		c = w.claim(l)
+		equal(w, "the next try", c.Request.ID, again.ID)
+		must(w.BeginTool(w.ctx, c.Fence, w.plan(c, 1, fika.Idempotent)[0].N, string(task.ID), ""))(w)
+		w.fail(c, fika.Cancelled)
+		equal(w, "is to stop", must(w.Request(w.ctx, task.ID))(w).CancelAt.IsZero(), false)
+	},
 	"the steps before a request are those of its tries": func(w *world) {
 		l := w.lease("claude")
 		w.accept(fika.AskRequest, l.Agent, "x")
