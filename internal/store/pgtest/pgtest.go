@@ -67,8 +67,7 @@ func (s *Shared) URL(t testing.TB) string {
 	return server.At(server.Dir, schema)
 }
 
-// empty removes all rows of a schema's tables, except those in which it describes
-// itself.
+// empty removes all rows of a schema's tables, except those with which it was made.
 func (s *Server) empty(ctx context.Context, schema string) error {
 	c, err := pgx.Connect(ctx, s.At(s.Dir, schema))
 	if err != nil {
@@ -77,7 +76,10 @@ func (s *Server) empty(ctx context.Context, schema string) error {
 	defer c.Close(context.WithoutCancel(ctx))
 	_, err = c.Exec(ctx, `DO $$ DECLARE t text; BEGIN
 FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'meta' LOOP EXECUTE 'DELETE FROM ' || t; END LOOP;
-IF to_regclass('meta') IS NOT NULL THEN UPDATE meta SET value = '0' WHERE key = 'paused_all'; END IF; END $$`)
+IF to_regclass('meta') IS NOT NULL THEN
+UPDATE meta SET value = '0' WHERE key IN ('paused_all', 'texts');
+DELETE FROM meta WHERE key NOT IN ('paused_all', 'schema', 'store_id', 'texts');
+END IF; END $$`)
 	return err
 }
 
