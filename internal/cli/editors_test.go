@@ -68,6 +68,7 @@ func (h *home) editor() (*acptest.Editor, func()) {
 	h.t.Cleanup(func() { _ = to.Close(); _ = in.Close() })
 	return acptest.Open(h.t, to, in), func() {
 		_ = p.Process.Kill()
+		_ = in.Close() // it may be writing what nobody reads any more
 		_ = p.Wait()
 	}
 }

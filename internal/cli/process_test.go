@@ -64,7 +64,7 @@ type program struct {
 func (h *home) start(args ...string) *program {
 	h.t.Helper()
 	p := &program{Cmd: exec.Command("fika", args...)}
-	p.Dir, p.Env, p.Stdout, p.Stderr = h.work, h.env, &p.out, &p.err
+	p.Dir, p.Env, p.Stdout, p.Stderr, p.WaitDelay = h.work, h.env, &p.out, &p.err, patience
 	if err := p.Start(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (h *home) start(args ...string) *program {
 func (h *home) piped(in io.Reader, out io.Writer, args ...string) *program {
 	h.t.Helper()
 	p := &program{Cmd: exec.Command("fika", args...)}
-	p.Dir, p.Env, p.Stdin, p.Stdout, p.Stderr = h.work, h.env, in, out, &p.err
+	p.Dir, p.Env, p.Stdin, p.Stdout, p.Stderr, p.WaitDelay = h.work, h.env, in, out, &p.err, patience
 	if err := p.Start(); err != nil {
 		h.t.Fatal(err)
 	}

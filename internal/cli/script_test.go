@@ -190,8 +190,9 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// patience is for anything that has to happen, on a machine that does much besides.
-const patience = 5 * time.Minute
+// patience is for anything that has to happen, on a machine that does much besides. A
+// package of tests is ended after a quarter of an hour, and then nobody says what hung.
+const patience = 3 * time.Minute
 
 // eventually looks again and again at what other processes do, which nothing
 // here can hear, until they have done it; not for ever. It looks less often the
