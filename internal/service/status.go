@@ -128,6 +128,9 @@ func (c *Service) Status(ctx context.Context) (Status, error) {
 		return st, err
 	}
 	st.Bytes = st.Store.Bytes
+	if st.Store.NoWrites != "" {
+		st.Warnings = append(st.Warnings, st.Store.NoWrites)
+	}
 	if c.app.ReadOnly() && strings.HasPrefix(st.Store.Engine, "sqlite") {
 		st.Store.Path = h.DatabaseFile() // not the path of the copy that is read
 	}

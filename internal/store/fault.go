@@ -63,6 +63,9 @@ func (s *db) explain(op string, err error) error {
 	case faultFull:
 		return say("cannot grow: free some space on its disk and try again, nothing was changed")
 	case faultReadOnly:
+		if s.opt.URL != "" {
+			return say("takes no writes now, and nothing was changed: its server is a standby, or transactions are read-only there (" + hint.Doctor.With() + " says which)")
+		}
 		return say("is read-only: give this user the right to write it and its folder")
 	case faultCorrupt:
 		return &fika.Error{Kind: fika.Storage, Op: op, Err: fmt.Errorf("%w: %w", ErrDamaged, err),

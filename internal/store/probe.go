@@ -82,20 +82,18 @@ func (f *Fit) note(format string, args ...any) {
 
 // look finds out what the role may do, and what is in the schema.
 func (f *Fit) look(ctx context.Context, c *pgx.Conn, schema string) error {
-	var role string
-	var standby, readOnly, there, create, makeSchema bool
-	err := c.QueryRow(ctx, `SELECT current_user, pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', s.oid IS NOT NULL,
+	var w writable
+	var there, create, makeSchema bool
+	err := c.QueryRow(ctx, `SELECT `+readWritable+`, s.oid IS NOT NULL,
 COALESCE(has_schema_privilege(s.oid, 'USAGE') AND has_schema_privilege(s.oid, 'CREATE'), false), has_database_privilege(current_database(), 'CREATE')
-FROM (SELECT 1) one LEFT JOIN pg_namespace s ON s.nspname = $1`, pgx.QueryExecModeExec, schema).Scan(&role, &standby, &readOnly, &there, &create, &makeSchema)
+FROM (SELECT 1) one LEFT JOIN pg_namespace s ON s.nspname = $1`, pgx.QueryExecModeExec, schema).Scan(append(w.columns(), &there, &create, &makeSchema)...)
 	if err != nil {
 		return err
 	}
-	switch {
-	case standby:
-		f.lack("the server is a standby, which accepts no writes: name the primary, or all of them, as in host1,host2")
-	case readOnly:
-		f.lack("the role %s writes nothing (default_transaction_read_only): ALTER ROLE %s RESET default_transaction_read_only", role, role)
+	if why := w.trouble(); why != "" {
+		f.lack("%s", why)
 	}
+	role := w.role
 	tables, err := pgx.CollectRows(must(c.Query(ctx, `SELECT c.relname FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = $1 AND c.relkind IN ('r', 'p')`,
 		pgx.QueryExecModeExec, schema)), pgx.RowTo[string])
 	if err != nil {
@@ -114,6 +112,39 @@ FROM (SELECT 1) one LEFT JOIN pg_namespace s ON s.nspname = $1`, pgx.QueryExecMo
 		return nil
 	}
 	return f.lookAtTables(ctx, c, schema, role)
+}
+
+// writable is whether a server takes writes of the role that asks, as [readWritable] selects it.
+type writable struct {
+	role, database string
+	source         string // of readOnly, as pg_settings has it
+	standby        bool
+	readOnly       bool // transactions are, unless they say otherwise
+}
+
+const readWritable = `current_user::text, current_database()::text, COALESCE((SELECT source FROM pg_settings WHERE name = 'default_transaction_read_only'), ''),
+pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'`
+
+func (w *writable) columns() []any {
+	return []any{&w.role, &w.database, &w.source, &w.standby, &w.readOnly}
+}
+
+// trouble says why the server takes no writes, and what helps; empty: it takes them.
+func (w writable) trouble() string {
+	const setting = "default_transaction_read_only"
+	switch {
+	case w.standby:
+		return "the server is a standby, which accepts no writes: name the primary, or all of them, as in host1,host2"
+	case !w.readOnly:
+		return ""
+	case w.source == "user":
+		return fmt.Sprintf("the role %s writes nothing (%s): ALTER ROLE %s RESET %s", w.role, setting, w.role, setting)
+	case w.source == "database":
+		return fmt.Sprintf("nobody writes in the database %s (%s): ALTER DATABASE %s RESET %s", w.database, setting, w.database, setting)
+	case w.source == "configuration file":
+		return fmt.Sprintf("nobody writes on the server (%s): ALTER SYSTEM RESET %s, or remove it from postgresql.conf; then SELECT pg_reload_conf()", setting, setting)
+	}
+	return fmt.Sprintf("transactions of the role %s are read-only (%s is on, set by %s)", w.role, setting, w.source)
 }
 
 // must passes rows on whose error is found when they are read.

@@ -54,9 +54,11 @@ func usersOfSchema(ctx context.Context, tx pgx.Tx, schema, own string) (string, 
 		return hosts, err
 	}
 	var ours, old, agents int64
-	err = tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE application_name = $1), count(*) FILTER (WHERE application_name = $2) FROM pg_stat_activity a
+	var from string
+	err = tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE application_name = $1), count(*) FILTER (WHERE application_name = $2),
+COALESCE(string_agg(DISTINCT host(client_addr), ', '), 'its own machine') FROM pg_stat_activity a
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name IN ($1, $2)
-  AND NOT EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND NOT l.granted)`, applicationName(schema), oldName).Scan(&ours, &old)
+  AND NOT EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND NOT l.granted)`, applicationName(schema), oldName).Scan(&ours, &old, &from)
 	if err != nil {
 		return "", err
 	}
@@ -66,9 +68,9 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_n
 	case err != nil:
 		return "", err
 	case ours > 0:
-		return fmt.Sprintf("%d open connections of fika to this schema", ours), nil
+		return fmt.Sprintf("commands of fika that are still open (connections: %d, from %s)", ours, from), nil
 	case old > 0:
-		return fmt.Sprintf("%d open connections of an older fika, to this or another schema", old), nil
+		return fmt.Sprintf("an older fika, in this or another schema (connections: %d, from %s)", old, from), nil
 	case agents > 0:
 		return fmt.Sprintf("%d agents at work in it", agents), nil
 	}

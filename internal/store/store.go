@@ -98,6 +98,7 @@ type Meta struct {
 	Latency        time.Duration // all connections to it, not only this process's
 	Connections    int           // to it, everybody's
 	MaxConnections int
+	NoWrites       string // why it takes no writes, and what helps; empty: it takes them
 }
 
 // Meta returns a description of the database.
@@ -117,9 +118,11 @@ func (s *Store) Meta(ctx context.Context) (Meta, error) {
 	_, _, err = one(ctx, s.db.r, scanInt, `SELECT 1`)
 	m.Latency = time.Since(began)
 	if err == nil {
+		var w writable
 		_, _, err = one(ctx, s.db.r, func(sc scanner) (bool, error) {
-			return true, sc.Scan(&m.Sync, &m.Bytes, &m.Connections, &m.MaxConnections)
+			return true, sc.Scan(append([]any{&m.Sync, &m.Bytes, &m.Connections, &m.MaxConnections}, w.columns()...)...)
 		}, describeServer)
+		m.NoWrites = w.trouble()
 	}
 	return m, s.db.explain(op, err)
 }
@@ -127,7 +130,7 @@ func (s *Store) Meta(ctx context.Context) (Meta, error) {
 const describeServer = `SELECT 'fsync=' || current_setting('fsync') || ', synchronous_commit=' || current_setting('synchronous_commit')
   || ', full_page_writes=' || current_setting('full_page_writes'),
 (SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace),
-(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint`
+(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint, ` + readWritable
 
 // OnEvents has ring called after each commit that wrote events, by the goroutine that
 // committed: it must not wait. Only the last function given is called.

@@ -223,6 +223,10 @@ func (d *examination) checkStore(ctx context.Context) {
 	for _, f := range found {
 		d.add(check, Problem, "restore a backup of "+d.home.DatabaseFile()+", or move it away: contexts come back from their folders", "%s", f)
 	}
+	m, err := s.Meta(ctx)
+	if err == nil && m.NoWrites != "" {
+		d.add(check, Problem, "", "%s", m.NoWrites)
+	}
 	if len(found) == 0 {
 		d.storeFine = true
 		d.add(check, Fine, "", "the database is sound")

@@ -138,7 +138,7 @@ func TestWhatIsMissing(t *testing.T) {
 	for _, text := range []string{
 		`UPDATE newer.meta SET value = '999' WHERE key = 'schema'`, `CREATE ROLE reader LOGIN`, `GRANT USAGE ON SCHEMA used TO reader`, `GRANT SELECT ON ALL TABLES IN SCHEMA used TO reader`,
 		`CREATE ROLE frozen LOGIN SUPERUSER`, `ALTER ROLE frozen SET default_transaction_read_only = on`,
-		`CREATE SCHEMA bare`, `CREATE SCHEMA theirs`, `CREATE TABLE theirs.things (n int)`,
+		`CREATE DATABASE icy`, `ALTER DATABASE icy SET default_transaction_read_only = on`, `CREATE SCHEMA bare`, `CREATE SCHEMA theirs`, `CREATE TABLE theirs.things (n int)`,
 	} {
 		check(t, server.Exec(ctx, text))
 	}
@@ -181,6 +181,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"an unknown database":    {with: join.Wanted{Store: in("used", "postgres", "nowhere"), Server: bus}, wants: []string{"CREATE DATABASE nowhere"}},
 		"a role that reads":      {with: join.Wanted{Store: in("used", "reader", "postgres"), Server: bus}, wants: []string{"the role reader may not read and write"}},
 		"a frozen role":          {with: join.Wanted{Store: in("used", "frozen", "postgres"), Server: bus}, wants: []string{"the role frozen writes nothing"}},
+		"a frozen database":      {with: join.Wanted{Store: in("used", "postgres", "icy"), Server: bus}, wants: []string{"ALTER DATABASE icy RESET default_transaction_read_only"}},
 		"no room for tables":     {with: join.Wanted{Store: in("bare", "reader", "postgres"), Server: bus}, wants: []string{"may not make tables in the schema bare"}},
 		"no schema":              {with: join.Wanted{Store: in("none", "reader", "postgres"), Server: bus}, wants: []string{"there is no schema none"}},
 		"tables of others":       {with: join.Wanted{Store: in("theirs", "postgres", "postgres"), Server: bus}, wants: []string{"they are not fika's"}},
