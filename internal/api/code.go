@@ -150,6 +150,7 @@ const (
 	HubAgentsAway Code = "hub.agents_away"
 	HubKept       Code = "hub.kept"
 	BusSilent     Code = "bus.silent"
+	StoreAway     Code = "store.away"
 	AgentNotUp    Code = "agent.not_up"
 )
 
@@ -348,6 +349,7 @@ func hubMeanings() []Meaning {
 		is(HubAgentsAway, "").person(up),
 		is(HubKept, "").parts(),
 		is(BusSilent, "reason"),
+		is(StoreAway, ""),
 	}
 }
 

@@ -17,7 +17,7 @@ func (b *Board) Await(ctx context.Context, list []fika.TaskNumber, moved func(Ta
 	for {
 		going := 0
 		for i, n := range list {
-			v, err := b.Find(context.WithoutCancel(ctx), n)
+			v, err := outlasting(ctx, b.c, nil, func(ctx context.Context) (TaskView, error) { return b.Find(context.WithoutCancel(ctx), n) })
 			if err != nil {
 				return nil, err
 			}

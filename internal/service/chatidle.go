@@ -39,7 +39,7 @@ func (s *Chats) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck fun
 	var before map[string]bool
 	told := ""
 	for {
-		items, err := s.Queue(ctx, conv.ID)
+		items, err := outlasting(ctx, s.c, nil, func(ctx context.Context) ([]QueueItem, error) { return s.Queue(ctx, conv.ID) })
 		if ctx.Err() != nil {
 			return items, ctx.Err()
 		}

@@ -99,14 +99,15 @@ func (f *Follow) followMove(info RequestInfo) {
 	}
 }
 
-// Await passes on the statuses of one request until its outcome is in the store. If ctx
-// ends first, it returns ctx's error.
+// Await passes on the statuses of one request until its outcome is in the store, however
+// long a database that is a server is away. If ctx ends first, it returns ctx's error.
 func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message.Status)) (RequestInfo, error) {
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
 	f.ended = false
+	away := func() { f.tellWaits(api.Stands(api.StoreAway)) }
 	for asked := false; ; {
-		info, err := f.c.store.Request(ctx, id)
+		info, err := outlasting(ctx, f.c, away, func(ctx context.Context) (RequestInfo, error) { return f.c.store.Request(ctx, id) })
 		if ctx.Err() != nil {
 			f.explainLast(ctx, id)
 			return info, ctx.Err()

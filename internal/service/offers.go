@@ -393,7 +393,7 @@ func (o *Offers) Apply(ctx context.Context) (worktree.Applied, error) {
 // Await waits until an offer has landed or has come back, or the queue has stopped at it.
 func (o *Offers) Await(ctx context.Context, n fika.OfferNumber) (fika.Offer, error) {
 	for {
-		f, err := o.Find(ctx, n)
+		f, err := outlasting(ctx, o.c, nil, func(ctx context.Context) (fika.Offer, error) { return o.Find(ctx, n) })
 		if err != nil || f.State.Ended() || f.State == fika.OfferWaiting && f.Reason != "" {
 			return f, err
 		}

@@ -10,6 +10,8 @@ import (
 	"fika/internal/api"
 	"fika/internal/app"
 	"fika/internal/settings/config"
+	"fika/internal/store"
+	"fika/internal/system/sleep"
 )
 
 // AgentRunning is the status of an agent whose process runs, when the store that says what
@@ -37,6 +39,24 @@ func StatusWithoutStore(ctx context.Context, a *app.App, who api.Principal, why 
 		st.Executors = append(st.Executors, ExecutorStatus{Name: x.Name, User: x.User, Host: x.Host, Running: runs})
 	}
 	return st, nil
+}
+
+// outlasting returns what read returns, once the database can be reached: one on a server that
+// is away keeps what somebody waits for. away, which may be nil, is called for each time in vain.
+// If ctx ends, it returns the last error.
+func outlasting[T any](ctx context.Context, c *Service, away func(), read func(context.Context) (T, error)) (T, error) {
+	for {
+		out, err := read(ctx)
+		if !store.IsBusy(err) || !c.store.Distant() || ctx.Err() != nil {
+			return out, err
+		}
+		if away != nil {
+			away()
+		}
+		if sleep.For(ctx, pollEvery) != nil {
+			return out, err
+		}
+	}
 }
 
 // runningAgents returns the agents that the settings name and those that have a process,

@@ -321,7 +321,7 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 	}
 	since := s.c.now()
 	for seen := int64(-1); ; {
-		r, err := s.c.store.Run(ctx, id)
+		r, err := outlasting(ctx, s.c, func() { tell(api.Stands(api.StoreAway)) }, func(ctx context.Context) (store.Run, error) { return s.c.store.Run(ctx, id) })
 		if err != nil {
 			return r, errors.Join(ctx.Err(), err)
 		}

@@ -148,7 +148,8 @@ func TestRestoreElsewhereTouchesNothingThatLives(t *testing.T) {
 }
 
 // TestStatusWithoutDatabase: while the server of the database is away, status says which hub
-// and agents run, and that it does not know what they do (row P18).
+// and agents run, and that it does not know what they do (row P18), and who waits for an answer
+// is told, and gets it when the server is back. While that takes no writes, everybody says so.
 func TestStatusWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	servers.Server(t) // or the test is skipped
@@ -161,6 +162,8 @@ func TestStatusWithoutDatabase(t *testing.T) {
 	h.must("up")
 	h.must("ask", "coder", "hello")
 	hub, coder := h.pid(hubWords), h.pid(agentWords("coder"))
+	asked := h.start("", "ask", "coder", "gate")
+	h.until("it is at work", func() bool { return strings.Contains(h.must("agent", "list"), "busy") })
 	server.Kill()
 	r := h.run("status")
 	if r.code != 4 || !strings.Contains(r.stderr, "cannot be reached") {
@@ -183,6 +186,27 @@ func TestStatusWithoutDatabase(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &st); err != nil || r.code != 4 || st.Hub.PID != hub || st.Away == nil || len(st.Agents) != 1 || st.Agents[0].PID != coder || st.Agents[0].Status != "running" {
 		t.Errorf("exit %d, %v: %s", r.code, err, r.stdout)
 	}
+	h.until("who waits for an answer is told", func() bool {
+		return strings.Contains(asked.errOut.String(), "the database cannot be reached; what is stored is kept")
+	})
 	h.ok(server.Up())
 	h.until("the database", func() bool { return h.run("status").code == 0 })
+	h.opens("coder")
+	if r := asked.wait(); r.code != 0 || !strings.HasSuffix(strings.TrimSpace(r.stdout), "the shell has spoken") {
+		t.Errorf("who has waited hears %q, exit %d: %s", r.stdout, r.code, r.stderr)
+	}
+
+	for _, text := range []string{`ALTER SYSTEM SET default_transaction_read_only = on`, `SELECT pg_reload_conf()`} {
+		h.ok(server.Exec(t.Context(), text))
+	}
+	const why = "nobody writes on the server (default_transaction_read_only): ALTER SYSTEM RESET default_transaction_read_only"
+	h.until("status says that nothing is written", func() bool { return strings.Contains(h.must("status"), "WARNING "+why) })
+	if r := h.run("doctor"); r.code != 1 || !strings.Contains(r.stdout, "problem  store: "+why) {
+		t.Errorf("doctor: exit %d: %s", r.code, r.stdout)
+	}
+	h.one(h.run("ask", "coder", "hello"), 1, "takes no writes now, and nothing was changed")
+	for _, text := range []string{`ALTER SYSTEM RESET default_transaction_read_only`, `SELECT pg_reload_conf()`} {
+		h.ok(server.Exec(t.Context(), text))
+	}
+	h.until("it answers again", func() bool { return h.run("ask", "coder", "hello").code == 0 })
 }

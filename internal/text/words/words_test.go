@@ -139,7 +139,7 @@ func TestSay(t *testing.T) {
 		{api.Status{Code: api.AgentStopped, Args: map[string]string{"agent": "arya"}}, "@arya is off: stopped by you", "stopped by you"},
 		{api.Stands(api.AgentLimit, "agent", "arya", "limit", "20 turns per hour").At(now.Add(time.Hour)),
 			"@arya reached its limit of 20 turns per hour; waiting work resumes at 13:00 (in 1h)", "reached its limit of 20 turns per hour, resumes at 13:00 (in 1h)"},
-		{api.Stands(api.WaitingBudget).At(now.Add(90 * time.Second)), "waits for a budget (fika budget list), until 12:01:30 (1m 30s)", "waits for a budget (fika budget list), until 12:01:30 (1m 30s)"},
+		{api.Stands(api.WaitingBudget).At(now.Add(90 * time.Second)), "it waits for a budget (fika budget list shows which), until 12:01:30 (1m 30s)", "waits for a budget (fika budget list shows which), until 12:01:30 (1m 30s)"},
 		{api.Stands(api.WaitingPaused, "chat", "tale"), "the chat is paused (fika chat resume tale)", "the chat is paused (fika chat resume tale)"},
 		{api.Stands(api.WaitingPaused, "chat", "tale", "owners", "ned"), "the chat is held by ned, until they leave it (fika chat resume tale)", "the chat is held by ned, until they leave it (fika chat resume tale)"},
 		{api.Stands(api.TurnFailed, "chat", "tale", "agent", "arya"), "the turn failed (fika chat retry tale arya)", "the turn failed (fika chat retry tale arya)"},
