@@ -143,7 +143,17 @@ type State struct {
 	Runs          []RunInfo          `json:"runs"`          // not ended, newest first
 	Inputs        []InputInfo        `json:"inputs"`        // that wait for turns, oldest first
 	Jobs          []JobInfo          `json:"jobs"`          // background commands that run, newest first
+	Hosts         []HostInfo         `json:"hosts"`         // by name, of everything; none if there are not several
 	Paused        bool               `json:"paused"`        // everything is
+}
+
+// HostInfo is one of several hosts, and how it stands.
+type HostInfo struct {
+	Name    string    `json:"name"`
+	Here    bool      `json:"here"` // the service is on it
+	Up      bool      `json:"up"`   // its hub runs, as far as the database knows
+	Drained bool      `json:"drained"`
+	Seen    time.Time `json:"seen"` // when its hub gave the last sign of life
 }
 
 // AgentInfo is an agent and what it does.
@@ -153,6 +163,7 @@ type AgentInfo struct {
 	Description string   `json:"description,omitempty"`
 	Host        string   `json:"host,omitempty"`    // that it is on, if there are several
 	State       string   `json:"state"`             // of its process: idle busy stopped failed …
+	Word        string   `json:"word"`              // State, but off if a person stopped it, and idle if it starts when there is work
 	Model       string   `json:"model,omitempty"`   // nickname or id, if known
 	Waiting     int      `json:"waiting"`           // requests and chats that it could take now
 	Running     []string `json:"running,omitempty"` // ids of the requests it works, as far as they may be seen

@@ -70,6 +70,9 @@ func (l *looking) state(ctx context.Context) (st api.State, err error) {
 	if st.Inputs, err = l.inputs(ctx); err != nil {
 		return st, err
 	}
+	if st.Hosts, err = l.hosts(ctx); err != nil {
+		return st, err
+	}
 	if st.Jobs, err = l.jobs(ctx); err != nil {
 		return st, err
 	}
@@ -107,6 +110,22 @@ func inputInfo(in store.Input) api.InputInfo {
 		ID: string(in.ID), Conversation: string(in.In), Agent: string(in.AgentName), From: in.From, Text: in.Content,
 		State: string(in.State), Seq: in.Seq, Created: in.Created,
 	}
+}
+
+// hosts returns the hosts, if the scope is everything and there are several.
+func (l *looking) hosts(ctx context.Context) ([]api.HostInfo, error) {
+	out := []api.HostInfo{}
+	if !l.all() || !l.c.Hosts().Shared() {
+		return out, nil
+	}
+	list, err := l.c.Hosts().List(ctx)
+	if err != nil || len(list) < 2 {
+		return out, err
+	}
+	for _, h := range list {
+		out = append(out, api.HostInfo{Name: h.Name, Here: h.Here, Up: h.Up, Drained: h.State == store.HostDrained, Seen: h.Seen})
+	}
+	return out, nil
 }
 
 // all reports whether the scope is everything.
@@ -299,8 +318,8 @@ func inScope(s api.Scope, conversation, agent, request string) bool {
 func agentInfo(v AgentView) api.AgentInfo {
 	out := api.AgentInfo{
 		Name: string(v.Row.Name), DisplayName: v.Row.DisplayName, Description: v.Row.Description,
-		Host: v.Host, State: string(v.Status), Model: v.Model, Waiting: v.Waiting,
-		Why: v.Why, Trouble: v.Trouble,
+		Host: v.Host, State: string(v.Status), Word: v.StatusWord(), Model: v.Model, Waiting: v.Waiting,
+		Why: v.Standing(), Trouble: v.Trouble,
 	}
 	for _, r := range v.Running {
 		out.Running = append(out.Running, string(r.ID))

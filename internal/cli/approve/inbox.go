@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 
 // item is one thing that needs the person.
 type item struct {
-	Kind    string    `json:"kind"`  // approval question held offer limit agent landed mention failed
+	Kind    string    `json:"kind"`  // approval question held offer limit agent host landed mention failed
 	Agent   string    `json:"agent"` // empty: none
 	At      time.Time `json:"at"`
 	What    string    `json:"what"`
@@ -33,8 +34,8 @@ func NewInbox(e *command.Env) *cobra.Command {
 		Use: "inbox", Short: "show what needs you: approvals, mentions, failures",
 		Long: `Shows what continues only when you do something, with the command for it: tool calls
 that wait for your approval, questions of workflows, tasks and offers that are held for
-a person, chats that a limit has stopped, agents that cannot work, what has landed and
-is not in your files; and, of the last day, messages of agents that mention you and that nothing has
+a person, chats that a limit has stopped, agents that cannot work, hosts that are down
+while work waits for them, what has landed and is not in your files; and, of the last day, messages of agents that mention you and that nothing has
 followed, and work that failed and was not tried again.`,
 		Example: "  fika inbox\n  fika inbox --json | jq -r .command", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -91,6 +92,16 @@ func items(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
 	}
 	for _, a := range n.Troubled {
 		out = append(out, item{"agent", a.Name, now, words.Brief(a.Trouble, now), cmp.Or(words.Command(a.Trouble), "fika agent show "+a.Name)})
+	}
+	for _, h := range n.Hosts {
+		var waits []string
+		for _, a := range h.Agents {
+			waits = append(waits, fmt.Sprintf("@%s: %d", a.Name, a.Waiting))
+		}
+		for _, o := range h.Offers {
+			waits = append(waits, fmt.Sprintf("offer %d", o.Number))
+		}
+		out = append(out, item{"host", "", h.Seen, h.Name + " is down, and work waits: " + strings.Join(waits, ", "), "fika store host show " + h.Name})
 	}
 	if n.Landing.Commits > 0 {
 		out = append(out, item{"landed", "", now, fmt.Sprintf("%d commits on %s that your files do not have", n.Landing.Commits, n.Landing.Into), "fika land apply"})

@@ -419,7 +419,7 @@ func (s *session) why(ctx context.Context) (string, error) {
 	}
 	for _, a := range st.Agents {
 		for _, why := range []api.Status{a.Trouble, a.Why} {
-			if !why.IsClear() && s.agent.Words != nil {
+			if !why.IsClear() && why.Code != api.AgentOnDemand && s.agent.Words != nil {
 				lines = append(lines, "@"+a.Name+": "+s.agent.Words(why))
 			}
 		}

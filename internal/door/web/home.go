@@ -21,6 +21,12 @@ type worker struct {
 	Spent api.Spent // today
 }
 
+// atWork is who works, and on what machines.
+type atWork struct {
+	Hosts   []api.HostInfo // none if there are not several
+	Workers []worker
+}
+
 // home shows what needs the person, and what everybody does.
 func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, error) {
 	st, _, err := to.Look(ctx, api.Scope{})
@@ -38,7 +44,7 @@ func home(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view, 
 	workers := workersOf(st, spent)
 	return view{Title: "Home", Nav: "home", Class: "home", Live: "/live/", every: homeTime, Parts: []part{
 		{"needs", "needs", n},
-		{"work", "work", workers},
+		{"work", "work", atWork{st.Hosts, workers}},
 		{"spent", "spent", spent},
 		{"chats", "chats", lately(st.Conversations)},
 	}}, nil

@@ -18,7 +18,7 @@ func agents(ctx context.Context, to api.Service, _ *http.Request, _ int64) (view
 		return view{}, err
 	}
 	spent, err := to.Spending(ctx, today(time.Now()), "agent")
-	return view{Title: "Agents", Nav: "agents", Live: "/live/agents", Parts: []part{{"work", "work", workersOf(st, spent)}}}, err
+	return view{Title: "Agents", Nav: "agents", Live: "/live/agents", Parts: []part{{"work", "work", atWork{st.Hosts, workersOf(st, spent)}}}}, err
 }
 
 // agentPage is what the page of one agent shows.
@@ -68,7 +68,7 @@ func askAgent(ctx context.Context, to api.Service, r *http.Request, w api.Write)
 	return asked.Request, err
 }
 
-// Runs reports whether there is something of an agent to stop; otherwise it can be started.
+// Runs reports whether there is a process of an agent to stop; otherwise it can be started.
 func (p agentPage) Runs() bool {
 	return !slices.Contains([]string{"stopped", "stopping", "failed"}, p.State)
 }

@@ -121,7 +121,11 @@ func (s *site) show(load loader) http.HandlerFunc {
 		}
 		x, err := load(r.Context(), to, r, -1)
 		if err != nil {
-			s.write(w, statusOf(err), func() ([]byte, error) {
+			status := statusOf(err)
+			if status == http.StatusServiceUnavailable { // the browser looks again by itself
+				w.Header().Set("Refresh", "5")
+			}
+			s.write(w, status, func() ([]byte, error) {
 				return s.views.render("page", view{Title: "Error", Parts: []part{{"error", "error", sentence(err)}}})
 			})
 			return

@@ -27,8 +27,9 @@ type Needs struct {
 	Approvals []api.ApprovalInfo
 	Failed    []api.RequestInfo      // newest first
 	Limited   []api.ConversationInfo // chats that a limit has stopped
-	Troubled  []api.AgentInfo
-	Mentions  []api.FoundInfo // of the person, that nothing has followed
+	Troubled  []api.AgentInfo        // but those that only wait for their host
+	Hosts     []Host                 // that are down while work waits for them
+	Mentions  []api.FoundInfo        // of the person, that nothing has followed
 	Held      []api.TaskInfo
 	MoreHeld  bool            // than are listed
 	Offers    []api.OfferInfo // that [NeedsPerson] reports
@@ -36,12 +37,19 @@ type Needs struct {
 	Paused    bool            // everything is
 }
 
+// Host is a host that is down, with what waits for it.
+type Host struct {
+	api.HostInfo
+	Agents []api.AgentInfo // for which something waits
+	Offers []api.OfferInfo
+}
+
 // Of returns what needs a person now. The state is that of [api.Watcher.Look] without
 // bounds.
 func Of(ctx context.Context, to api.Service, st api.State, now time.Time) (n Needs, err error) {
 	n.Approvals, n.Paused = st.Approvals, st.Paused
 	for _, a := range st.Agents {
-		if a.Trouble.NeedsPerson {
+		if a.Trouble.NeedsPerson && a.Trouble.Code != api.AgentHostDown {
 			n.Troubled = append(n.Troubled, a)
 		}
 	}
@@ -62,6 +70,7 @@ func Of(ctx context.Context, to api.Service, st api.State, now time.Time) (n Nee
 	}
 	n.Held, n.MoreHeld = held.Items, held.Next != ""
 	offers, err := to.Offers(ctx, api.Page{Limit: api.DefaultPage})
+	n.Hosts = down(st, offers.Items)
 	if err != nil || len(offers.Items) == 0 {
 		return n, err
 	}
@@ -84,7 +93,7 @@ func Of(ctx context.Context, to api.Service, st api.State, now time.Time) (n Nee
 
 // Count returns how many things those are.
 func (n Needs) Count() int {
-	count := len(n.Approvals) + len(n.Mentions) + len(n.Failed) + len(n.Held) + len(n.Offers) + len(n.Limited) + len(n.Troubled)
+	count := len(n.Approvals) + len(n.Mentions) + len(n.Failed) + len(n.Held) + len(n.Offers) + len(n.Limited) + len(n.Troubled) + len(n.Hosts)
 	if n.Landing.Commits > 0 {
 		count++
 	}
@@ -95,6 +104,30 @@ func (n Needs) Count() int {
 // is not pushed.
 func NeedsPerson(o api.OfferInfo) bool {
 	return slices.Contains([]string{"asks", "held", "back", "refused"}, o.State) || o.State == "waiting" && o.Reason != "" || o.Unpushed != ""
+}
+
+// down returns the hosts that are down and for which something waits.
+func down(st api.State, offers []api.OfferInfo) (out []Host) {
+	for _, h := range st.Hosts {
+		if h.Up {
+			continue
+		}
+		x := Host{HostInfo: h}
+		for _, a := range st.Agents {
+			if a.Host == h.Name && a.Waiting > 0 && a.Trouble.Code == api.AgentHostDown {
+				x.Agents = append(x.Agents, a)
+			}
+		}
+		for _, o := range offers {
+			if o.Host == h.Name && o.Waits != "" {
+				x.Offers = append(x.Offers, o)
+			}
+		}
+		if len(x.Agents)+len(x.Offers) > 0 {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // failed returns the work that has failed lately and that nothing has followed: whoever
