@@ -21,15 +21,7 @@ func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	}
 	var rows [][]string
 	for _, a := range list {
-		status := string(a.Status)
-		switch {
-		case a.Row.State != fika.AgentStopped:
-		case a.Row.Desired.Stopped():
-			status = "off (stopped by you)"
-		default:
-			status = "idle (starts on demand)"
-		}
-		rows = append(rows, []string{"@" + string(a.Row.Name), status, a.Model, term.CleanLine(words.Brief(a.Why, v.Now()))})
+		rows = append(rows, []string{"@" + string(a.Row.Name), a.StatusWord(), a.Model, term.CleanLine(words.Brief(a.Standing(), v.Now()))})
 	}
 	v.screen.Print(term.FormatTable(term.TableOptions{Width: v.screen.Width(), Style: v.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
 	return nil

@@ -24,6 +24,7 @@ type jobs struct {
 	mu    sync.Mutex
 	list  []service.Job
 	tasks map[fika.TaskState]int
+	at    map[fika.AgentName]fika.TaskNumber // the task that an agent works on
 }
 
 func (j *jobs) look(ctx context.Context, c *service.Service, conv fika.Conversation) {
@@ -35,9 +36,29 @@ func (j *jobs) look(ctx context.Context, c *service.Service, conv fika.Conversat
 	if err != nil {
 		return
 	}
+	at := map[fika.AgentName]fika.TaskNumber{}
+	if tasks[fika.TaskClaimed] > 0 {
+		claimed, err := c.Board().List(ctx, service.TaskFilter{States: []fika.TaskState{fika.TaskClaimed}})
+		if err != nil {
+			return
+		}
+		for _, t := range claimed {
+			at[t.WorkerName] = t.Number
+		}
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.list, j.tasks = list, tasks
+	j.list, j.tasks, j.at = list, tasks, at
+}
+
+// doing returns what an agent does on the board; empty: nothing.
+func (j *jobs) doing(name fika.AgentName) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := j.at[name]; n != 0 {
+		return fmt.Sprintf("works on task %d", n)
+	}
+	return ""
 }
 
 // text returns what the status line says of them; empty: none runs.

@@ -25,3 +25,14 @@ func TestStatusLineOfWorkElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestDoingElsewhere: who works on a task of the board is not called idle.
+func TestDoingElsewhere(t *testing.T) {
+	j := jobs{at: map[fika.AgentName]fika.TaskNumber{"coder": 3}}
+	if got := j.doing("coder"); got != "works on task 3" {
+		t.Errorf("the coder %q", got)
+	}
+	if got := j.doing("reviewer"); got != "" {
+		t.Errorf("the reviewer %q", got)
+	}
+}

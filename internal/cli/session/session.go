@@ -194,9 +194,9 @@ func place(e *command.Env) (name string, isProject bool) {
 	return term.CleanLine(filepath.Base(e.App().Dir())), false
 }
 
-// withIdle adds the idle agents to the busy ones: those that have done something here,
-// and the one that text goes to.
-func (s *session) withIdle(busy []view.Worker) []view.Worker {
+// withIdle adds the agents that do nothing here to the busy ones: those that have done
+// something here, and the one that text goes to. elsewhere says what one does elsewhere.
+func (s *session) withIdle(busy []view.Worker, elsewhere func(fika.AgentName) string) []view.Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range busy {
@@ -210,7 +210,7 @@ func (s *session) withIdle(busy []view.Worker) []view.Worker {
 		}
 		at := slices.IndexFunc(busy, func(w view.Worker) bool { return s.agents.IsOf(fika.AgentName(w.Name), a) })
 		if at < 0 {
-			out = append(out, view.Worker{Name: string(a)})
+			out = append(out, view.Worker{Name: string(a), Doing: elsewhere(a)})
 			continue
 		}
 		out = append(out, busy[at])

@@ -198,7 +198,7 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 		st.Approvals = w.desk.OpenNumbers()
 	}
 	if w.session != nil {
-		st.Workers = w.session.withIdle(workers)
+		st.Workers = w.session.withIdle(workers, w.jobs.doing)
 		spent, unpriced := w.session.cost.soFar()
 		st.Context, st.Since = w.session.fill.text(), w.session.since
 		st.Spent, st.Unpriced, st.Budget = spent, unpriced, w.session.cost.scarceBudget()
