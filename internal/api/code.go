@@ -37,6 +37,7 @@ const (
 	AgentHostDown    Code = "agent.host_down"
 	AgentHostDrained Code = "agent.host_drained"
 	AgentNoHost      Code = "agent.no_host"
+	AgentNowhere     Code = "agent.nowhere"
 	AgentStuck       Code = "agent.stuck"
 	AgentSilent      Code = "agent.silent"
 	AgentEnded       Code = "agent.ended"
@@ -217,6 +218,7 @@ func agentMeanings() []Meaning {
 		is(AgentHostDown, "agent host at why").person(),
 		is(AgentHostDrained, "agent host").person(Remedy{Verb: "host.resume", Arg: "host"}),
 		is(AgentNoHost, "agent hosts host").person(Remedy{Verb: "host.list"}),
+		is(AgentNowhere, "agent").person(),
 		is(AgentStuck, "agent pid").person(end),
 		is(AgentSilent, "agent seconds"),
 		is(AgentEnded, "agent"),

@@ -120,11 +120,14 @@ func (r *Resolver) definedAway(ctx context.Context, name fika.AgentName) (store.
 		return d, false, err
 	}
 	if d.Version == 0 {
-		host, err := s.HostName(ctx, d.Home)
+		host, there, err := s.HostOf(ctx, d.Home)
 		if err != nil {
 			return d, true, err
 		}
-		return d, true, fika.Errorf(fika.Denied, "", "@%s is on %s, which has not said yet who may ask it or read its context (%s there)", name, host, hint.Up.With())
+		if !there {
+			return d, true, fika.Errorf(fika.Denied, "", "@%s is on no host, so nobody says who may ask it or read its context: a host with an [[agents]] entry for it takes it over", name)
+		}
+		return d, true, fika.Errorf(fika.Denied, "", "@%s is on %s, which has not said yet who may ask it or read its context (%s there)", name, host.Name, hint.Up.With())
 	}
 	return d, true, nil
 }

@@ -99,6 +99,9 @@ func (s *Agents) startAway(ctx context.Context, v AgentView, timeout time.Durati
 	if err != nil || away == nil {
 		return v, err
 	}
+	if away.Name == "" {
+		return v, fika.Errorf(fika.NotFound, "", "@%s is on no host: it starts on one with an [[agents]] entry for it", v.Row.Name)
+	}
 	if !away.Up {
 		return v, fika.Errorf(fika.NotFound, "", "@%s is on the host %s, whose hub does not run: it starts when that is up", v.Row.Name, away.Name)
 	}

@@ -182,12 +182,13 @@ func (c *Service) hosts(ctx context.Context) (hostsKnown, error) {
 	return out, err
 }
 
-// of returns the host of an agent. A home whose hub never ran is a host without a name.
+// of returns the host of an agent. A home whose hub never ran, or whose host was forgotten, is
+// one without a name.
 func (h hostsKnown) of(row fika.Agent) *Host {
 	if known := h[row.HomeID]; known != nil {
 		return known
 	}
-	return &Host{Host: store.Host{ID: row.HomeID, Name: row.HomeID}}
+	return &Host{Host: store.Host{ID: row.HomeID}}
 }
 
 // isAway returns why an agent on another host does not work because of that host; clear
@@ -195,6 +196,8 @@ func (h hostsKnown) of(row fika.Agent) *Host {
 func (c *Service) isAway(ctx context.Context, h *Host, row fika.Agent) api.Status {
 	agent := row.Name
 	switch {
+	case h.Name == "":
+		return api.Stands(api.AgentNowhere, "agent", string(agent))
 	case !h.Up:
 		seen := ""
 		if !h.Seen.IsZero() {

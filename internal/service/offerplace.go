@@ -24,7 +24,7 @@ func (o *Offers) Place(ctx context.Context, list ...fika.Offer) ([]PlacedOffer, 
 		out[i].Offer = one
 	}
 	hosts, err := o.c.hosts(ctx)
-	if err != nil || len(hosts) < 2 {
+	if err != nil || len(hosts) == 0 {
 		return out, err
 	}
 	rows, err := o.c.store.ListAgents(ctx)
@@ -34,23 +34,25 @@ func (o *Offers) Place(ctx context.Context, list ...fika.Offer) ([]PlacedOffer, 
 	}
 	for i := range out {
 		f := &out[i]
-		at := hosts[f.Host]
-		if at == nil {
-			continue
+		at, to := hosts[f.Host], hosts[homes[f.Agent]]
+		if at != nil && len(hosts) > 1 {
+			f.On = at.Name
 		}
-		if f.On = at.Name; f.State.Ended() || at.Up {
-			continue
-		}
-		f.Waits = fmt.Sprintf("waits for the host %s, which is down (last seen %s)", at.Name, at.Seen.UTC().Format(time.RFC3339))
-		if to := hosts[homes[f.Agent]]; to != nil && to.Up {
+		switch {
+		case f.State.Ended() || f.Host == "" || at != nil && (at.Up || f.On == ""):
+		case at == nil:
+			f.Waits = "waits for a host whose clone has its commits: the one where it was offered is forgotten"
+		case to != nil && to.Up:
 			f.Waits = fmt.Sprintf("waits for the host %s, which is down, or lands on %s, where @%s is now, if its commits are there", at.Name, to.Name, f.Agent)
+		default:
+			f.Waits = fmt.Sprintf("waits for the host %s, which is down (last seen %s)", at.Name, at.Seen.UTC().Format(time.RFC3339))
 		}
 	}
 	return out, err
 }
 
-// Away returns the offers for which nothing happens because their host is down, if the caller
-// sees everything.
+// Away returns the offers for which nothing happens because their host is down or forgotten, if
+// the caller sees everything.
 func (o *Offers) Away(ctx context.Context) ([]PlacedOffer, error) {
 	if !o.c.Hosts().Shared() {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 // HostRole is a role of the server with which one host, and nobody else, uses the database.
 type HostRole struct {
 	Name     string
-	Password string   // empty: the role was there and keeps the one it has
+	Password string   // empty: the role can log in already, and keeps the one it has
 	Admin    []string // what an administrator of the server has to run first; nothing was changed if there is any
 }
 
@@ -34,8 +34,8 @@ func fixed() map[string][]string {
 	}
 }
 
-// AddHostRole makes a role for the host of a name, or brings what it may do up to date. If
-// there is a host of that name, it belongs to the role from then on. The options are those of
+// AddHostRole makes a role for the host of a name, or brings what it may do up to date; one that
+// was locked out can log in again, with another password. If there is a host of that name, it belongs to the role from then on. The options are those of
 // a role that owns the tables. Error kinds: Denied if it does not, Invalid for a name that
 // cannot be a role's, Locked if the tables need a migration first, Storage.
 func AddHostRole(ctx context.Context, o Options, host, role string) (HostRole, error) {
@@ -63,9 +63,9 @@ func AddHostRole(ctx context.Context, o Options, host, role string) (HostRole, e
 		return out, fika.Errorf(fika.Locked, op, "schema %s of %s has not the tables of this program yet: %s makes them", schema, s.name(), hint.Up)
 	}
 	var own, database string
-	var owner, may, there bool
+	var owner, may, there, login bool
 	err = tx.QueryRow(ctx, `SELECT session_user, current_database(), pg_has_role(session_user, (SELECT c.relowner FROM pg_class c WHERE c.oid = to_regclass('meta')), 'MEMBER'),
-(SELECT r.rolsuper OR r.rolcreaterole FROM pg_roles r WHERE r.rolname = session_user), EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = $1)`, role).Scan(&own, &database, &owner, &may, &there)
+(SELECT r.rolsuper OR r.rolcreaterole FROM pg_roles r WHERE r.rolname = session_user), EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = $1), EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = $1 AND r.rolcanlogin)`, role).Scan(&own, &database, &owner, &may, &there, &login)
 	switch {
 	case err != nil:
 		return out, s.explain(op, err)
@@ -74,12 +74,15 @@ func AddHostRole(ctx context.Context, o Options, host, role string) (HostRole, e
 	case role == own:
 		return out, fika.Errorf(fika.Invalid, op, "%s is the role of this home, which owns the tables", role)
 	}
-	if !there {
+	if !login {
 		out.Password = rand.Text()
 		out.Admin = []string{
 			fmt.Sprintf(`CREATE ROLE %s LOGIN PASSWORD '%s'`, role, out.Password),
 			fmt.Sprintf(`GRANT CONNECT ON DATABASE %s TO %s`, quoteName(database), role),
 			fmt.Sprintf(`GRANT %s TO %s`, role, quoteName(own)), // so that it can end the connections of the role
+		}
+		if there {
+			out.Admin = []string{fmt.Sprintf(`ALTER ROLE %s LOGIN PASSWORD '%s'`, role, out.Password)}
 		}
 		if !may {
 			return out, nil

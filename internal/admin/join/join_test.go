@@ -301,6 +301,12 @@ func TestRoleOfAHost(t *testing.T) {
 	if err != nil || len(second.Admin) != 0 || second.Password != "" {
 		t.Fatalf("once it is there: %+v, %v", second, err)
 	}
+	check(t, server.Exec(t.Context(), `ALTER ROLE `+second.Name+` NOLOGIN`)) // as forgetting the host does
+	third, err := join.AddHost(t.Context(), owner, "My-Laptop.local")
+	if err != nil || len(third.Admin) != 1 || third.Password == "" || third.Password == first.Password {
+		t.Fatalf("once it was locked out: %+v, %v", third, err)
+	}
+	check(t, server.Exec(t.Context(), third.Admin[0]))
 	w, _, err := join.Invitation(owner, second.Name)
 	check(t, err)
 	r, err := join.Join(t.Context(), home(t, "", 0), w)

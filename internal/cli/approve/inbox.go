@@ -85,7 +85,7 @@ func items(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
 		out = append(out, item{"held", t.Agent, t.Since, t.Title, fmt.Sprintf("fika board show %d", t.Number)})
 	}
 	for _, o := range n.Offers {
-		out = append(out, item{"offer", o.Agent, o.Updated, o.State + ": " + cmp.Or(o.Unpushed, o.Reason, o.Title), fmt.Sprintf("fika land show %d", o.Number)})
+		out = append(out, item{"offer", o.Agent, o.Updated, o.State + ": " + cmp.Or(o.Unpushed, o.Reason, o.Waits, o.Title), fmt.Sprintf("fika land show %d", o.Number)})
 	}
 	for _, c := range n.Limited {
 		out = append(out, item{"limit", c.Agent, c.Updated, c.Limit, "fika chat continue " + c.Name})

@@ -18,8 +18,10 @@ out. docs/guides/machines.md lists what a host can do all the same.
 
 A host that is there already, by this name, belongs to the role from then on: put
 the role into its [store] url. Given again, the command brings what the role may
-do up to date. It has to be given on a host whose own role owns the tables; if
-that may not make roles, the command prints what an administrator has to run.`,
+do up to date; a role that forgetting its host has locked out can log in again,
+with another password. It has to be given on a host whose own role owns the
+tables; if that may not make roles, the command prints what an administrator has
+to run.`,
 		Example: "  fika store host add laptop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.App().Config()

@@ -78,7 +78,7 @@ func agentsOf(h service.Host) string {
 }
 
 // change returns a command that changes one host.
-func change(e *command.Env, use, short, long, example, done string, do func(context.Context, *service.Hosts, string) error) *cobra.Command {
+func change(e *command.Env, use, short, long, example, done string, do func(context.Context, *service.Service, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " HOST", Short: short, Long: long, Example: example, Args: command.Exactly(1, "the name of a host"), ValidArgsFunction: offerNames(e),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,7 +86,7 @@ func change(e *command.Env, use, short, long, example, done string, do func(cont
 			if err != nil {
 				return err
 			}
-			if err := do(cmd.Context(), c.Hosts(), args[0]); err != nil {
+			if err := do(cmd.Context(), c, args[0]); err != nil {
 				return err
 			}
 			e.Say(done, args[0])

@@ -80,7 +80,7 @@ func Of(ctx context.Context, to api.Service, st api.State, now time.Time) (n Nee
 			continue
 		}
 		told[o.Unpushed] = true
-		stands := now.Sub(o.Updated) < lately || o.State == "asks" || o.State == "held" || o.Unpushed != ""
+		stands := now.Sub(o.Updated) < lately || o.State == "asks" || o.State == "held" || o.Waits != "" || o.Unpushed != ""
 		if NeedsPerson(o) && stands && len(n.Offers) < most {
 			n.Offers = append(n.Offers, o)
 		}
@@ -100,10 +100,10 @@ func (n Needs) Count() int {
 	return count
 }
 
-// NeedsPerson reports whether an offer goes on only when a person says so, or has landed and
-// is not pushed.
+// NeedsPerson reports whether an offer goes on only when a person does something, or has landed
+// and is not pushed. What waits for a host that is down does not.
 func NeedsPerson(o api.OfferInfo) bool {
-	return slices.Contains([]string{"asks", "held", "back", "refused"}, o.State) || o.State == "waiting" && o.Reason != "" || o.Unpushed != ""
+	return slices.Contains([]string{"asks", "held", "back", "refused"}, o.State) || o.State == "waiting" && o.Reason != "" || o.Waits != "" && o.Host == "" || o.Unpushed != ""
 }
 
 // down returns the hosts that are down and for which something waits.

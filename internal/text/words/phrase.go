@@ -44,6 +44,7 @@ func agentPhrases() []Phrase {
 		{api.AgentHostDown, "@{agent} waits for the host {host}, whose hub does not run[ (last seen {at})][; {why}]", "waits for the host {host}[, last seen {at}][; {why}]"},
 		{api.AgentHostDrained, "@{agent} waits for the host {host}, which is drained[ ({help})]", "the host {host} is drained[: {help}]"},
 		{api.AgentNoHost, "@{agent} waits: it may run on {hosts} only, and is on {host}[ ({help})]|@{agent} waits for a host: it may run on {hosts} only, and no host is that[ ({help})]", "may run on {hosts} only, and is on {host}[: {help}]|may run on {hosts} only, and no host is that[: {help}]"},
+		{api.AgentNowhere, "@{agent} is on no host: its own was forgotten, or has never run a hub; a host with an [[agents]] entry for it takes it over", "on no host: its own was forgotten, or has never run a hub; one with an [[agents]] entry for it takes it over"},
 		{api.AgentStuck, "@{agent} does not answer: its process (pid {pid}) is stopped (SIGSTOP); kill -CONT {pid} resumes it[, {help} ends it]", "its process (pid {pid}) is stopped (SIGSTOP); kill -CONT {pid} resumes it[, {help} ends it]"},
 		{api.AgentSilent, "@{agent} has not responded for {seconds}", "not responding for {seconds}"},
 		{api.AgentEnded, "the process of @{agent} ended unexpectedly", "its process ended unexpectedly"},
