@@ -104,7 +104,7 @@ func setSchemaAside(ctx context.Context, opt Options, suffix string) (aside stri
 	if err := tx.QueryRow(ctx, readMarks).Scan(&begun, &m.moved); err != nil || m.moved == "" {
 		return "", s.explain(op, err)
 	}
-	users, err := usersOfSchema(ctx, tx, schema, "")
+	users, err := usersStaying(ctx, tx, schema, "")
 	if err == nil && users != "" {
 		err = fika.Errorf(fika.Locked, op, "schema %s was moved from here and is still in use (%s): run %s there first", schema, users, hint.Down)
 	}

@@ -124,7 +124,7 @@ func (r Replacement) allowed(ctx context.Context, tx pgx.Tx, schema string) erro
 	if others != "" {
 		return fika.Errorf(fika.Conflict, op, "schema %s also has agents of other homes (%s), who would lose their work: name a schema that does not exist yet as [store] url, and restore into that", schema, others)
 	}
-	users, err := usersOfSchema(ctx, tx, schema, r.Home)
+	users, err := usersStaying(ctx, tx, schema, r.Home)
 	if err == nil && users != "" {
 		err = fika.Errorf(fika.Locked, op, "schema %s is in use (%s): run %s there first; nothing was changed", schema, users, hint.Down)
 	}

@@ -43,6 +43,23 @@ func schemaLock(schema string) int64 {
 // it does not use it yet.
 const waitingName = "fika waits"
 
+// usersStaying is usersOfSchema after a moment: the server ends the session of a program a
+// little later than the program ends.
+func usersStaying(ctx context.Context, tx pgx.Tx, schema, own string) (users string, err error) {
+	for range 20 {
+		if users, err = usersOfSchema(ctx, tx, schema, own); err != nil || users == "" {
+			return users, err
+		}
+		if err := sleep.For(ctx, goneWait); err != nil {
+			return users, err
+		}
+		if _, err := tx.Exec(ctx, `SELECT pg_stat_clear_snapshot()`); err != nil { // within a transaction it is looked at once
+			return users, err
+		}
+	}
+	return users, nil
+}
+
 // usersOfSchema says who else has a schema open, for an error; "" if nobody has. A session
 // of an older fika counts for each schema of its database. Those that wait to change it, or
 // for the schema lock, do not count: they have not used the schema yet. search_path must be
