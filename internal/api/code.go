@@ -25,29 +25,33 @@ const (
 
 // Whether an agent works, and why it does not.
 const (
-	AgentNext        Code = "agent.next"
-	AgentStarting    Code = "agent.starting"
-	AgentOnDemand    Code = "agent.on_demand"
-	AgentStopped     Code = "agent.stopped"
-	AgentFailed      Code = "agent.failed"
-	AgentLimit       Code = "agent.limit"
-	AgentInUse       Code = "agent.in_use"
-	AgentAbsent      Code = "agent.absent"
-	AgentNoHub       Code = "agent.no_hub"
-	AgentHostDown    Code = "agent.host_down"
-	AgentHostDrained Code = "agent.host_drained"
-	AgentNoHost      Code = "agent.no_host"
-	AgentNowhere     Code = "agent.nowhere"
-	AgentStuck       Code = "agent.stuck"
-	AgentSilent      Code = "agent.silent"
-	AgentEnded       Code = "agent.ended"
-	AgentReports     Code = "agent.reports"
-	AgentLastFailed  Code = "agent.last_failed"
-	AgentWorkStopped Code = "agent.work_stopped"
-	AgentWorkAbsent  Code = "agent.work_absent"
-	PoolMembers      Code = "pool.members"
-	PoolFailed       Code = "pool.failed"
-	PoolNobody       Code = "pool.nobody"
+	AgentNext         Code = "agent.next"
+	AgentStarting     Code = "agent.starting"
+	AgentOnDemand     Code = "agent.on_demand"
+	AgentStopped      Code = "agent.stopped"
+	AgentFailed       Code = "agent.failed"
+	AgentLimit        Code = "agent.limit"
+	AgentInUse        Code = "agent.in_use"
+	AgentAbsent       Code = "agent.absent"
+	AgentNoHub        Code = "agent.no_hub"
+	AgentHostDown     Code = "agent.host_down"
+	AgentHostDrained  Code = "agent.host_drained"
+	AgentHostAsleep   Code = "agent.host_asleep"
+	AgentHostStarting Code = "agent.host_starting"
+	AgentHostFailed   Code = "agent.host_failed"
+	AgentHostStopped  Code = "agent.host_stopped"
+	AgentNoHost       Code = "agent.no_host"
+	AgentNowhere      Code = "agent.nowhere"
+	AgentStuck        Code = "agent.stuck"
+	AgentSilent       Code = "agent.silent"
+	AgentEnded        Code = "agent.ended"
+	AgentReports      Code = "agent.reports"
+	AgentLastFailed   Code = "agent.last_failed"
+	AgentWorkStopped  Code = "agent.work_stopped"
+	AgentWorkAbsent   Code = "agent.work_absent"
+	PoolMembers       Code = "pool.members"
+	PoolFailed        Code = "pool.failed"
+	PoolNobody        Code = "pool.nobody"
 )
 
 // What work waits for, and what came of it if nothing more will.
@@ -217,6 +221,10 @@ func agentMeanings() []Meaning {
 		is(AgentNoHub, "agent").person(up),
 		is(AgentHostDown, "agent host at why").person(),
 		is(AgentHostDrained, "agent host").person(Remedy{Verb: "host.resume", Arg: "host"}),
+		is(AgentHostAsleep, "agent host"),
+		is(AgentHostStarting, "agent host at"),
+		is(AgentHostFailed, "agent host reason").person(Remedy{Verb: "host.show", Arg: "host"}),
+		is(AgentHostStopped, "agent host").person(Remedy{Verb: "host.start", Arg: "host"}),
 		is(AgentNoHost, "agent hosts host").person(Remedy{Verb: "host.list"}),
 		is(AgentNowhere, "agent").person(),
 		is(AgentStuck, "agent pid").person(end),

@@ -136,7 +136,7 @@ func Verbs() []Verb {
 		on(FileObject, file, "init trust migrate key bus-member plugin mcp skill project update"),
 		on(FileObject, here, "call"), // a plugin or an MCP server: it runs with a person's rights
 
-		on(Host, list, "list"), on(Host, look, "show"), on(Host, wish, "label drain resume forget"), on(Host, local, "help version doctor store bus"),
+		on(Host, list, "list"), on(Host, look, "show"), on(Host, wish, "label drain resume forget start stop"), on(Host, local, "help version doctor store bus"),
 		on(Host, Verb{Conduct: Looks, Host: true, Whole: true}, "monitor"),
 		on(Host, Verb{Conduct: Speaks, Repeat: ByWish, Host: true}, "serve"), // is a door for another program
 		on(Host, here, "up down agent executor console bus-secret web monitor-log backup restore move shrink import repair demo update uninstall"),

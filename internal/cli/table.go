@@ -213,7 +213,7 @@ func systemCommands() []entry {
 	return in(groupSystem, []entry{
 		{name: "up", new: hub.NewUp, does: is("host.up")},
 		{name: "down", new: hub.NewDown, does: is("host.down")},
-		{name: "host", new: host.New, does: noun(), below: "store", verbs: []verbs{{on: api.Host, names: "list show add:forget label drain resume forget"}}},
+		{name: "host", new: host.New, does: noun(), below: "store", verbs: []verbs{{on: api.Host, names: "list show add:forget label drain resume start stop forget"}}},
 		{name: "join", new: host.NewJoin, does: is("file.init"), below: "store"},
 		{name: "web", new: web.New, does: is("host.web"), verbs: []verbs{{on: api.Host, names: "logout:web"}}},
 		{name: "webhook", new: webhook.New, does: noun(), below: "web", verbs: []verbs{{on: api.WebhookObject, names: "list retry"}}},

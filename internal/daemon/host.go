@@ -137,6 +137,9 @@ func (k *hostKeeper) duties() []string {
 	if c.OTLP.Endpoint != "" {
 		names = append(names, receiverDuty(c.OTLP.Receiver()))
 	}
+	for name := range c.OnDemand {
+		names = append(names, store.StartDuty(name))
+	}
 	return names
 }
 
@@ -244,7 +247,12 @@ func (k *hostKeeper) Holds(duty string) bool {
 }
 
 // Drained implements [hub.Sharing].
-func (k *hostKeeper) Drained() bool { return k.host().State == store.HostDrained }
+func (k *hostKeeper) Drained() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	own, now := k.news.Host, k.home.store.Now()
+	return own.State == store.HostDrained || slices.ContainsFunc(k.news.OnDemand, func(d store.OnDemand) bool { return d.Name == own.Name && !d.Begins(now) })
+}
 
 // Leaving implements [hub.Sharing].
 func (k *hostKeeper) Leaving(id fika.AgentID) bool {

@@ -128,6 +128,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	daily.Go(func() { home.keepLanding(ctx) })
 	daily.Go(func() { home.keepPushing(ctx) })
 	daily.Go(func() { home.keepTakingOver(ctx) })
+	daily.Go(func() { home.keepOnDemand(ctx) })
 	daily.Go(func() { home.keepWebhooks(ctx, hubOptions.StoreID, home.page.service) })
 	p := hub.New(hubOptions)
 	if o.Shutdown != nil {

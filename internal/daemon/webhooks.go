@@ -23,42 +23,55 @@ import (
 // keepWebhooks sends events to the receivers that the settings name, and traces to the
 // collector, until ctx ends.
 func (h hubHome) keepWebhooks(ctx context.Context, home string, events *service.Service) {
+	h.keepEach(ctx, func(c *config.Config) map[string]any {
+		wanted := map[string]any{}
+		for _, w := range c.Webhooks {
+			wanted[w.URL] = w
+		}
+		if c.OTLP.Endpoint != "" {
+			wanted[c.OTLP.Receiver()] = c.OTLP
+		}
+		return wanted
+	}, func(ctx context.Context, receiver string, entry any) {
+		h.whileHas(ctx, receiverDuty(receiver), func(ctx context.Context) {
+			switch entry := entry.(type) {
+			case config.Webhook:
+				h.sendEvents(ctx, home, events, entry)
+			case config.OTLP:
+				h.sendTraces(ctx, home, entry)
+			}
+		})
+	})
+}
+
+// keepEach runs one function for each entry of the settings that of returns, by its name, until
+// ctx ends. It ends the function of an entry that is gone, and begins it anew for one that has
+// changed.
+func (h hubHome) keepEach(ctx context.Context, of func(*config.Config) map[string]any, run func(ctx context.Context, name string, entry any)) {
 	type running struct {
-		entry any // a config.Webhook or a config.OTLP
+		entry any
 		end   context.CancelFunc
 	}
 	now := map[string]running{}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
-		c, err := h.app.Config()
 		wanted := map[string]any{}
+		c, err := h.app.Config()
 		if err == nil {
-			for _, w := range c.Webhooks {
-				wanted[w.URL] = w
-			}
-			if c.OTLP.Endpoint != "" {
-				wanted[c.OTLP.Receiver()] = c.OTLP
-			}
+			wanted = of(c)
 		}
-		for url, r := range now {
-			if w, found := wanted[url]; err == nil && (!found || !reflect.DeepEqual(w, r.entry)) {
+		for name, r := range now {
+			if w, found := wanted[name]; err == nil && (!found || !reflect.DeepEqual(w, r.entry)) {
 				r.end()
-				delete(now, url)
+				delete(now, name)
 			}
 		}
-		for url, w := range wanted {
-			if _, found := now[url]; !found {
+		for name, w := range wanted {
+			if _, found := now[name]; !found {
 				one, end := context.WithCancel(ctx)
-				now[url] = running{w, end}
-				all.Go(func() {
-					switch w := w.(type) {
-					case config.Webhook:
-						h.whileHas(one, receiverDuty(w.URL), func(ctx context.Context) { h.sendEvents(ctx, home, events, w) })
-					case config.OTLP:
-						h.whileHas(one, receiverDuty(w.Receiver()), func(ctx context.Context) { h.sendTraces(ctx, home, w) })
-					}
-				})
+				now[name] = running{w, end}
+				all.Go(func() { run(one, name, w) })
 			}
 		}
 		if sleep.For(ctx, crash.Pace(chatsLook)) != nil {

@@ -19,7 +19,8 @@ type Sharing interface {
 	Alive(home string) bool
 	// Holds reports whether this hub, of all, has a duty now.
 	Holds(duty string) bool
-	// Drained reports whether a person wants that this host begins no work.
+	// Drained reports whether this host is to begin no work: a person wants that, or it is
+	// about to be stopped because it has none.
 	Drained() bool
 	// Fits reports whether an agent with these words for run_on may run here.
 	Fits(hosts []string) bool

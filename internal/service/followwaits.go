@@ -88,7 +88,7 @@ func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 	case !why.IsClear():
 		f.warnOnce(waitsForPerson(why, info))
 	case info.State == fika.Open:
-		f.explainNext(ctx, info)
+		f.explainNext(ctx, row, info)
 	}
 }
 
@@ -171,7 +171,7 @@ func (f *Follow) tellApproval(info RequestInfo, n int64) {
 }
 
 // explainNext says what comes before a request that its agent will begin by itself.
-func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
+func (f *Follow) explainNext(ctx context.Context, row fika.Agent, info RequestInfo) {
 	waited := f.c.now().Sub(info.CreatedAt)
 	if f.Waits == nil || waited < pollEvery {
 		return
@@ -188,6 +188,10 @@ func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
 	case len(running) > 0:
 		f.tellWaits(api.Stands(api.WaitingFirst, "agent", string(info.AgentName), "kind", string(running[0].Kind), "chat", string(running[0].ConversationName)))
 	case waited >= time.Second && !f.c.Availability.alive(info.AgentName):
-		f.tellWaits(api.Stands(api.AgentStarting, "agent", string(info.AgentName)))
+		why := api.Stands(api.AgentStarting, "agent", string(info.AgentName))
+		if away := f.c.Availability.presence(ctx, row).Away; !away.IsClear() {
+			why = away // which is being started for this
+		}
+		f.tellWaits(why)
 	}
 }

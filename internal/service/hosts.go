@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,31 @@ type Host struct {
 	Up     bool // its hub runs, as far as the database knows
 	Agents []fika.AgentName
 	Duties []string // what it does for all
+	// Demand says how the host is started, and what is done about that; nil: a person starts it.
+	Demand *Demand
+}
+
+// Demand is what is known of a host that starts on demand.
+type Demand struct {
+	store.OnDemand
+	By    string // the name of the host that starts it
+	Ready bool   // the hub of that one runs
+}
+
+// demands returns what is known of the hosts that start on demand, by their names.
+func (c *Service) demands(ctx context.Context, hosts []store.Host, now time.Time) (map[string]*Demand, error) {
+	list, err := c.store.ListOnDemand(ctx)
+	out := map[string]*Demand{}
+	for _, d := range list {
+		by := &Demand{OnDemand: d, By: d.Home}
+		for _, h := range hosts {
+			if h.ID == d.Home {
+				by.By, by.Ready = h.Name, h.Alive(now)
+			}
+		}
+		out[d.Name] = by
+	}
+	return out, err
 }
 
 // Shared reports whether the database can have other hosts.
@@ -55,9 +81,14 @@ func (h *Hosts) all(ctx context.Context) ([]Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	demands, err := h.c.demands(ctx, list, now)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Host, len(list))
 	for i, one := range list {
-		out[i] = Host{Host: one, Here: one.ID == own, Up: one.Alive(now)}
+		out[i] = Host{Host: one, Here: one.ID == own, Up: one.Alive(now), Demand: demands[one.Name]}
+		delete(demands, one.Name)
 		for _, row := range rows {
 			if row.HomeID == one.ID {
 				out[i].Agents = append(out[i].Agents, row.Name)
@@ -69,6 +100,10 @@ func (h *Hosts) all(ctx context.Context) ([]Host, error) {
 			}
 		}
 	}
+	for name, d := range demands { // that have never been up
+		out = append(out, Host{Host: store.Host{Name: name, State: store.HostActive}, Demand: d})
+	}
+	slices.SortFunc(out, func(a, b Host) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -94,6 +129,11 @@ func (h *Hosts) Show(ctx context.Context, name string) (Host, error) {
 	if err := h.c.may("host.show"); err != nil {
 		return Host{}, err
 	}
+	return h.find(ctx, name)
+}
+
+// find returns the host of a name. It fails with NotFound.
+func (h *Hosts) find(ctx context.Context, name string) (Host, error) {
 	list, err := h.all(ctx)
 	if err != nil {
 		return Host{}, err
@@ -146,6 +186,51 @@ func (h *Hosts) Resume(ctx context.Context, name string) error {
 	return h.c.store.SetHostState(ctx, name, store.HostActive)
 }
 
+// Start has a host started that starts on demand, although there may be no work for it. Error
+// kinds: Denied, NotFound; Conflict if it is up, or the host that would start it is not.
+func (h *Hosts) Start(ctx context.Context, name string) error {
+	if err := h.c.may("host.start"); err != nil {
+		return err
+	}
+	return h.want(ctx, name, store.WantStart, func(one Host) error {
+		if one.Up && one.Demand.Begins(h.c.now()) {
+			return fika.Errorf(fika.Conflict, "", "%s is up", name)
+		}
+		return nil
+	})
+}
+
+// Stop has a host stopped that starts on demand: its agents end after their current steps. It
+// stays so, whatever waits for it, until it is started by a person. Error kinds: Denied,
+// NotFound; Conflict if nothing stops it, or the host that would is not up.
+func (h *Hosts) Stop(ctx context.Context, name string) error {
+	if err := h.c.may("host.stop"); err != nil {
+		return err
+	}
+	return h.want(ctx, name, store.WantStop, func(one Host) error {
+		if !one.Demand.Stops && one.Up {
+			return fika.Errorf(fika.Conflict, "", "[hosts.%s] on %s has no stop, so nothing stops it", name, one.Demand.By)
+		}
+		return nil
+	})
+}
+
+func (h *Hosts) want(ctx context.Context, name string, wish store.OnDemandWish, may func(Host) error) error {
+	one, err := h.find(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case one.Demand == nil:
+		return fika.Errorf(fika.NotFound, "", "no host has a [hosts.%s] that says how %s is started", name, name)
+	case !one.Demand.Ready:
+		return fika.WithHint(fika.Errorf(fika.Conflict, "", "%s is started and stopped by %s, which is down", name, one.Demand.By), hint.HostList.With())
+	}
+	if err := may(one); err != nil {
+		return err
+	}
+	return h.c.store.WantOnDemand(ctx, name, wish)
+}
+
 // Forget removes a host that is down for good; each of its agents belongs to the host that
 // next defines it. Error kinds: Denied, NotFound, Locked while it may be at work.
 func (h *Hosts) Forget(ctx context.Context, name string, stolen bool) error {
@@ -175,9 +260,13 @@ func (c *Service) hosts(ctx context.Context) (hostsKnown, error) {
 		return nil, nil
 	}
 	list, now, err := c.store.ListHosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	demands, err := c.demands(ctx, list, now)
 	out := hostsKnown{}
 	for _, one := range list {
-		out[one.ID] = &Host{Host: one, Up: one.Alive(now)}
+		out[one.ID] = &Host{Host: one, Up: one.Alive(now), Demand: demands[one.Name]}
 	}
 	return out, err
 }
@@ -198,16 +287,38 @@ func (c *Service) isAway(ctx context.Context, h *Host, row fika.Agent) api.Statu
 	switch {
 	case h.Name == "":
 		return api.Stands(api.AgentNowhere, "agent", string(agent))
+	case !h.Up && h.Demand != nil && h.Demand.Ready:
+		return h.Demand.stands(agent)
 	case !h.Up:
-		seen := ""
-		if !h.Seen.IsZero() {
-			seen = h.Seen.UTC().Format(time.RFC3339)
+		why := c.filesHeld(ctx, row)
+		if h.Demand != nil {
+			why = "the host " + h.Demand.By + ", which starts it, is down"
 		}
-		return api.Stands(api.AgentHostDown, "agent", string(agent), "host", h.Name, "at", seen, "why", c.filesHeld(ctx, row))
+		return api.Stands(api.AgentHostDown, "agent", string(agent), "host", h.Name, "at", timeText(h.Seen), "why", why)
 	case h.State == store.HostDrained:
 		return api.Stands(api.AgentHostDrained, "agent", string(agent), "host", h.Name)
 	}
 	return api.Status{}
+}
+
+// stands says why an agent does not work on a host that is down and starts on demand.
+func (d *Demand) stands(agent fika.AgentName) api.Status {
+	switch d.State {
+	case store.OnDemandStarting:
+		return api.Stands(api.AgentHostStarting, "agent", string(agent), "host", d.Name, "at", timeText(d.Since))
+	case store.OnDemandFailed:
+		return api.Stands(api.AgentHostFailed, "agent", string(agent), "host", d.Name, "reason", d.Reason).At(d.Until)
+	case store.OnDemandStopped:
+		return api.Stands(api.AgentHostStopped, "agent", string(agent), "host", d.Name)
+	}
+	return api.Stands(api.AgentHostAsleep, "agent", string(agent), "host", d.Name)
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 // filesHeld says why no other host goes on with the files of an agent, although its settings
@@ -240,6 +351,9 @@ func (c *Service) misplaced(ctx context.Context, hosts hostsKnown, row fika.Agen
 	}
 	where := ""
 	for _, h := range hosts {
+		if !h.Up && h.Demand != nil && h.Demand.Ready && h.Awaits(row, words) {
+			return h.Demand.stands(row.Name)
+		}
 		if h.Fits(words) {
 			where = at.Name
 		}

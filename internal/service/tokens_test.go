@@ -42,6 +42,8 @@ func tokenCalls() map[string]call {
 		}),
 		"host.label":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Label(ctx, "box", []string{"gpu"}, nil) }),
 		"host.drain":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Drain(ctx, "box") }),
+		"host.start":   ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Start(ctx, "box") }),
+		"host.stop":    ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Stop(ctx, "box") }),
 		"host.resume":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Resume(ctx, "box") }),
 		"host.forget":  ofHost(func(ctx context.Context, h *service.Hosts) error { return h.Forget(ctx, "box", false) }),
 		"home.metrics": counted(func(ctx context.Context, _ *world, s *service.Service) ([]api.Metric, error) { return s.Metrics(ctx) }),

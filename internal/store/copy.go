@@ -37,6 +37,7 @@ seen_at started_at processed active_ask created_at hour_start hour_turns held_un
 		{name: "texts", key: cols("agent kind"), columns: cols("agent kind version body host at")},
 		{name: "text_conflicts", key: cols("host path"), columns: cols("host path agent kind at")},
 		{name: "workspaces", key: cols("agent task"), columns: cols("agent task host mark ref hash pushed_at taken_at unpushed refused")},
+		{name: "on_demand", key: cols("name"), columns: cols("name home n idle_for stops want state since until idle_since tries reason")},
 		{name: "duties", key: cols("name"), columns: cols("name host session until")},
 		{name: "bindings", key: cols("pool person"), columns: cols("pool person member bound_at")},
 		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run archived_to mode")},

@@ -75,6 +75,7 @@ func meanings() map[string]meaning {
 		"text_conflicts": {"a text that was changed on two hosts at once: the file (`path`) of a host that has the one which is not shared", true},
 		"workspaces":     {"where the files are of an agent that another host may go on with (`host`), or of a task of its (`task`): what was pushed last (`ref`, `hash`), and why not more (`unpushed`)", true},
 		"agent_defs":     {"what the host of an agent says of it for the other hosts: who may ask it and read its context, what it is permitted (`body`, JSON)", true},
+		"on_demand":      {"a host that a command starts when there is work for it: what a person wants of it (`want`), what is done about it (`state`), and why it could not be (`reason`)", false},
 		"duties":         {"what one hub at a time does for all, and which", false},
 		"bindings":       {"the member of a pool that a person speaks to", false},
 		"conversations":  {"a chat, or the conversation of an agent with one that asks it; `last_seq` is the number of its newest entry", false},

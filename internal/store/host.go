@@ -175,6 +175,8 @@ type HostNews struct {
 	Others []Host
 	Duties []string // that this hub has, for the duration that it asked for
 	Moves  []Move   // of agents on this host: those that are to leave it, and those that have just come
+	// OnDemand are the hosts that start on demand.
+	OnDemand []OnDemand
 }
 
 // KeepHost prolongs a session, and takes or keeps those of the duties that no other hub
@@ -211,6 +213,7 @@ ON CONFLICT (name) DO UPDATE SET host = excluded.host, session = excluded.sessio
 		}
 		var rows []hostRow
 		err = t.run(ctx, all(&rows, scanHost, selectHost+` ORDER BY h.name`),
+			all(&out.OnDemand, scanOnDemand, selectOnDemand+` ORDER BY od.name`),
 			all(&out.Moves, scanMove, selectMove+` WHERE a.home_id = ? AND m.refused = ''`, h.Host),
 			all(&out.Duties, scanText, `SELECT u.name FROM duties u WHERE u.session = ? AND u.until > ? ORDER BY u.name`, h.Session, t.now))
 		for _, r := range rows {
@@ -338,7 +341,7 @@ func (s Hosts) ForgetHost(ctx context.Context, name string, stolen bool) error {
 		if held && !stolen {
 			return fika.WithHint(fika.Errorf(fika.Locked, op, "@%s may still be at work on %s: try again when its lease has ended", who, name), hint.AgentList)
 		}
-		for _, text := range []string{`DELETE FROM agent_defs WHERE host = ?`, `DELETE FROM moves WHERE host = ? AND sent = 0`} {
+		for _, text := range []string{`DELETE FROM agent_defs WHERE host = ?`, `DELETE FROM moves WHERE host = ? AND sent = 0`, `DELETE FROM on_demand WHERE home = ?`} {
 			if err := t.put(ctx, text, h.ID); err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ const (
 	// schemaVersion is the number of the newest migration. Every migration ends by
 	// setting user_version to its own number, so that one cheap read recognizes a
 	// current database.
-	schemaVersion = 45
+	schemaVersion = 46
 	// applicationID marks a SQLite file as fika's ("fika" in ASCII).
 	applicationID = 0x66696b61
 	// migrationWait bounds how long an opener waits for another process's migration.

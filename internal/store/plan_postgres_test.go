@@ -87,7 +87,7 @@ func (s step) String() string {
 
 var (
 	// small matches tables that stay small, and indexes that hold few rows.
-	small = regexp.MustCompile(`^(agents|agent_defs|moves|workspaces|hosts|duties|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|tokens|figures|places|webhooks|deliveries|board_waits|texts|text_conflicts|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|jobs_running|offers_going|tasks_(open|going|listed|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	small = regexp.MustCompile(`^(agents|agent_defs|moves|workspaces|hosts|duties|on_demand|bindings|schedules|executors|executions|conversations|brakes|meta|parked|reservations|tokens|figures|places|webhooks|deliveries|board_waits|texts|text_conflicts|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|inputs_queued|jobs_running|offers_going|tasks_(open|going|listed|claimed)|conversations_\w+|agents_\w+|brakes_\w+)$`)
 	// broad matches conditions that every row of a conversation, or of an agent,
 	// fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)

@@ -94,7 +94,7 @@ var walks = []struct{ text, step, why string }{
 
 // few matches scans that stay small: small tables, recursions, and indexes of
 // exceptions.
-var few = regexp.MustCompile(`^SCAN (a|agents|h|u|hosts|duties|c|d|f|figures|j|k|w|webhooks|v|deliveries|tc|executors|schedules|conversations|brakes|up|down|next\d|entries_words|CONSTANT ROW|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open|inputs_queued|jobs_running|offers_going|tasks_(open|going|listed|claimed)))\b`)
+var few = regexp.MustCompile(`^SCAN (a|agents|h|u|hosts|duties|od|on_demand|c|d|f|figures|j|k|w|webhooks|v|deliveries|tc|executors|schedules|conversations|brakes|up|down|next\d|entries_words|CONSTANT ROW|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open|inputs_queued|jobs_running|offers_going|tasks_(open|going|listed|claimed)))\b`)
 
 // wide matches steps that read a whole conversation, everything that an agent ever
 // did, or all requests of a kind.

@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,6 @@ import (
 
 	"fika/internal/app"
 	"fika/internal/repository/worktree"
-	"fika/internal/system/process"
-	"fika/internal/tool"
-	"fika/internal/tool/proc"
 )
 
 // Pushes push what has landed with the person's own git, and run the command that comes
@@ -81,62 +77,18 @@ func (w Pushes) fetch(ctx context.Context, remote, from, to string) (worktree.Pu
 func (w Pushes) After(ctx context.Context, p worktree.Push, command string) (worktree.Pushed, error) {
 	offers := strings.Trim(fmt.Sprint(p.Offers), "[]")
 	env := append(w.environ(), "FIKA_LANDED_REMOTE="+p.Remote, "FIKA_LANDED_BRANCH="+p.Branch, "FIKA_LANDED_INTO="+p.Into, "FIKA_LANDED_COMMIT="+p.Commit, "FIKA_LANDED_OFFERS="+offers)
-	said, code, over, err := w.run(ctx, pushTime, env, "/bin/sh", "-c", command)
-	switch {
-	case err != nil || code == 0 && !over:
-		return worktree.Pushed{OK: err == nil, Output: said}, err
-	case over:
-		return worktree.Pushed{Reason: fmt.Sprintf("did not end within %s", pushTime), Output: said}, nil
-	}
-	return worktree.Pushed{Reason: fmt.Sprintf("has failed (exit status %d)", code), Output: said}, nil
+	said, why, err := w.own().shell(ctx, pushTime, env, command)
+	return worktree.Pushed{OK: err == nil && why == "", Reason: why, Output: said}, err
 }
 
-// run runs a program and returns what it printed. over reports whether it was ended because
-// it took too long.
+// own returns what runs the programs.
+func (w Pushes) own() own { return own{w.App, w.Project, w.Mark} }
+
 func (w Pushes) run(ctx context.Context, longest time.Duration, env []string, path string, args ...string) (said string, code int, over bool, err error) {
-	process.EndMarked(w.Mark) // what a process that was killed has left
-	bounded, end := context.WithTimeout(ctx, longest)
-	defer end()
-	e, err := proc.Run(bounded, proc.Cmd{
-		Path: path, Args: args, Dir: w.Project, Env: env, Step: w.Mark, Children: w.App.Children(),
-		Limits: tool.Limits{Head: 4 << 10, Tail: 24 << 10, SpoolMax: 1, Keys: w.App.Secrets()},
-	})
-	said = withoutLogin(e.Output.Text)
-	if err != nil && ctx.Err() == nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
-		return said, 0, true, nil
-	}
-	return said, e.Code, false, err
+	return w.own().run(ctx, longest, env, path, args...)
 }
 
-// withoutLogin takes the name and the password out of the addresses in a text.
-func withoutLogin(text string) string {
-	parts := strings.Split(text, "://")
-	for i, rest := range parts[1:] {
-		end := strings.IndexAny(rest, "/@ \t\n'\"")
-		if end >= 0 && rest[end] == '@' {
-			parts[i+1] = rest[end+1:]
-		}
-	}
-	return strings.Join(parts, "://")
-}
-
-// environ returns the environment of the person's own programs. It points git at no other
-// repository, and names no program that could open a window to ask for a password.
-func (w Pushes) environ() []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never", "LC_ALL=C"}
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE",
-			"GIT_TERMINAL_PROMPT", "GIT_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GCM_INTERACTIVE", "LC_ALL", process.Mark:
-			continue
-		}
-		if !strings.HasPrefix(name, "FIKA_") {
-			env = append(env, kv)
-		}
-	}
-	return env
-}
+func (w Pushes) environ() []string { return w.own().environ() }
 
 // ssh returns the variable that makes the person's ssh ask nothing. Another program than ssh
 // is left as it is: it has no terminal.

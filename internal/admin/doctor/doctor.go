@@ -102,6 +102,7 @@ func Examine(ctx context.Context, a *app.App, who api.Principal, fix bool) ([]Fi
 		d.checkReceivers(ctx)
 		d.checkPushes(ctx)
 		d.checkOffers(ctx)
+		d.checkOnDemand(ctx)
 		d.checkUnpushed(ctx)
 	}
 	return d.out, ctx.Err()

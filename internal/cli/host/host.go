@@ -23,7 +23,7 @@ func New(e *command.Env) *cobra.Command {
 server ([nats] server): each runs a hub with agents of its own, and everybody can
 ask all agents. A host is a home in which a hub has run; its name is at first the
 machine's. docs/guides/machines.md shows how to set up several.`,
-		"  fika store host list\n  fika store host drain laptop", newList(e), newShow(e), newAdd(e), newLabel(e), newDrain(e), newResume(e), newForget(e))
+		"  fika store host list\n  fika store host drain laptop", newList(e), newShow(e), newAdd(e), newLabel(e), newDrain(e), newResume(e), newStart(e), newStop(e), newForget(e))
 }
 
 // hostJSON is a host as --json prints it.
@@ -33,6 +33,7 @@ type hostJSON struct {
 	Here      bool             `json:"here"`
 	Up        bool             `json:"up"`
 	State     string           `json:"state"` // active, drained
+	OnDemand  *demandJSON      `json:"on_demand"`
 	Labels    []string         `json:"labels"`
 	Version   string           `json:"version"`
 	Role      string           `json:"role"` // with which it uses the database
@@ -46,17 +47,28 @@ type hostJSON struct {
 func toJSON(h service.Host) hostJSON {
 	slices.Sort(h.Duties)
 	return hostJSON{
-		Name: h.Name, ID: h.ID, Here: h.Here, Up: h.Up, State: string(h.State), Labels: command.EmptyIfNil(h.Labels), Version: h.Version, Role: h.Role,
+		Name: h.Name, ID: h.ID, Here: h.Here, Up: h.Up, State: string(h.State), OnDemand: demandToJSON(h.Demand), Labels: command.EmptyIfNil(h.Labels), Version: h.Version, Role: h.Role,
 		Seen: command.JSONTime(h.Seen), Agents: command.EmptyIfNil(h.Agents), Duties: command.EmptyIfNil(h.Duties),
 		Refused: command.Nullable(h.Refused), RefusedAt: command.JSONTime(h.RefusedAt),
 	}
 }
 
-// stateWord says how a host is: up, down or drained.
+// stateWord says how a host is: up, down or drained, and what is done about one that starts on
+// demand.
 func stateWord(h service.Host) string {
 	word := "down"
-	if h.Up {
+	switch {
+	case h.Up && h.Demand != nil && (h.Demand.State == "draining" || h.Demand.State == "stopping"):
+		word = "stopping"
+	case h.Up:
 		word = "up"
+	case h.Demand == nil || !h.Demand.Ready: // nobody starts it
+	case h.Demand.State == "":
+		word = "asleep"
+	case h.Demand.State == "failed":
+		word = "start failed"
+	default:
+		word = string(h.Demand.State)
 	}
 	if h.State == "drained" {
 		word += ", drained"

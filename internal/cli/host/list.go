@@ -7,7 +7,6 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/service"
-	"fika/internal/system/term"
 )
 
 func newList(e *command.Env) *cobra.Command {
@@ -16,7 +15,8 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list the hosts, their agents and when their hubs were last seen", Args: command.Exactly(0, "no arguments"),
 		Long: `Lists the hosts by name; * marks this one. A host is down once its hub has given
-no sign of life for 20 s. Below, where a copy of a host's home was refused: a home
+no sign of life for 20 s; one that starts on demand is asleep, starting, stopping
+or stopped (by hand) then, or its start has failed. Below, where a copy of a host's home was refused: a home
 that was copied with its home_id to another disk.`,
 		Example: "  fika store host list\n  fika store host list --json | jq -r 'select(.up|not).name'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ func show(e *command.Env, list []service.Host) error {
 		if h.Here {
 			name += " *"
 		}
-		return []string{name, stateWord(h), term.Ago(h.Seen, e.Now()), command.OrDash(strings.Join(h.Labels, " ")), command.OrDash(h.Version), command.OrDash(agentsOf(h))}
+		return []string{name, stateWord(h), seenAgo(e, h), command.OrDash(strings.Join(h.Labels, " ")), command.OrDash(h.Version), command.OrDash(agentsOf(h))}
 	}))
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/system/term"
 )
 
 func newShow(e *command.Env) *cobra.Command {
@@ -19,8 +18,8 @@ func newShow(e *command.Env) *cobra.Command {
 		Long: `Shows a host. Its duties are what one hub at a time does for all: looking after
 deadlines (care), removing what has expired (cleaning), reading what other programs
 ask over the bus (requests), announcing outcomes of hosts that are down (outcomes),
-sending events to a receiver. Another hub takes over the duties of one that is
-down.`,
+sending events to a receiver, starting a host on demand. Another hub takes over the
+duties of one that is down.`,
 		Example: "  fika store host show laptop\n  fika store host show laptop --json | jq .duties",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Service(cmd.Context())
@@ -35,10 +34,18 @@ down.`,
 				return e.PrintLine(toJSON(h))
 			}
 			slices.Sort(h.Duties)
-			for _, line := range [][2]string{
-				{"host", h.Name}, {"home", h.ID}, {"state", stateWord(h)}, {"seen", h.Seen.Local().Format(time.DateTime) + " (" + term.Ago(h.Seen, e.Now()) + ")"},
+			seen := seenAgo(e, h)
+			if !h.Seen.IsZero() {
+				seen = h.Seen.Local().Format(time.DateTime) + " (" + seen + ")"
+			}
+			lines := [][2]string{
+				{"host", h.Name}, {"home", h.ID}, {"state", stateWord(h)}, {"seen", seen},
 				{"labels", command.OrDash(strings.Join(h.Labels, " "))}, {"version", command.OrDash(h.Version)}, {"role", command.OrDash(h.Role)}, {"agents", command.OrDash(agentsOf(h))}, {"duties", command.OrDash(strings.Join(h.Duties, ", "))},
-			} {
+			}
+			if h.Demand != nil {
+				lines = append(lines, [2]string{"started", demandText(h.Demand, e.Now())})
+			}
+			for _, line := range lines {
 				e.Print(fmt.Sprintf("%-8s%s\n", line[0], line[1]))
 			}
 			if h.Refused != "" {

@@ -43,6 +43,7 @@ type Config struct {
 	Schedules []Schedule
 	Webhooks  []Webhook
 	OTLP      OTLP
+	OnDemand  map[string]OnDemand // by the names of hosts
 	// BusMembers are programs that are not fika and may ask agents over the hub's own
 	// server, with fewer rights than the person's programs.
 	BusMembers []BusMember

@@ -26,6 +26,7 @@ func (c *crossCheck) checkTogether() {
 	c.checkNATS()
 	c.checkMCP()
 	c.checkExecutors()
+	c.checkOnDemand()
 	c.checkBudgets()
 	c.checkSchedules()
 	c.checkBusMembers()

@@ -124,6 +124,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.readReasoning(v, path, p), true
 	case *map[string]Plugin:
 		return r.readPlugins(v, path, p), true
+	case *map[string]OnDemand:
+		return r.readOnDemand(v, path, p), true
 	case *[]Agent:
 		return r.readAgents(v, path, p), true
 	case *[]Model:

@@ -51,6 +51,7 @@ func topKeys() []key[Config] {
 		{name: "agents", at: func(c *Config) any { return &c.Agents }},
 		{name: "routing", at: func(c *Config) any { return &c.Routing }},
 		{name: "executors", at: func(c *Config) any { return &c.Executors }},
+		{name: "hosts", at: func(c *Config) any { return &c.OnDemand }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
 		{name: "bus_members", at: func(c *Config) any { return &c.BusMembers }},
 		{name: "webhooks", at: func(c *Config) any { return &c.Webhooks }},

@@ -62,7 +62,7 @@ func refusalReasons() map[string]string {
 		"trust":    "nobody can agree in your name",
 		"lend":     "it would hand keys and files of yours to commands", "sockets": "whoever listens there acts with rights of its own",
 		"write":  "it would let commands write outside of the project",
-		"hosts":  "it would let commands send what they read there",
+		"hosts":  "it decides which hosts commands reach, and which are started",
 		"access": "it would let a program use all of fika", "executor": "it decides under whose account tools run",
 		"engine": "it decides which programs are started", "command": "it decides which programs are started",
 		"billing":             "it decides whether limits of money hold",

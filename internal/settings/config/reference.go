@@ -117,6 +117,9 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, &ModelRule{}, modelRuleKeys())
 	case **Reasoning:
 		return describeKeys(list, prefix, &Reasoning{}, reasoningKeys())
+	case *map[string]OnDemand:
+		d := defaultOnDemand()
+		return describeKeys(list, prefix+"NAME.", &d, onDemandKeys())
 	case *map[string]Plugin:
 		return describeKeys(list, prefix+"NAME.", &Plugin{}, pluginKeys())
 	case *Guard:

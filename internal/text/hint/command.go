@@ -58,6 +58,7 @@ const (
 	HostForgetStolen    Command = "fika store host forget {} --stolen"
 	HostList            Command = "fika store host list"
 	HostResume          Command = "fika store host resume {}"
+	HostShow            Command = "fika store host show {}"
 	Join                Command = "fika store join {}"
 	Init                Command = "fika init"
 	JobList             Command = "fika agent job list"

@@ -32,6 +32,8 @@ func Commands() map[string]string {
 		"conversation.continue": "fika chat continue {id}",
 		"conversation.resume":   "fika chat resume {id}",
 		"host.resume":           "fika store host resume {id}",
+		"host.show":             "fika store host show {id}",
+		"host.start":            "fika store host start {id}",
 		"conversation.retry":    "fika chat retry {id}[ {agent}]",
 		"home.resume":           "fika chat resume --all",
 		"host.down now":         "fika down --now",
