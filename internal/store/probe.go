@@ -21,6 +21,7 @@ type Fit struct {
 	Lacks []string // what has to be different first
 	Notes []string // what works, and should be known
 	Empty bool     // nobody uses it yet
+	ID    string   // of the store; empty: it has none yet, or it cannot be read
 	Hosts []Host   // that share it
 }
 
@@ -163,7 +164,11 @@ AND has_any_column_privilege(c.oid, 'UPDATE') AND (c.relname IN ('hosts', 'agent
 		f.lack("the role %s may not read and write %d of the tables (%s, …): make it on a host that is there, with %s", role, len(shut), shut[0], hint.HostAdd.With())
 	}
 	var version int64
-	if err := c.QueryRow(ctx, readSchema, pgx.QueryExecModeExec).Scan(&version); err != nil {
+	err = c.QueryRow(ctx, readSchema, pgx.QueryExecModeExec).Scan(&version)
+	if err == nil {
+		err = c.QueryRow(ctx, selectStoreID, pgx.QueryExecModeExec).Scan(&f.ID)
+	}
+	if err != nil {
 		var said *pgconn.PgError
 		if errors.As(err, &said) && said.Code == "42501" {
 			return nil // said above

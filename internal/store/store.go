@@ -105,7 +105,7 @@ type Meta struct {
 func (s *Store) Meta(ctx context.Context) (Meta, error) {
 	const op = "read store"
 	m := Meta{Schema: s.db.version, Engine: s.db.engine, Path: s.db.name()}
-	id, _, err := one(ctx, s.db.r, scanText, `SELECT value FROM meta WHERE key = 'store_id'`)
+	id, _, err := one(ctx, s.db.r, scanText, selectStoreID)
 	m.StoreID = strings.TrimSpace(id)
 	if err != nil {
 		return m, s.db.explain(op, err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fika/internal/store/pgtest"
@@ -191,6 +192,11 @@ func TestStatusWithoutDatabase(t *testing.T) {
 	})
 	h.ok(server.Up())
 	h.until("the database", func() bool { return h.run("status").code == 0 })
+	server.Signal(syscall.SIGSTOP)
+	if r := h.run("status"); r.code != 4 || !strings.Contains(r.stdout, "it cannot be used now") || strings.Contains(r.stderr, "deadline") {
+		t.Errorf("of a database that does not answer: exit %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	server.Signal(syscall.SIGCONT)
 	h.opens("coder")
 	if r := asked.wait(); r.code != 0 || !strings.HasSuffix(strings.TrimSpace(r.stdout), "the shell has spoken") {
 		t.Errorf("who has waited hears %q, exit %d: %s", r.stdout, r.code, r.stderr)

@@ -68,7 +68,7 @@ func Join(ctx context.Context, a *app.App, w Wanted) (Report, error) {
 		if err := a.ExternalOptions(&there, &o); err != nil {
 			r.Lacks = append(r.Lacks, err.Error())
 		} else {
-			r.Lacks = append(r.Lacks, busnats.Probe(ctx, o, with.SubjectPrefix)...)
+			r.Lacks = append(r.Lacks, busnats.Probe(ctx, o, with.SubjectPrefix, ours(fit))...)
 		}
 	}
 	if _, err := os.Stat(h.DatabaseFile()); err == nil && c.Store.URL == "" {
@@ -79,6 +79,15 @@ func Join(ctx context.Context, a *app.App, w Wanted) (Report, error) {
 	}
 	r.File = h.ConfigFile()
 	return r, w.write(r.File, c, with)
+}
+
+// ours returns a function that reports whether a database is the one that was tried; nil: which
+// that is could not be found out.
+func ours(fit store.Fit) func(id string) bool {
+	if fit.ID == "" && !fit.Empty {
+		return nil
+	}
+	return func(id string) bool { return id == fit.ID }
 }
 
 // patience bounds the attempt to reach NATS.

@@ -26,6 +26,7 @@ import (
 	"fika"
 	"fika/internal/admin/join"
 	"fika/internal/app"
+	contract "fika/internal/bus"
 	"fika/internal/settings/config"
 	"fika/internal/store"
 	"fika/internal/store/pgtest"
@@ -149,6 +150,7 @@ func TestWhatIsMissing(t *testing.T) {
 	secure := strings.Replace(startNATS(t, natsserver.Options{JetStream: true, TLS: true, TLSConfig: stale}), "nats:", "tls:", 1)
 	taken := startNATS(t, natsserver.Options{JetStream: true})
 	takeStream(t, taken)
+	serveAnother(t, taken)
 	socket := filepath.Join(server.Dir, ".s.PGSQL.5432")
 	far := front(t, func(c net.Conn) {
 		to, err := net.Dial("unix", socket)
@@ -199,6 +201,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"the right password":     {with: join.Wanted{Store: good, Server: closed, User: "fika", PasswordEnv: "RIGHT"}},
 		"an old certificate, 2":  {with: join.Wanted{Store: good, Server: secure, CA: authority}, wants: []string{"expired"}},
 		"a stream of others":     {with: join.Wanted{Store: good, Server: taken}, wants: []string{"a stream named TEAM_REQUESTS is there"}},
+		"hubs of another":        {with: join.Wanted{Store: in("fresh", "postgres", "postgres"), Server: taken, Prefix: "lone"}, wants: []string{"hubs of another database use the subject_prefix lone"}},
 		"another prefix":         {with: join.Wanted{Store: good, Server: bus, Prefix: "mine"}, wants: []string{"the host box has the subject_prefix team, and this one would have mine"}},
 		"a bad prefix":           {with: join.Wanted{Store: good, Server: bus, Prefix: "a b"}, wants: []string{"prefix"}},
 		"nobody at the database": {with: join.Wanted{Store: "postgres://fika@127.0.0.1:1/fika", Server: bus}, wants: []string{"fika cannot be reached: 127.0.0.1"}},
@@ -245,6 +248,17 @@ func takeStream(t *testing.T, address string) {
 	check(t, err)
 	_, err = js.CreateStream(context.Background(), jetstream.StreamConfig{Name: "TEAM_REQUESTS", Subjects: []string{"orders.>"}})
 	check(t, err)
+}
+
+// serveAnother answers on a bus as hubs of another database do.
+func serveAnother(t *testing.T, address string) {
+	t.Helper()
+	nc, err := nats.Connect(address)
+	check(t, err)
+	t.Cleanup(nc.Close)
+	_, err = nc.Subscribe(contract.Subjects{Prefix: "lone"}.HubStore(), func(m *nats.Msg) { _ = m.Respond([]byte("another")) })
+	check(t, err)
+	check(t, nc.Flush())
 }
 
 // TestInvitation: what a home that has joined says is what another needs to join it.

@@ -35,7 +35,7 @@ func TestServerAccount(t *testing.T) {
 	}
 	url := "nats://" + s.Addr().String()
 	login := Options{URL: url, User: AccountHost, Password: "host-word"}
-	if lacks := Probe(deadline(t), login, "team.fika"); len(lacks) > 0 {
+	if lacks := Probe(deadline(t), login, "team.fika", nil); len(lacks) > 0 {
 		t.Fatalf("a host lacks %q", lacks)
 	}
 	b, err := Dial(deadline(t), login)

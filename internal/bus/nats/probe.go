@@ -7,11 +7,14 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"fika/internal/bus"
 )
 
 // Probe tries a server as the bus of several hosts, and changes nothing on it. It returns
-// what has to be different first.
-func Probe(ctx context.Context, o Options, prefix string) (lacks []string) {
+// what has to be different first. ours, which may be nil, reports whether a database, by its id,
+// is that of these hosts.
+func Probe(ctx context.Context, o Options, prefix string, ours func(store string) bool) (lacks []string) {
 	lack := func(format string, args ...any) { lacks = append(lacks, fmt.Sprintf(format, args...)) }
 	in := &inbound{opts: InboundOptions{Prefix: prefix}, name: streamName(prefix)}
 	if err := CheckPrefix(prefix); err != nil {
@@ -31,12 +34,15 @@ func Probe(ctx context.Context, o Options, prefix string) (lacks []string) {
 	if v := c.nc.ConnectedServerVersion(); !keepsRequests(v) {
 		lack("the NATS server at %s is %s: 2.10 or newer is needed to keep what other programs ask", redactServers(o.URL), v)
 	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	if other, err := b.Request(ctx, bus.Subjects{Prefix: prefix}.HubStore(), nil); err == nil && ours != nil && !ours(string(other)) {
+		lack("hubs of another database use the subject_prefix %s on this bus: another one is needed", prefix)
+	}
 	if in.js, err = jetstream.New(c.nc); err != nil {
 		lack("%v", err)
 		return lacks
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
 	stream, err := in.js.Stream(ctx, in.name)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):

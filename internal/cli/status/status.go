@@ -164,7 +164,9 @@ func readStatus(ctx context.Context, e *command.Env) (st service.Status, away, e
 	if err == nil || ctx.Err() != nil || short.Err() == nil && !fika.IsKind(err, fika.Storage) {
 		return st, nil, err
 	}
-	away = err
+	if away = err; short.Err() != nil {
+		away = fika.Errorf(fika.Locked, "", "the database has not answered within %s; what waits continues when it does", outagePatience)
+	}
 	who, err := e.Principal()
 	if err != nil {
 		return st, nil, err
