@@ -78,7 +78,7 @@ func (d demand) next(within time.Duration) (store.OnDemand, command) {
 		if d.up {
 			rest()
 		} else if over {
-			return d.failed(fmt.Sprintf("its hub was not up within %s", within)), noCommand
+			return d.failed(fmt.Sprintf("its hub was not up within %s of the command that starts it, with which whatever that leaves running ends", within)), noCommand
 		}
 	case store.OnDemandDraining:
 		heard := d.seen.After(o.Since.Add(newsTravel))
