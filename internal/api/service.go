@@ -150,8 +150,9 @@ type State struct {
 // HostInfo is one of several hosts, and how it stands.
 type HostInfo struct {
 	Name    string    `json:"name"`
-	Here    bool      `json:"here"` // the service is on it
-	Up      bool      `json:"up"`   // its hub runs, as far as the database knows
+	Here    bool      `json:"here"`  // the service is on it
+	Up      bool      `json:"up"`    // its hub runs, as far as the database knows
+	State   string    `json:"state"` // up or down, or of one that starts on demand: asleep starting stopping stopped "start failed"
 	Drained bool      `json:"drained"`
 	Seen    time.Time `json:"seen"` // when its hub gave the last sign of life
 }

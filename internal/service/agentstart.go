@@ -102,6 +102,9 @@ func (s *Agents) startAway(ctx context.Context, v AgentView, timeout time.Durati
 	if away.Name == "" {
 		return v, fika.Errorf(fika.NotFound, "", "@%s is on no host: it starts on one with an [[agents]] entry for it", v.Row.Name)
 	}
+	if !away.Up && away.Demand != nil && away.Demand.Ready {
+		return v, fika.WithHint(fika.Errorf(fika.NotFound, "", "@%s is on the host %s, which is %s: it is started when there is work", v.Row.Name, away.Name, away.StateWord()), hint.HostStart.With(away.Name))
+	}
 	if !away.Up {
 		return v, fika.Errorf(fika.NotFound, "", "@%s is on the host %s, whose hub does not run: it starts when that is up", v.Row.Name, away.Name)
 	}

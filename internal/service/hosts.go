@@ -39,6 +39,25 @@ type Demand struct {
 	Ready bool   // the hub of that one runs
 }
 
+// StateWord says how the host is, as lists show it: up or down, or what is done about one that
+// starts on demand.
+func (h Host) StateWord() string {
+	switch d := h.Demand; {
+	case h.Up && d != nil && (d.State == store.OnDemandDraining || d.State == store.OnDemandStopping):
+		return "stopping"
+	case h.Up:
+		return "up"
+	case d == nil || !d.Ready: // nobody starts it
+		return "down"
+	case d.State == store.OnDemandRests:
+		return "asleep"
+	case d.State == store.OnDemandFailed:
+		return "start failed"
+	default:
+		return string(d.State)
+	}
+}
+
 // demands returns what is known of the hosts that start on demand, by their names.
 func (c *Service) demands(ctx context.Context, hosts []store.Host, now time.Time) (map[string]*Demand, error) {
 	list, err := c.store.ListOnDemand(ctx)

@@ -123,7 +123,7 @@ func (l *looking) hosts(ctx context.Context) ([]api.HostInfo, error) {
 		return out, err
 	}
 	for _, h := range list {
-		out = append(out, api.HostInfo{Name: h.Name, Here: h.Here, Up: h.Up, Drained: h.State == store.HostDrained, Seen: h.Seen})
+		out = append(out, api.HostInfo{Name: h.Name, Here: h.Here, Up: h.Up, State: h.StateWord(), Drained: h.State == store.HostDrained, Seen: h.Seen})
 	}
 	return out, nil
 }

@@ -43,7 +43,7 @@ func (h *home) other() (name string) {
 
 // TestPageOfHosts: with two hosts, the page says on which each agent is and that one of them is
 // down; what waits for that, an offer included, stands once where the person looks first, and
-// is gone when the host is back. An agent that starts when there is work is idle, as it is for
+// is gone when the host is back. One that starts on demand is asleep. An agent that starts when there is work is idle, as it is for
 // the command line.
 func TestPageOfHosts(t *testing.T) {
 	t.Parallel()
@@ -81,6 +81,14 @@ func TestPageOfHosts(t *testing.T) {
 
 	away.must("up")
 	p.until(`document.querySelectorAll(".hosts .up").length === 2 && document.querySelector("#needs").innerText.includes("Nothing.")`)
+
+	away.must("chat", "wait", "room")
+	here.write("config.toml", here.read("config.toml")+fmt.Sprintf("[hosts.%s]\nstart = \"false\"\n", other))
+	away.must("down", "--now")
+	p.until(fmt.Sprintf(`document.querySelector("#host-%s").innerText.includes("%s is asleep") && document.querySelector("#down-%s").innerText.includes("is asleep")`, other, other, other)) // the offer does not start it
+	if r := here.run("agent", "start", "tester"); r.code == 0 || !strings.Contains(r.stderr, "which is asleep: it is started when there is work") || !strings.Contains(r.stderr, "fika store host start "+other) {
+		t.Errorf("an agent of a host that is asleep: exit %d: %s", r.code, r.stderr)
+	}
 }
 
 // TestForgottenHost: a host that left is forgotten, and what it leaves is said: its agents are on

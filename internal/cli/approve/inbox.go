@@ -101,7 +101,7 @@ func items(ctx context.Context, to api.Service, now time.Time) ([]item, error) {
 		for _, o := range h.Offers {
 			waits = append(waits, fmt.Sprintf("offer %d", o.Number))
 		}
-		out = append(out, item{"host", "", h.Seen, h.Name + " is down, and work waits: " + strings.Join(waits, ", "), "fika store host show " + h.Name})
+		out = append(out, item{"host", "", h.Seen, h.Name + " is " + h.State + ", and work waits: " + strings.Join(waits, ", "), "fika store host show " + h.Name})
 	}
 	if n.Landing.Commits > 0 {
 		out = append(out, item{"landed", "", now, fmt.Sprintf("%d commits on %s that your files do not have", n.Landing.Commits, n.Landing.Into), "fika land apply"})

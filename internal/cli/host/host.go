@@ -53,27 +53,12 @@ func toJSON(h service.Host) hostJSON {
 	}
 }
 
-// stateWord says how a host is: up, down or drained, and what is done about one that starts on
-// demand.
+// stateWord says how a host is.
 func stateWord(h service.Host) string {
-	word := "down"
-	switch {
-	case h.Up && h.Demand != nil && (h.Demand.State == "draining" || h.Demand.State == "stopping"):
-		word = "stopping"
-	case h.Up:
-		word = "up"
-	case h.Demand == nil || !h.Demand.Ready: // nobody starts it
-	case h.Demand.State == "":
-		word = "asleep"
-	case h.Demand.State == "failed":
-		word = "start failed"
-	default:
-		word = string(h.Demand.State)
-	}
 	if h.State == "drained" {
-		word += ", drained"
+		return h.StateWord() + ", drained"
 	}
-	return word
+	return h.StateWord()
 }
 
 // refusedLine says that a copy of a host's home was refused.

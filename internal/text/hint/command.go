@@ -59,6 +59,7 @@ const (
 	HostList            Command = "fika store host list"
 	HostResume          Command = "fika store host resume {}"
 	HostShow            Command = "fika store host show {}"
+	HostStart           Command = "fika store host start {}"
 	Join                Command = "fika store join {}"
 	Init                Command = "fika init"
 	JobList             Command = "fika agent job list"
