@@ -330,10 +330,15 @@ reply = "{{.Result}}"
 	}
 	_, err := l.db.EnsureAgent(t.Context(), store.NewAgent{Name: "ghost", HomeID: "of nobody"})
 	check(t, err)
+	hosts, _, err := l.db.ListHosts(t.Context())
+	check(t, err)
+	_, err = l.db.EnsureAgent(t.Context(), store.NewAgent{Name: "silent", HomeID: hosts[0].ID})
+	check(t, err)
 	for _, ask := range []struct{ to, says, want string }{
 		{"a1", "hello", "a1 takes work from guest only"},
 		{"twin", "hello", "twin takes work from nobody"},
-		{"ghost", "hello", "has not said yet who may ask it"},
+		{"ghost", "hello", "is on no host, so nobody says who may ask it"},
+		{"silent", "hello", "is on h1, which has not said yet who may ask it"},
 		{"a2", "message a1", "a1 takes work from guest only"},
 		{"a2", "read a1", "a1 is not readable by a2"},
 		{"a2", "message twin", "twin takes work from nobody"},
