@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -168,13 +167,11 @@ func TestExecutorElsewhere(t *testing.T) {
 
 	killed := h1.begin("ask", "coder", "once")
 	l.until("it is in its tool", func() bool { return lines(filepath.Join(work, "once")) == 1 })
-	for _, pid := range h2.processes("executor\x00box") {
-		check(t, syscall.Kill(pid, syscall.SIGKILL))
-	}
+	h2.killOf("executor box")
 	if got := killed(); !strings.HasSuffix(got, "it may have run") || lines(filepath.Join(work, "once")) != 1 {
 		t.Errorf("killed, it says %q after %d runs", got, lines(filepath.Join(work, "once")))
 	}
-	if left := h2.processes("sleep 1000"); len(left) > 0 || len(h1.processes("executor\x00box")) > 0 {
+	if left := h2.processes("sleep 1000"); len(left) > 0 || len(h1.processes("executor box")) > 0 {
 		t.Errorf("left on h2: %v, or an executor on h1", left)
 	}
 }

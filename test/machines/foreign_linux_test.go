@@ -31,9 +31,7 @@ func TestForeignRequests(t *testing.T) {
 	for i := range each {
 		switch i {
 		case each / 4: // the hub that came first reads what programs ask
-			for _, pid := range l.hosts[0].processes("up\x00--foreground") {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
+			l.hosts[0].killOf("up --foreground")
 		case each / 2:
 			l.restartBus()
 		case 3 * each / 4:

@@ -508,6 +508,18 @@ func (h *host) processes(text string) (out []int) {
 	return out
 }
 
+// killOf kills the processes of the host whose command line holds a text. There has to be one.
+func (h *host) killOf(text string) {
+	h.Helper()
+	found := h.processes(text)
+	if len(found) == 0 {
+		h.Fatalf("no process of %s is %q", h.name, text)
+	}
+	for _, pid := range found {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may end by itself meanwhile
+	}
+}
+
 // cut stops a link, as if the cable were out: nothing comes through, and nobody is told.
 func cut(t *testing.T, link *exec.Cmd)  { t.Helper(); check(t, link.Process.Signal(syscall.SIGSTOP)) }
 func heal(t *testing.T, link *exec.Cmd) { t.Helper(); check(t, link.Process.Signal(syscall.SIGCONT)) }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -64,9 +63,7 @@ func TestHostOnDemand(t *testing.T) {
 	h1.must("host", "label", "h3", "gpu") // so that an agent that h1 defines can run there alone
 	answer := h2.begin("ask", "painter", "hello")
 	l.until("it is started again", func() bool { return l.cloud() == "start-h3 stop-h3 start-h3" })
-	for _, pid := range h1.processes("up --foreground") {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
+	h1.killOf("up --foreground")
 	l.until("the other hub looks after it", func() bool { return strings.Contains(h2.must("host", "show", "h2"), "start h3") })
 	until := time.Now().Add(5 * time.Second)
 	l.until("it has looked twice", func() bool { return time.Now().After(until) })

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"fika/internal/store"
@@ -44,9 +43,7 @@ func TestRollingUpgrade(t *testing.T) {
 		}
 		h.begin("ask", h.agentName(), "tick 20")
 		l.until(h.name+" is at work", func() bool { _, n := h.ticks(h.home, h.agentName()); return n > 2 })
-		for _, pid := range h.processes("\x00ask\x00") { // who waits for the answer uses the database, too
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+		h.killOf(" ask ") // who waits for the answer uses the database, too
 		h.must("down")
 		h.bin = binary
 		out, code := h.run(h.home, "up")
