@@ -210,7 +210,7 @@ func (k *hostKeeper) beat(ctx context.Context) error {
 func (k *hostKeeper) places() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	text := strconv.Itoa(k.moved)
+	text := strconv.Itoa(k.moved) + " " + strings.Join(k.news.Agents, ",") + "\n" // one may have been moved here while its host was down
 	for _, h := range append([]store.Host{k.news.Host}, k.news.Others...) {
 		text += h.ID + " " + h.Name + " " + strings.Join(h.Labels, ",") + "\n"
 	}

@@ -175,6 +175,8 @@ type HostNews struct {
 	Others []Host
 	Duties []string // that this hub has, for the duration that it asked for
 	Moves  []Move   // of agents on this host: those that are to leave it, and those that have just come
+	// Agents are those that are on the host, by name.
+	Agents []string
 	// OnDemand are the hosts that start on demand.
 	OnDemand []OnDemand
 }
@@ -214,6 +216,7 @@ ON CONFLICT (name) DO UPDATE SET host = excluded.host, session = excluded.sessio
 		var rows []hostRow
 		err = t.run(ctx, all(&rows, scanHost, selectHost+` ORDER BY h.name`),
 			all(&out.OnDemand, scanOnDemand, selectOnDemand+` ORDER BY od.name`),
+			all(&out.Agents, scanText, `SELECT a.name FROM agents a WHERE a.home_id = ? ORDER BY a.name`, h.Host),
 			all(&out.Moves, scanMove, selectMove+` WHERE a.home_id = ? AND m.refused = ''`, h.Host),
 			all(&out.Duties, scanText, `SELECT u.name FROM duties u WHERE u.session = ? AND u.until > ? ORDER BY u.name`, h.Session, t.now))
 		for _, r := range rows {
