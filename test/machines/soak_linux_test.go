@@ -140,8 +140,11 @@ func newSoak(t *testing.T, seed uint64, without string) *soak {
 	return s
 }
 
-// rest waits until nothing is under way.
+// rest pauses the schedules, and waits until nothing is under way.
 func (s *soak) rest() {
+	for n := range s.hosts[:3] { // each of which has a schedule, and would begin what it has missed
+		check(s.T, s.db.PauseSchedule(s.Context(), fmt.Sprintf("s%d", n+1), time.Time{}))
+	}
 	var open []string
 	s.Cleanup(func() {
 		for _, what := range open { // it was waited for in vain

@@ -70,17 +70,13 @@ func (s *soak) verdict(took time.Duration) {
 
 // figures holds that what fika shows of usage is what the ledger has.
 func (s *soak) figures() {
-	sum, ledger := 0, 0
-	for before := -1; before != ledger; { // a schedule may begin something in between
-		before, sum = s.ledger(), 0
-		for line := range strings.Lines(s.desk.must("usage", "--by", "agent", "--json")) {
-			var u struct {
-				Usage struct{ Input, Output int }
-			}
-			check(s.T, json.Unmarshal([]byte(line), &u))
-			sum += u.Usage.Input + u.Usage.Output
+	sum, ledger := 0, s.ledger()
+	for line := range strings.Lines(s.desk.must("usage", "--by", "agent", "--json")) {
+		var u struct {
+			Usage struct{ Input, Output int }
 		}
-		ledger = s.ledger()
+		check(s.T, json.Unmarshal([]byte(line), &u))
+		sum += u.Usage.Input + u.Usage.Output
 	}
 	if sum != ledger {
 		s.bad("fika usage comes to %d tokens, the ledger to %d", sum, ledger)
