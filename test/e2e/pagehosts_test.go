@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"fika/internal/store/pgtest"
 )
 
 // shop gives the home a project, a repository with a branch tax that can land.
@@ -43,8 +41,8 @@ func (h *home) other() (name string) {
 
 // TestPageOfHosts: with two hosts, the page says on which each agent is and that one of them is
 // down; what waits for that, an offer included, stands once where the person looks first, and
-// is gone when the host is back. One that starts on demand is asleep. An agent that starts when there is work is idle, as it is for
-// the command line.
+// is gone when the host is back. One that starts on demand is asleep. An agent that starts when
+// there is work is idle, as it is for the command line.
 func TestPageOfHosts(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -139,12 +137,7 @@ func TestForgottenHost(t *testing.T) {
 func TestPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
-	servers.Server(t) // or the test is skipped
-	server, err := pgtest.Start(pgtest.Find())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := ownServer(t)
 	h := scriptedHome(t, onServer(server.URL()), autoCoder)
 	h.must("up")
 	url := strings.TrimSpace(h.must("web", "--print"))

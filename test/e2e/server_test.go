@@ -148,17 +148,24 @@ func TestRestoreElsewhereTouchesNothingThatLives(t *testing.T) {
 	}
 }
 
-// TestStatusWithoutDatabase: while the server of the database is away, status says which hub
-// and agents run, and that it does not know what they do (row P18), and who waits for an answer
-// is told, and gets it when the server is back. While that takes no writes, everybody says so.
-func TestStatusWithoutDatabase(t *testing.T) {
-	t.Parallel()
+// ownServer starts a server that the test may end.
+func ownServer(t *testing.T) *pgtest.Server {
+	t.Helper()
 	servers.Server(t) // or the test is skipped
 	server, err := pgtest.Start(pgtest.Find())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestStatusWithoutDatabase: while the server of the database is away, status says which hub
+// and agents run, and that it does not know what they do (row P18), and who waits for an answer
+// is told, and gets it when the server is back. While that takes no writes, everybody says so.
+func TestStatusWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t)
 	h := scriptedHome(t, onServer(server.URL()), autoCoder)
 	h.must("up")
 	h.must("ask", "coder", "hello")
