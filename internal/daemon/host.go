@@ -42,7 +42,8 @@ type hostKeeper struct {
 // beHost makes this hub the host of its home, until the returned function is called. For a
 // database that is a file it does nothing: there is no other hub. It fails with Locked if
 // a copy of the home is the host; to know that, it may have to wait, and calls delayed, if
-// that is not nil, with the reason. lost is called with an error of kind Lost when another hub has become it.
+// that is not nil, with the reason. lost is called with an error of kind Lost when another
+// hub has become it.
 func (h *hubHome) beHost(ctx context.Context, delayed func(why string), lost func(error)) (leave func(), err error) {
 	c, err := h.app.Config()
 	if err != nil || c.Store.URL == "" {

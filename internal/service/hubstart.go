@@ -161,7 +161,8 @@ func linesAfter(path string, size int64) []string {
 // EnsureHub makes sure that a hub runs for the following requests. It starts one if
 // none runs and [hub] autostart allows it, but not inside a tool, because what a tool
 // starts ends with the tool, and a hub serves everybody. starting is called before
-// that with what is done, and again if it takes some seconds longer. EnsureHub returns what a person should know about what they send now.
+// that with what is done, and again if it takes some seconds longer. EnsureHub returns what
+// a person should know about what they send now.
 func (c *Service) EnsureHub(ctx context.Context, starting func(doing string)) (notes []api.Status, err error) {
 	if _, up := c.home.HubProcess(); !up {
 		if notes, err = c.startHub(ctx, starting); err != nil {

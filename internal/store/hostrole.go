@@ -34,10 +34,11 @@ func fixed() map[string][]string {
 	}
 }
 
-// AddHostRole makes a role for the host of a name, or brings what it may do up to date; one that
-// was locked out can log in again, with another password. If there is a host of that name, it belongs to the role from then on. The options are those of
-// a role that owns the tables. Error kinds: Denied if it does not, Invalid for a name that
-// cannot be a role's, Locked if the tables need a migration first, Storage.
+// AddHostRole makes a role for the host of a name, or brings what it may do up to date; one
+// that was locked out can log in again, with another password. If there is a host of that
+// name, it belongs to the role from then on. The options are those of a role that owns the
+// tables. Error kinds: Denied if it does not, Invalid for a name that cannot be a role's,
+// Locked if the tables need a migration first, Storage.
 func AddHostRole(ctx context.Context, o Options, host, role string) (HostRole, error) {
 	const op = "add host"
 	out := HostRole{Name: role}
